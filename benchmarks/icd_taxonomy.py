@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from taxoexpan.files import write_whole
-from taxoexpan.formats.tables.table_file import csv_text
+from taxoexpan.formats.tables.table import csv_text
 
 COLUMNS = ("id", "label", "parents")
 EXCLUDED_CHAPTERS = ("19", "20")

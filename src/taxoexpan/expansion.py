@@ -27,7 +27,7 @@ from taxoexpan.files import (
     write_whole,
 )
 from taxoexpan.formats.concept_list import read_concepts
-from taxoexpan.formats.tables.formula_texts import is_computed_file, protect_additions
+from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.model import TaxoExpan

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import path_layouts, terms, text_file
+from taxoexpan.formats import terms, text_file
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.json import document
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.formats.tables import table_file
-from taxoexpan.formats.tables.column_names import checked_columns
+from taxoexpan.formats.tables import path_layouts, table
+from taxoexpan.formats.tables.columns import checked_columns
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.formats.wordnet import wordnet_format
@@ -42,9 +42,9 @@ class Case:
 
 CASES = [
     Case("terms", "food.terms", terms, "_columns"),
-    Case("edges", "food.csv", table_file, "read_cells"),
-    Case("rows", "food.csv", table_file, "read_cells"),
-    Case("paths", "food.tsv", table_file, "read_cells"),
+    Case("edges", "food.csv", table.Table, "open"),
+    Case("rows", "food.csv", table.Table, "open"),
+    Case("paths", "food.tsv", table.Table, "open"),
     Case("paths", "food.txt", path_layouts.PathLines, "categories"),
     Case("obo", "food.obo", obo_format, "parse_stanzas"),
     Case("json", "food.json", document, "load"),

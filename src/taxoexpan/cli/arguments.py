@@ -249,7 +249,7 @@ def add_together(parser: argparse.ArgumentParser) -> None:
 
 def read_options(options: Reading) -> ReadOptions:
     """Return how the taxonomy file is to be read."""
-    from taxoexpan.formats.tables.column_names import checked_columns
+    from taxoexpan.formats.tables.columns import checked_columns
     from taxoexpan.formats.text_file import ReadOptions
 
     columns = checked_columns(options.columns or "")

@@ -87,7 +87,7 @@ def ranks_csv(
     growth: Growth, results: Mapping[str, MethodResult], keep_formulas: bool = False
 ) -> str:
     """Return one row per true parent of each query, with the rank by each method."""
-    from taxoexpan.formats.tables.formula_cells import protect_row
+    from taxoexpan.formats.tables.formulas import protect_row
 
     text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy
     writer = csv.writer(text, lineterminator="\n")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.tables.formula_cells import unprotected
-from taxoexpan.formats.tables.table_file import Row, Table, is_table, open_if_table, read_cells
+from taxoexpan.formats.tables.formulas import unprotected
+from taxoexpan.formats.tables.table import Table, is_table, open_if_table, read_cells
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept
 
@@ -24,7 +25,7 @@ def read_concepts(path: Path) -> list[Concept]:
     """Read new concepts; a table may also have ids, definitions and synonyms.
 
     The id of a concept without one is empty. In a table from `discover`, an apostrophe that keeps a
-    spreadsheet from computing a text is no part of it.
+    spreadsheet from computing a text is not part of the text.
     """
     if format_suffix(path) in _TAXONOMY_SUFFIXES:
         message = f"a {format_suffix(path)} file is a taxonomy, not a list of new concepts"
@@ -32,25 +33,33 @@ def read_concepts(path: Path) -> list[Concept]:
     file = TextFile.load(path)
     table = open_if_table(file, titles=False)
     if table is not None and table.has("label"):
-        rows = [
-            (line, _concept(_exact(row) if DISCOVERED in table.header else row))
-            for line, row in table.rows()
-        ]
+        found = _described_concepts(table)
     else:
-        rows = [(line, Concept("", name)) for line, name in _bare_names(file, table)]
-    concepts = [_checked(path, line, concept) for line, concept in rows]
+        found = [(line, Concept("", name)) for line, name in _bare_names(file, table)]
+    concepts = []
+    for line, concept in found:
+        label = " ".join(concept.label.split())
+        if not label:
+            raise FormatError(path, "the name is empty; add a name, or remove the row", line)
+        if len(label) > MAX_NAME_LENGTH:
+            message = f"the name has {len(label):,} characters, but at most {MAX_NAME_LENGTH:,}"
+            fix = "shorten it, or move the text to a definition column"
+            raise FormatError(path, f"{message} are allowed; {fix}", line)
+        concepts.append(replace(concept, label=label))
     if not concepts:
         raise FormatError(path, "there is no concept below the header; add at least one name")
     return concepts
 
 
-def _exact(row: Row) -> Row:
-    """Return a row without the apostrophes that protect its cells."""
-    return Row([unprotected(cell.strip()) for cell in row.cells], row.columns)
-
-
-def _concept(row: Row) -> Concept:
-    return Concept(row["id"], row["label"], row.many("synonyms"), row["definition"])
+def _described_concepts(table: Table) -> list[tuple[int, Concept]]:
+    """One concept per row, with its line."""
+    rows = table.rows
+    if DISCOVERED in table.header:
+        rows = [replace(row, cells=[unprotected(c.strip()) for c in row.cells]) for row in rows]
+    return [
+        (row.line, Concept(row["id"], row["label"], row.many("synonyms"), row["definition"]))
+        for row in rows
+    ]
 
 
 def _bare_names(file: TextFile, table: Table | None) -> list[tuple[int, str]]:
@@ -60,23 +69,8 @@ def _bare_names(file: TextFile, table: Table | None) -> list[tuple[int, str]]:
     names = []
     for line, row in read_cells(file, table.delimiter):
         if len(row) > 1:
-            message = (
-                f"{len(row)} cells, but no header; add a header (label, id, definition, synonyms), "
-                "or quote a name that contains a comma"
-            )
-            raise FormatError(file.path, message, line)
+            message = f"{len(row)} cells, but no header"
+            fix = "add a header (label, id, definition, synonyms), or quote a name with a comma"
+            raise FormatError(file.path, f"{message}; {fix}", line)
         names.append((line, row[0]))
     return names
-
-
-def _checked(path: Path, line: int, concept: Concept) -> Concept:
-    label = " ".join(concept.label.split())
-    if not label:
-        raise FormatError(path, "the name is empty; add a name, or remove the row", line)
-    if len(label) > MAX_NAME_LENGTH:
-        message = (
-            f"the name has {len(label):,} characters, but at most {MAX_NAME_LENGTH:,} are allowed; "
-            "shorten it, or move the text to a definition column"
-        )
-        raise FormatError(path, message, line)
-    return Concept(concept.id, label, concept.synonyms, concept.definition)

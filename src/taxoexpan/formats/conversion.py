@@ -12,7 +12,7 @@ from taxoexpan.formats.builder import LANGUAGE_TAGS
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Target
 from taxoexpan.formats.registry import FORMATS, RDF, find_format, named_format
-from taxoexpan.formats.tables.formula_texts import is_computed_file, protect_taxonomy
+from taxoexpan.formats.tables.formulas import is_computed_file, protect_taxonomy
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.phrasing import pluralize

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.property_index import PropertyIndex
@@ -139,3 +140,15 @@ def clean_ids(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]
     """A new id for every old one: cleaned, and numbered if two become equal."""
     cleaned = [clean(id) or "concept" for id in taxonomy.ids]
     return dict(zip(taxonomy.ids, make_distinct(cleaned), strict=True))
+
+
+def labels_as_ids(file: TextFile, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+    """The label of each new concept by its id, for files in which a label is its own id."""
+    names = {concept.id: concept.label for concept in additions.concepts}
+    seen: set[str] = set()
+    for id, name in names.items():
+        if name in seen or (id != name and name in expanded):
+            message = f"the label {name!r} is already used, and labels are ids in this file"
+            raise FormatError(file.path, f"{message}; give the new concept another label")
+        seen.add(name)
+    return names

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.format import Format
-from taxoexpan.formats.path_parts import MARKER
-from taxoexpan.formats.tables.table_file import column_error, is_table, open_if_table
+from taxoexpan.formats.tables.path_parts import MARKER
+from taxoexpan.formats.tables.table import column_error, is_table, open_if_table
 from taxoexpan.formats.text_file import TextFile
 
 
@@ -96,16 +96,16 @@ FORMATS = Formats(
             "taxonomies of Open Food Facts: lines '< en: parent' and 'en: name, synonym'",
         ),
         "paths": Declaration(
-            "category_paths:PathsFormat",
+            "tables.paths:PathsFormat",
             "lines A > B > C, also after an id; a table with path, or level 1, level 2, …",
             (".txt",),
         ),
         "edges": Declaration(
-            "tables.edge_list:EdgesFormat",
+            "tables.edges:EdgesFormat",
             "a table child,parent; a label is its own id; a root has an empty parent",
         ),
         "rows": Declaration(
-            "tables.concept_rows:RowsFormat",
+            "tables.rows:RowsFormat",
             "a table id,label,parents,definition,synonyms; several values in a cell: a|b",
             (".csv", ".tsv", ".tab", ".xlsx"),
         ),

@@ -22,7 +22,7 @@ from taxoexpan.formats.format import Format, Insertions
 from taxoexpan.formats.property_index import BlankProperty, blank_properties
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES, find_format
-from taxoexpan.formats.tables.column_names import columns_text
+from taxoexpan.formats.tables.columns import columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids

@@ -94,7 +94,7 @@ class TextFile:
         file = cls.load(path, options)
         if not file.delimiter or options.sheet is not None:
             return file
-        from taxoexpan.formats.tables.sheet_choice import choose_sheet
+        from taxoexpan.formats.tables.workbook import choose_sheet
 
         return choose_sheet(file)
 

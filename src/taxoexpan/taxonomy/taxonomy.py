@@ -129,7 +129,7 @@ class Taxonomy:
         by header or number, such as `{"id": "Unique ID", "label": 3, "parent": "Parent"}`; `sheet`
         names the sheet of an Excel file.
         """
-        from taxoexpan.formats.tables.column_names import checked_columns
+        from taxoexpan.formats.tables.columns import checked_columns
         from taxoexpan.formats.taxonomy_file import TaxonomyFile
         from taxoexpan.formats.text_file import ReadOptions
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.explain import Evidence, describe_move
-from taxoexpan.formats.tables.formula_cells import protect_cells
-from taxoexpan.formats.tables.table_file import csv_text
+from taxoexpan.formats.tables.formulas import protect_cells
+from taxoexpan.formats.tables.table import csv_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 COLUMNS = (

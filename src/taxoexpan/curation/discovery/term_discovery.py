@@ -28,8 +28,8 @@ from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.formats.tables.formula_cells import protect_row
-from taxoexpan.formats.tables.table_file import VALUE_SEPARATOR, table_text
+from taxoexpan.formats.tables.formulas import protect_row
+from taxoexpan.formats.tables.table import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from taxoexpan.desk.store.records import LoggedDecision
-from taxoexpan.formats.tables.formula_cells import protect_cells
-from taxoexpan.formats.tables.table_file import csv_text
+from taxoexpan.formats.tables.formulas import protect_cells
+from taxoexpan.formats.tables.table import csv_text
 
 COLUMNS = (
     "number",

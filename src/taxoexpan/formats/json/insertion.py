@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.format import labels_as_ids
 from taxoexpan.formats.json.conventions import INTEGER, Conventions
 from taxoexpan.formats.json.editor import JsonEditor, in_order
 from taxoexpan.formats.json.parser import Array, Number, Object
 from taxoexpan.formats.json.schema import SEPARATOR, JsonConcepts, find_key
-from taxoexpan.formats.tables.table_file import labels_as_ids
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 

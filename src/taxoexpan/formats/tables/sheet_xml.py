@@ -7,8 +7,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,10 +17,10 @@ from taxoexpan.errors import FormatError
 
 _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-
 _WORKBOOK = "xl/workbook.xml"
+
 _TABLE = re.compile(r"<(?:\w+:)?table\b[^>]*>")
-_ROWS = re.compile(r"[A-Z]+(\d+):[A-Z]+(\d+)")
+_ROWS = re.compile(r"[A-Z]+(\d{1,7}):[A-Z]+(\d{1,7})")
 _ROW = re.compile(r"<((?:\w+:)?)row\b([^>]*?)(?:/>|>(.*?)</\1row>)", re.DOTALL)
 _CELL = re.compile(r"<((?:\w+:)?)c\b([^>]*?)(?:/>|>(.*?)</\1c>)", re.DOTALL)
 _REFERENCE = re.compile(r"([A-Z]{1,3})[1-9]\d{0,6}")
@@ -45,116 +44,172 @@ class CellEdit:
     is_number: bool = False
 
 
-def uncomputed_formula(path: Path, workbook: bytes, sheet: str) -> str:
-    """The first cell whose formula has no stored result, or an empty text."""
-    with _refusing_damage(path):
-        text = _sheet_text(workbook, sheet)[1]
-    if not _FORMULA.search(text):
+@dataclass(frozen=True)
+class SheetXml:
+    """The XML of one sheet of a workbook, and of the tables on it, by the names of their parts."""
+
+    path: Path
+    workbook: bytes
+    name: str
+    part: str
+    text: str
+    tables: Mapping[str, str]
+
+    @classmethod
+    def open(cls, path: Path, workbook: bytes, name: str) -> SheetXml:
+        """Find the parts of a sheet; openpyxl does not read all of them."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(workbook)) as archive:
+                root = ElementTree.fromstring(_read(archive, _WORKBOOK))
+                ids = {node.get("name"): node.get(_ID, "") for node in root.iter()}
+                part = _relations(archive, _WORKBOOK)[ids[name]][1]
+                related = _relations(archive, part).values()
+                names = [target for kind, target in related if kind.endswith("/table")]
+                tables = {table: _read(archive, table) for table in names}
+                return cls(path, workbook, name, part, _read(archive, part), tables)
+        except _DAMAGE as error:
+            raise damaged(path, error) from None
+
+    def uncomputed_formula(self) -> str:
+        """The first cell whose formula has no stored result, or an empty text."""
+        for match in _CELL.finditer(self.text) if _FORMULA.search(self.text) else ():
+            body = match[3] or ""
+            is_text = _attribute(match[2], "t") == "str"
+            if _FORMULA.search(body) and not is_text and not _VALUE.search(body):
+                return _attribute(match[2], "r") or "?"
         return ""
-    for match in _CELL.finditer(text):
-        body = match[3] or ""
-        is_text = _attribute(match[2], "t") == "str"
-        if _FORMULA.search(body) and not is_text and not _VALUE.search(body):
-            return _attribute(match[2], "r") or "?"
-    return ""
+
+    def table_end(self, rows: int) -> tuple[int, bool]:
+        """The last row of the table on the sheet without its total row, and whether it has one.
+
+        Without a table, it is the number of rows. A table with less than half of the rows is not
+        the one with the concepts.
+        """
+        found = [match[0] for match in map(_TABLE.search, self.tables.values()) if match]
+        bounds = _ROWS.search(_attribute(found[0], "ref")) if len(found) == 1 else None
+        if bounds is None or (int(bounds[2]) - int(bounds[1]) + 1) * 2 < rows:
+            return rows, False
+        has_totals = _attribute(found[0], "totalsRowCount") == "1"
+        return min(int(bounds[2]) - has_totals, rows), has_totals
+
+    def edited(self, edits: Sequence[CellEdit], last_row: int) -> bytes:
+        """The workbook with these edits; rows after `last_row` get the style of that row."""
+        changed = {self.part: self._edited_text(edits, last_row)}
+        new_last = max(edit.row for edit in edits)
+        try:
+            with zipfile.ZipFile(io.BytesIO(self.workbook)) as archive:
+                if new_last > last_row:
+                    grow = _Growth(last_row, new_last)
+                    names = _read(archive, _WORKBOOK)
+                    changed[self.part] = grow.ranges(changed[self.part])
+                    if (grown := grow.names(names, self.name)) != names:
+                        changed[_WORKBOOK] = grown
+                    changed |= {
+                        part: grow.ranges(text)
+                        for part, text in self.tables.items()
+                        if 'totalsRowCount="1"' not in text
+                    }
+                return _rezip(archive, changed)
+        except _DAMAGE as error:
+            raise damaged(self.path, error) from None
+
+    def _edited_text(self, edits: Sequence[CellEdit], last_row: int) -> str:
+        data = _SHEET_DATA.search(self.text)
+        if data is None or not data[2]:
+            raise self._unusual("the sheet has no cells")
+        by_row: dict[int, list[CellEdit]] = {}
+        for edit in edits:
+            by_row.setdefault(edit.row, []).append(edit)
+        rows: dict[int, re.Match[str]] = {}
+        for match in _ROW.finditer(self.text, data.start(), data.end()):
+            if not (digits := _attribute(match[2], "r")).isdecimal():
+                raise self._unusual("the rows of the sheet have no numbers")
+            rows[int(digits)] = match
+        pieces, done = list[str](), 0
+        for number in sorted({*rows, *by_row}):
+            old = rows.get(number)
+            # A new row comes after the row before it; the last ones come at the end.
+            pieces.append(self.text[done : old.start() if old else done])
+            done = old.end() if old else done
+            if number in by_row:
+                style = rows.get(last_row) if number > last_row else None
+                pieces.append(self._row(data[1], number, old, style, by_row[number]))
+            elif old:
+                pieces.append(old[0])
+        return "".join([*pieces, self.text[done:]])
+
+    def _row(
+        self,
+        prefix: str,
+        number: int,
+        old: re.Match[str] | None,
+        style: re.Match[str] | None,
+        edits: Sequence[CellEdit],
+    ) -> str:
+        """A row with its old cells, the new ones, and those that have only a style."""
+        old_cells, styled = self._cells(old), self._cells(style)
+        cells = {column: match[0] for column, match in old_cells.items()}
+        styles = {column: _attribute(match[2], "s") for column, match in old_cells.items()}
+        for column, match in styled.items():
+            styles[column] = _attribute(match[2], "s") or styles.get(column, "")
+            if column not in cells and styles[column]:
+                cells[column] = f'<{prefix}c r="{_letters(column)}{number}" s="{styles[column]}"/>'
+        for edit in edits:
+            cells[edit.column] = _cell(prefix, edit, styles.get(edit.column, ""))
+        if old is not None:
+            attributes = re.sub(r'\s+spans="[^"]*"', "", old[2].rstrip("/").rstrip())
+        else:
+            kept = ((name, _attribute(style[2], name)) for name in _KEPT_ATTRIBUTES if style)
+            attributes = f' r="{number}"' + "".join(f' {n}="{value}"' for n, value in kept if value)
+        body = "".join(cells[column] for column in sorted(cells))
+        return f"<{prefix}row{attributes}>{body}</{prefix}row>"
+
+    def _cells(self, row: re.Match[str] | None) -> dict[int, re.Match[str]]:
+        """The cells of a row by column."""
+        cells = {}
+        for match in _CELL.finditer(row[0] if row else ""):
+            reference = _REFERENCE.fullmatch(_attribute(match[2], "r"))
+            if reference is None:
+                raise self._unusual("a cell of the sheet has no valid name")
+            cells[_column(reference[1])] = match
+        return cells
+
+    def _unusual(self, problem: str) -> FormatError:
+        return FormatError(self.path, f"{problem}; save it again in a spreadsheet program")
 
 
-def edit_sheet(
-    path: Path, workbook: bytes, sheet: str, edits: Sequence[CellEdit], last_row: int
-) -> bytes:
-    """The workbook with these edits; rows after `last_row` get the style of that row."""
-    with _refusing_damage(path):
-        return _edited_workbook(path, workbook, sheet, edits, last_row)
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """Extends the ranges that end at the old last row."""
+
+    old_last: int
+    new_last: int
+
+    def ranges(self, text: str) -> str:
+        """Extend the ranges of a sheet, its filter, its tables, validations and formats."""
+        parts = r"<(?:\w+:)?(?:dimension|autoFilter|table)\b"
+        pattern = rf'({parts}[^>]*?\bref="[A-Z]+\d+:[A-Z]+){self.old_last}"'
+        text = re.sub(pattern, rf'\g<1>{self.new_last}"', text)
+        rules = r'<(?:\w+:)?(?:dataValidation|conditionalFormatting)\b[^>]*?\bsqref="[^"]*"'
+        end = re.compile(rf"(:[A-Z]+){self.old_last}(?!\d)")
+        return re.sub(rules, lambda match: end.sub(rf"\g<1>{self.new_last}", match[0]), text)
+
+    def names(self, text: str, sheet: str) -> str:
+        """Extend the named ranges and print areas of a sheet."""
+        quoted = "'" + sheet.replace("'", "''") + "'"
+        names = "|".join(re.escape(escape(name)) for name in (sheet, quoted))
+        start = rf"(?<![\w'])((?:{names})!\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?)"
+        area = re.compile(rf"{start}{self.old_last}(?!\d)")
+
+        def grown(match: re.Match[str]) -> str:
+            return match[1] + area.sub(rf"\g<1>{self.new_last}", match[2])
+
+        return re.sub(r"(<(?:\w+:)?definedName\b[^>]*>)([^<]*)", grown, text)
 
 
-@contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
-    """Report parts that are missing or not well-formed; openpyxl does not read all of them."""
-    try:
-        yield
-    except _DAMAGE as error:
-        message = f"the Excel file is damaged ({error}); save it again as .xlsx"
-        raise FormatError(path, message) from None
-
-
-def _edited_workbook(
-    path: Path, workbook: bytes, sheet: str, edits: Sequence[CellEdit], last_row: int
-) -> bytes:
-    part, text = _sheet_text(workbook, sheet)
-    changed = {part: _edited(path, text, edits, last_row)}
-    new_last = max(edit.row for edit in edits)
-    if new_last > last_row:
-        changed[part] = _grow_ranges(changed[part], last_row, new_last)
-        names = _read(workbook, _WORKBOOK)
-        if (grown := _grow_names(names, sheet, last_row, new_last)) != names:
-            changed[_WORKBOOK] = grown
-        for table in _tables(workbook, part):
-            content = _read(workbook, table)
-            if 'totalsRowCount="1"' not in content:
-                changed[table] = _grow_ranges(content, last_row, new_last)
-    return _rezip(workbook, changed)
-
-
-def _edited(path: Path, text: str, edits: Sequence[CellEdit], last_row: int) -> str:
-    data = _SHEET_DATA.search(text)
-    if data is None or not data[2]:
-        raise FormatError(path, "the sheet has no cells; save it again in a spreadsheet program")
-    by_row: dict[int, list[CellEdit]] = {}
-    for edit in edits:
-        by_row.setdefault(edit.row, []).append(edit)
-    rows = dict(_numbered_rows(path, data))
-    pieces, done = list[str](), 0
-    for number in sorted({*rows, *by_row}):
-        match = rows.get(number)
-        # A new row comes after the row before it; the last ones come at the end.
-        pieces.append(text[done : match.start() if match else done])
-        done = match.end() if match else done
-        if number not in by_row:
-            pieces.append(match[0] if match else "")
-            continue
-        style = rows.get(last_row) if number > last_row else None
-        pieces.append(_row(data[1], number, match, style, by_row[number]))
-    return "".join([*pieces, text[done:]])
-
-
-def _numbered_rows(path: Path, data: re.Match[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the rows with their numbers."""
-    for match in _ROW.finditer(data.string, data.start(), data.end()):
-        number = _attribute(match[2], "r")
-        if not number.isdigit():
-            message = "the rows of the sheet have no numbers"
-            raise FormatError(path, f"{message}; save it again in a spreadsheet program")
-        yield int(number), match
-
-
-def _row(
-    prefix: str,
-    number: int,
-    old: re.Match[str] | None,
-    style: re.Match[str] | None,
-    edits: Sequence[CellEdit],
-) -> str:
-    """A row with its old cells, the new ones, and those that have only a style."""
-    cells = {_column(_attribute(m[2], "r")): m[0] for m in _CELL.finditer(old[0] if old else "")}
-    styles = {column: _attribute(m[2], "s") for column, m in _styled(old)}
-    for column, match in _styled(style):
-        styles[column] = _attribute(match[2], "s") or styles.get(column, "")
-        if column not in cells and styles[column]:
-            cells[column] = f'<{prefix}c r="{_letters(column)}{number}" s="{styles[column]}"/>'
-    for edit in edits:
-        cells[edit.column] = _cell(prefix, edit, styles.get(edit.column, ""))
-    if old is not None:
-        attributes = re.sub(r'\s+spans="[^"]*"', "", old[2].rstrip("/").rstrip())
-    else:
-        kept = ((name, _attribute(style[2], name)) for name in _KEPT_ATTRIBUTES if style)
-        attributes = f' r="{number}"' + "".join(f' {n}="{value}"' for n, value in kept if value)
-    body = "".join(cells[column] for column in sorted(cells))
-    return f"<{prefix}row{attributes}>{body}</{prefix}row>"
-
-
-def _styled(row: re.Match[str] | None) -> Iterator[tuple[int, re.Match[str]]]:
-    for match in _CELL.finditer(row[0] if row else ""):
-        yield _column(_attribute(match[2], "r")), match
+def damaged(path: Path, error: Exception) -> FormatError:
+    """An error about a workbook with missing or damaged parts."""
+    return FormatError(path, f"the Excel file is damaged ({error}); save it again as .xlsx")
 
 
 def _cell(prefix: str, edit: CellEdit, style: str) -> str:
@@ -168,61 +223,14 @@ def _cell(prefix: str, edit: CellEdit, style: str) -> str:
     return f'<{p}c {reference} t="inlineStr"><{p}is>{text}</{p}is></{p}c>'
 
 
-def _grow_ranges(text: str, old_last: int, new_last: int) -> str:
-    """Extend the ranges of the sheet that end at the old last row.
-
-    These are its own, its filter's, its tables', and those of validations and formats.
-    """
-    pattern = (
-        rf'(<(?:\w+:)?(?:dimension|autoFilter|table)\b[^>]*?\bref="[A-Z]+\d+:[A-Z]+){old_last}"'
-    )
-    text = re.sub(pattern, rf'\g<1>{new_last}"', text)
-    rules = r'<(?:\w+:)?(?:dataValidation|conditionalFormatting)\b[^>]*?\bsqref="[^"]*"'
-    end = re.compile(rf"(:[A-Z]+){old_last}(?!\d)")
-    return re.sub(rules, lambda match: end.sub(rf"\g<1>{new_last}", match[0]), text)
-
-
-def _grow_names(text: str, sheet: str, old_last: int, new_last: int) -> str:
-    """Extend the named ranges and print areas of a sheet that end at the old last row."""
-    quoted = "'" + sheet.replace("'", "''") + "'"
-    names = "|".join(re.escape(escape(name)) for name in (sheet, quoted))
-    area = re.compile(rf"(?<![\w'])((?:{names})!\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?){old_last}(?!\d)")
-
-    def grown(match: re.Match[str]) -> str:
-        return match[1] + area.sub(rf"\g<1>{new_last}", match[2])
-
-    return re.sub(r"(<(?:\w+:)?definedName\b[^>]*>)([^<]*)", grown, text)
-
-
-def table_end(path: Path, workbook: bytes, sheet: str, rows: int) -> tuple[int, int]:
-    """The last row of the table on a sheet without its total row, and the number of total rows.
-
-    Without a table, it is the number of rows. A table with less than half of the rows is not the
-    one with the concepts.
-    """
-    with _refusing_damage(path):
-        part = _sheet_text(workbook, sheet)[0]
-        tables = [_TABLE.search(_read(workbook, table)) for table in _tables(workbook, part)]
-        found = [match[0] for match in tables if match]
-        bounds = _ROWS.search(_attribute(found[0], "ref")) if len(found) == 1 else None
-        if bounds is None:
-            return rows, 0
-        first, last = map(int, bounds.groups())
-        totals = int(_attribute(found[0], "totalsRowCount") or 0)
-    return (min(last - totals, rows), totals) if (last - first + 1) * 2 >= rows else (rows, 0)
-
-
 def _attribute(attributes: str, name: str) -> str:
     match = re.search(rf'(?:^|\s){name}="([^"]*)"', attributes)
     return match[1] if match else ""
 
 
-def _column(reference: str) -> int:
-    match = _REFERENCE.fullmatch(reference)
-    if match is None:
-        raise ValueError(f"a cell has the name {reference!r}")
+def _column(letters: str) -> int:
     number = 0
-    for letter in match[1]:
+    for letter in letters:
         number = number * 26 + ord(letter) - ord("A") + 1
     return number
 
@@ -235,44 +243,25 @@ def _letters(column: int) -> str:
     return letters
 
 
-def _sheet_text(workbook: bytes, sheet: str) -> tuple[str, str]:
-    """The name of the part of a sheet in the zip file, and its XML."""
-    relations = dict(_relations(workbook, _WORKBOOK))
-    root = ElementTree.fromstring(_read(workbook, _WORKBOOK))
-    ids = {node.get("name"): node.get(_ID, "") for node in root.iter()}
-    part = relations[ids[sheet]][1]
-    return part, _read(workbook, part)
-
-
-def _relations(workbook: bytes, part: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the id, the type and the target of every relation of a part."""
+def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
+    """The type and the target of every relation of a part, by its id; a sheet may have none."""
     folder, name = posixpath.split(part)
-    text = _read(workbook, f"{folder}/_rels/{name}.rels")
+    relations, file = {}, f"{folder}/_rels/{name}.rels"
+    text = _read(archive, file) if file in archive.namelist() else "<none/>"
     for node in ElementTree.fromstring(text).iter(_RELATION):
         target = posixpath.normpath(posixpath.join("/", folder, node.get("Target", "")))
-        yield node.get("Id", ""), (node.get("Type", ""), target.lstrip("/"))
+        relations[node.get("Id", "")] = node.get("Type", ""), target.lstrip("/")
+    return relations
 
 
-def _tables(workbook: bytes, part: str) -> list[str]:
-    try:
-        relations = [relation for _, relation in _relations(workbook, part)]
-    except KeyError:
-        return []
-    return [target for kind, target in relations if kind.endswith("/table")]
+def _read(archive: zipfile.ZipFile, part: str) -> str:
+    return archive.read(part).decode("utf-8-sig")
 
 
-def _read(workbook: bytes, part: str) -> str:
-    with zipfile.ZipFile(io.BytesIO(workbook)) as archive:
-        return archive.read(part).decode("utf-8-sig")
-
-
-def _rezip(workbook: bytes, changed: dict[str, str]) -> bytes:
+def _rezip(old: zipfile.ZipFile, changed: Mapping[str, str]) -> bytes:
     """The zip file with new texts for some parts; the other parts stay as they are."""
     output = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(workbook)) as old,
-        zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as new:
         for part in old.infolist():
             text = changed.get(part.filename)
             new.writestr(part, old.read(part) if text is None else text.encode("utf-8"))

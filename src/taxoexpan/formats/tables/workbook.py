@@ -9,14 +9,14 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import max_size
-from taxoexpan.formats.tables.sheet_xml import CellEdit, edit_sheet, table_end, uncomputed_formula
-from taxoexpan.formats.tables.table_file import write_cells
+from taxoexpan.formats.tables.sheet_xml import CellEdit, SheetXml, damaged
+from taxoexpan.formats.tables.table import open_if_table, write_cells
 from taxoexpan.formats.text_file import Insertion, ReadOptions, TextFile
 
 DELIMITER = "\t"
@@ -57,7 +57,7 @@ class SheetFile(TextFile):
             message = f"the rows below the table, from {self.footer!r}, are in the way of new rows"
             fix = "turn off the total row of the table, or move these rows to another sheet"
             raise FormatError(self.path, f"{message}; {fix}", len(old) + 1)
-        return edit_sheet(self.path, self.workbook, self.sheet, edits, len(old))
+        return SheetXml.open(self.path, self.workbook, self.sheet).edited(edits, len(old))
 
     def _edit(self, row: int, column: int, text: str) -> CellEdit:
         if _FORBIDDEN.search(text) or len(text) > MAX_CELL:
@@ -74,24 +74,23 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
     try:
         names, sheet, rows = _load(openpyxl, content, options.sheet)
     except Exception as error:  # openpyxl raises errors of many kinds on damaged files
-        raise _damaged(path, error) from None
+        raise damaged(path, error) from None
+    listed = ", ".join(map(repr, names)) or "none"
     if sheet not in names:
-        listed = ", ".join(map(repr, names)) or "none"
         raise FormatError(path, f"there is no sheet {sheet!r}; its sheets are {listed}")
     if not rows:
-        message = f"the sheet {sheet!r} is empty; its sheets are {', '.join(map(repr, names))}"
+        message = f"the sheet {sheet!r} is empty; its sheets are {listed}"
         raise FormatError(path, f"{message}; choose another one", option="sheet")
-    cell = uncomputed_formula(path, content, sheet)
-    if cell:
+    xml = SheetXml.open(path, content, sheet)
+    if cell := xml.uncomputed_formula():
         message = f"the formula in cell {cell} of {sheet!r} has no stored result"
         raise FormatError(path, f"{message}; open the file in a spreadsheet program and save it")
-    end, totals = table_end(path, content, sheet, len(rows))
-    if not totals and any(map(_text, next(iter(rows[end:]), ()))):
+    end, has_totals = xml.table_end(len(rows))
+    if not has_totals and any(map(_text, next(iter(rows[end:]), ()))):
         end = len(rows)  # rows that were added without extending the table
     footer = next((text for row in rows[end:] for text in map(_text, row) if text), "")
     rows = rows[:end]
     lines = [write_cells(list(map(_text, row)), DELIMITER, quote_all=False) for row in rows]
-    numeric = frozenset(_numeric_columns(rows))
     return SheetFile(
         path,
         "\n".join([*lines, ""]),
@@ -102,8 +101,36 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
         sheets=names,
         footer=footer,
         remarks=(f"rows after row {end} are below the table, and not read",) if footer else (),
-        numeric_columns=numeric,
+        numeric_columns=frozenset(_numeric_columns(rows)),
     )
+
+
+def choose_sheet(file: TextFile) -> TextFile:
+    """Return the first sheet if it is a taxonomy, or else the only other one that is.
+
+    If there is none, or there are several, the first sheet is returned with a remark.
+    """
+    if not isinstance(file, SheetFile) or len(file.sheets) < 2 or _is_taxonomy(file):
+        return file
+    found = []
+    for name in file.sheets[1:]:
+        try:
+            other = read_workbook(file.path, file.workbook, replace(file.options, sheet=name))
+        except FormatError:
+            continue  # it is empty
+        found += [other] if _is_taxonomy(other) else []
+    if len(found) == 1:
+        names = ", ".join(repr(name) for name in file.sheets if name != found[0].sheet)
+        remark = f"only the sheet {found[0].sheet!r} has the columns of a taxonomy, so it is read"
+        return replace(found[0], remarks=(f"{remark}; the others are {names}", *found[0].remarks))
+    names = ", ".join(map(repr, file.sheets[1:]))
+    remark = f"the sheet {file.sheet!r} is read; the option sheet selects another one: {names}"
+    return replace(file, remarks=(remark, *file.remarks))
+
+
+def _is_taxonomy(file: SheetFile) -> bool:
+    table = open_if_table(file)
+    return table is not None and table.columns.has_relations
 
 
 def new_workbook(path: Path, text: str) -> bytes:
@@ -146,17 +173,13 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
             size = sum(part.file_size for part in archive.infolist())
             is_workbook = any(name.endswith("workbook.xml") for name in archive.namelist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise _damaged(path, error) from None
+        raise damaged(path, error) from None
     if not is_workbook:
         raise FormatError(path, "this is a zip file, but not an Excel workbook (.xlsx); unpack it")
     limit = max_size(len(content), MAX_BYTES)
     if size > limit:
         message = f"the workbook has more than {limit:,} bytes after decompression"
         raise FormatError(path, f"{message}; save the sheet as CSV")
-
-
-def _damaged(path: Path, error: Exception) -> FormatError:
-    return FormatError(path, f"the Excel file is damaged ({error}); save it again as .xlsx")
 
 
 def _load(

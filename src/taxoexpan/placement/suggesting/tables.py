@@ -11,8 +11,8 @@ from typing import Any
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.files import whole_file
-from taxoexpan.formats.tables.formula_cells import protect_cells, unprotected
-from taxoexpan.formats.tables.table_file import csv_text, guess_delimiter, read_cells
+from taxoexpan.formats.tables.formulas import protect_cells, unprotected
+from taxoexpan.formats.tables.table import csv_text, guess_delimiter, read_cells
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.phrasing import join_words
 from taxoexpan.placement.suggesting.suggestions import (

@@ -6,12 +6,10 @@ import pytest
 from expanded_files import KIWI, refusal, under, write_file
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.formats.tables.column_names import (
+from taxoexpan.formats.tables.columns import (
     Columns,
     checked_columns,
     columns_text,
-    find_column,
-    parse_columns,
 )
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
@@ -269,9 +267,9 @@ def test_a_wrong_choice_is_refused(text: str, message: str) -> None:
 
 
 def test_a_quoted_header_may_contain_commas_and_quotes() -> None:
-    chosen = parse_columns('label="Name, ""short""",id=a b')
+    chosen = checked_columns('label="Name, ""short""",id=a b')
     assert chosen == {"label": 'Name, "short"', "id": "a b"}
-    assert parse_columns(columns_text(chosen)) == chosen
+    assert checked_columns(columns_text(chosen)) == chosen
 
 
 @pytest.mark.parametrize(
@@ -376,15 +374,3 @@ def test_options_of_tables_are_refused_for_other_files(tmp_path: Path) -> None:
     table = write_file(tmp_path / "x.csv", "child,parent\nb,a\n")
     with pytest.raises(FormatError, match=r"not an Excel file \(edges\).*option sheet"):
         Taxonomy.read(table, sheet="Terms")
-
-
-def test_an_id_with_the_separator_of_values_is_refused(tmp_path: Path) -> None:
-    path = write_file(tmp_path / "x.csv", "id,label,parent\n1,fruit,\n2,apple,1\n")
-    with pytest.raises(FormatError, match=r"the id 'a\|3' contains '\|', which separates values"):
-        TaxonomyFile.open(path).write(
-            under("1", concept=Concept("a|3", "kiwi")), tmp_path / "y.csv"
-        )
-
-
-def test_thousands_of_digits_are_no_number_of_a_column() -> None:
-    assert find_column(["id", "label"], "9" * 5_000) is None

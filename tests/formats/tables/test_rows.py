@@ -233,3 +233,9 @@ def test_isolated_concepts_below_a_blank_row_are_noted(tmp_path: Path) -> None:
 def test_lone_carriage_returns_in_cells_are_no_lines(tmp_path: Path) -> None:
     path = fruit(tmp_path, 'id,label,parents\nf,"fruit\r\r\r\r\r",\na,apple,\n')
     assert len(TaxonomyFile.open(path).taxonomy) == 2
+
+
+def test_an_id_with_the_separator_of_values_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,parent\n1,fruit,\n2,apple,1\n")
+    message = expansion_refusal(path, under("1", concept=Concept("a|3", "kiwi")))
+    assert "'a|3' contains '|'" in message

@@ -10,8 +10,8 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
-from taxoexpan.formats.tables.level_cells import LevelStyle, cells_for
-from taxoexpan.formats.tables.table_file import table_text
+from taxoexpan.formats.tables.levels import LevelStyle, cells_for
+from taxoexpan.formats.tables.table import table_text
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from taxoexpan.errors import ConfigurationError
@@ -61,26 +61,22 @@ class Columns:
 
     @classmethod
     def of(cls, header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
-        """Find the columns of a header; without a chosen one, no column relates concepts."""
-        indices: dict[str, int] = {}
-        for name, text in chosen.items():
-            index = find_column(header, text)
-            if index is not None:
-                indices[name] = index
-                if name == "parents":
-                    indices["parent"] = index
+        """Find the columns of a header; if a chosen one is missing, no column relates concepts."""
+        places = {name: find_column(header, text) for name, text in chosen.items() if text}
+        indices = {name: index for name, index in places.items() if index is not None}
+        if len(indices) < len(places):
+            return cls({name: index for name, index in indices.items() if name in ("id", "label")})
+        if "parents" in indices:
+            indices["parent"] = indices["parents"]
         free = {key: i for i, key in reversed(list(enumerate(map(_key, header))))}
         free = {key: i for key, i in free.items() if i not in indices.values()}
-        if any(text and find_column(header, text) is None for text in chosen.values()):
-            return cls({n: i for n, i in indices.items() if n in ("id", "label")})
         relations_are_chosen = any(name in _RELATIONS or LEVEL.fullmatch(name) for name in chosen)
         for name, keys in COLUMN_NAMES.items():
             if name not in chosen and not (relations_are_chosen and name in _RELATIONS):
                 known = next((free[key] for key in keys if key in free), None)
                 indices |= {} if known is None else {name: known}
         levels = _levels(header) if not any(map(LEVEL.fullmatch, chosen)) else []
-        indices |= {f"level{n}": index for n, index in enumerate(levels, start=1)}
-        return cls(indices)
+        return cls(indices | {f"level{n}": index for n, index in enumerate(levels, start=1)})
 
     def has(self, *names: str) -> bool:
         """Whether the table has all these columns."""
@@ -88,7 +84,7 @@ class Columns:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The names of the level columns, from the top; fewer than two are none."""
+        """The names of the level columns, from the top; a single one does not count."""
         numbers = [int(m[1]) for m in map(LEVEL.fullmatch, self.indices) if m]
         names = tuple(f"level{number}" for number in sorted(numbers))
         return names if len(names) > 1 else ()
@@ -114,9 +110,7 @@ def find_column(header: Sequence[str], text: str) -> int | None:
     same = exact or [i for i, cell in enumerate(header) if _key(cell) == _key(text) != ""]
     if same:
         return same[0]
-    # Python refuses to convert thousands of digits.
-    is_number = text.isascii() and text.isdigit() and len(text) < 10
-    return int(text) - 1 if is_number and 1 <= int(text) <= len(header) else None
+    return int(text) - 1 if text.isdecimal() and 1 <= int(text) <= len(header) else None
 
 
 def are_numbers(header: Sequence[str], chosen: Mapping[str, str]) -> bool:
@@ -125,48 +119,45 @@ def are_numbers(header: Sequence[str], chosen: Mapping[str, str]) -> bool:
     return bool(texts) and all(text.isdigit() and text not in header for text in texts)
 
 
-def parse_columns(text: str) -> dict[str, str]:
-    """The columns in a text like `id="Unique ID",label=Name,parent=3`."""
-    chosen, position = dict[str, str](), 0
+def columns_text(columns: Mapping[str, str]) -> str:
+    """The text from which `checked_columns` reads these columns."""
+    quoted = {name: column.replace('"', '""') for name, column in columns.items()}
+    return ",".join(f'{name}="{column}"' for name, column in quoted.items())
+
+
+def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
+    """The chosen columns under their usual names; an unknown or repeated one is an error.
+
+    A text is like `id="Unique ID",label=Name,parent=3`.
+    """
+    pairs = _parse_choice(chosen) if isinstance(chosen, str) else chosen.items()
+    checked: dict[str, str] = {}
+    for given, column in pairs:
+        name, text = _ALIASES.get(given, given), str(column).strip()
+        if name not in COLUMN_NAMES and not LEVEL.fullmatch(name):
+            known = ", ".join(n for n in COLUMN_NAMES if n != "parents")
+            message = f"there is no column {given!r}; choose from {known}, level1, level2, …"
+            raise ConfigurationError(message)
+        if name in checked:
+            raise ConfigurationError(f"the column {name} is chosen twice; give it once")
+        other = next((other for other, same in checked.items() if text and same == text), None)
+        if other is not None:
+            message = f"{given} and {other} are the same column"
+            raise ConfigurationError(f"{message}; choose a column of its own for each")
+        checked[name] = text
+    return checked
+
+
+def _parse_choice(text: str) -> Iterator[tuple[str, str]]:
+    position = 0
     while position < len(text):
         match = _CHOICE.match(text, position)
         if match is None:
             message = f"{text[position:]!r} is not a list of columns"
             raise ConfigurationError(f"{message}; write it like {_EXAMPLE}", "columns")
         value = match[2].strip()
-        quoted = value.startswith('"')
-        if match[1] in chosen:
-            raise ConfigurationError(f"the column {match[1]} is chosen twice; give it once")
-        chosen[match[1]] = value[1:-1].replace('""', '"') if quoted else value
+        yield match[1], value[1:-1].replace('""', '"') if value.startswith('"') else value
         position = match.end()
-    return chosen
-
-
-def columns_text(columns: Mapping[str, str]) -> str:
-    """The text from which `parse_columns` reads these columns."""
-    quoted = {name: column.replace('"', '""') for name, column in columns.items()}
-    return ",".join(f'{name}="{column}"' for name, column in quoted.items())
-
-
-def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
-    """The chosen columns under their usual names; an unknown or repeated one is an error."""
-    checked: dict[str, str] = {}
-    chosen = parse_columns(chosen) if isinstance(chosen, str) else chosen
-    for given, column in chosen.items():
-        name = _ALIASES.get(given, given)
-        if name not in COLUMN_NAMES and not LEVEL.fullmatch(name):
-            known = ", ".join(n for n in COLUMN_NAMES if n != "parents")
-            message = f"there is no column {given!r}; choose from {known}, level1, level2, …"
-            raise ConfigurationError(message)
-        text = str(column).strip()
-        other = next((other for other, same in checked.items() if text and same == text), None)
-        if name in checked:
-            raise ConfigurationError(f"the column {name} is chosen twice; give it once")
-        if other is not None:
-            message = f"{given} and {other} are the same column"
-            raise ConfigurationError(f"{message}; choose a column of its own for each")
-        checked[name] = text
-    return checked
 
 
 def _key(header: str) -> str:

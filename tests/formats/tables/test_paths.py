@@ -303,9 +303,7 @@ def test_a_name_that_would_not_read_back_is_refused(tmp_path: Path, name: str) -
 def test_a_name_that_would_make_the_line_a_comment_is_refused(tmp_path: Path) -> None:
     path = file(tmp_path, BARE)
     number_one = Concept("new", "#1 pick")
-    assert expansion_refusal(path, under(concept=number_one)) == (
-        f"{path}: '#1 pick' would be read back as a comment; rename it"
-    )
+    assert "'#1 pick' would not be read back" in expansion_refusal(path, under(concept=number_one))
     assert added_text(path, under("Food", concept=number_one)) == "Food > #1 pick\n"
 
 
@@ -337,8 +335,7 @@ def test_an_id_that_does_not_match_the_pattern_is_refused(
 ) -> None:
     path = file(tmp_path, text)
     message = expansion_refusal(path, under(parent, concept=Concept(id, "kiwi")))
-    assert message.startswith(f"{path}: the id {id!r} would not be read back from '{id}")
-    assert message.endswith("; give the new concept another id")
+    assert "would not be read back as 'kiwi'; give it another id" in message
 
 
 def test_a_path_that_would_be_too_deep_to_read_back_is_refused(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""CSV and TSV: the dialect of a table, its rows with line numbers, and new rows in its style."""
+"""CSV and TSV: the header of a table, its rows and cells, and new rows and cells in its style."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +15,8 @@ from typing import Literal
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.tables.column_names import Columns, are_numbers, find_column
-from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Taxonomy
+from taxoexpan.formats.tables.columns import Columns, are_numbers, find_column
+from taxoexpan.formats.text_file import Insertion, TextFile
 
 VALUE_SEPARATOR = "|"
 """Separates several parents or synonyms in one cell."""
@@ -36,16 +36,22 @@ MAX_LISTED = 30
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertical bar"}
 
 
-def csv_text(
-    columns: Sequence[str], rows: Iterable[Mapping[str, object]], header: bool = True
-) -> str:
-    """A CSV table, with a header or without one."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    if header:
-        writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table with its first line; its cells are accessed by column name."""
+
+    line: int
+    cells: list[str]
+    columns: Mapping[str, int]
+
+    def __getitem__(self, name: str) -> str:
+        """A cell without outer spaces; empty if the table does not have the column."""
+        index = self.columns.get(name)
+        return "" if index is None else self.cells[index].strip()
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """The values of a cell with several values."""
+        return tuple(part for part in map(str.strip, self[name].split(VALUE_SEPARATOR)) if part)
 
 
 @dataclass(frozen=True)
@@ -80,48 +86,38 @@ class Table:
             cls._find_header(file, delimiter, MAX_TITLE_ROWS)
             for delimiter in dict.fromkeys([guess, *others])
         ]
-        found = next((table for table in tables if table.is_recognized), None)
+        found = next((table for table in tables if table.columns.has_relations), None)
         # If a chosen column does not exist, the message should list the columns of the header.
         named = (table for table in tables if Columns.of(table.header, {}).has_relations)
         return found or next(named, None) or max(tables, key=lambda table: len(table.header))
 
     @classmethod
     def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
-        """The first row that is a header and has more cells than those above.
+        """The first row that is a header and has more filled cells than those above.
 
-        If no row is, or all columns are chosen by number, it is the row that looks like a header.
+        If no row is, or all columns are chosen by number, it is the first row with at least two
+        filled cells and more than half as many as any other row.
         """
-        chosen, most = file.options.columns, 0
-        tables = list(cls._first_rows(file, delimiter, max_rows))
-        likely = _likely_header(tables) if tables else cls(file, delimiter, (), Columns())
+        chosen, most, tables = file.options.columns, 0, list[Table]()
+        try:
+            for number, (line, row) in enumerate(islice(read_cells(file, delimiter), max_rows)):
+                header = tuple(cell.strip() for cell in row)
+                columns = Columns.of(header, chosen)
+                tables.append(cls(file, delimiter, header, columns, line, number))
+        except FormatError:
+            pass  # reading the rows reports it
+        filled = [sum(map(bool, table.header)) for table in tables]
+        sizes = list(zip(tables, filled, strict=True))
+        enough = max(1, max(filled, default=0) / 2)
+        likely = next((table for table, size in sizes if size > enough), None)
+        likely = likely or next(iter(tables), cls(file, delimiter, (), Columns()))
         if are_numbers(likely.header, chosen):
             return likely
-        for table in tables:
-            if table.is_recognized and (table.filled > most or chosen):
+        for table, size in sizes:
+            if table.columns.has_relations and (size > most or chosen):
                 return table
-            most = max(most, table.filled)
+            most = max(most, size)
         return likely
-
-    @classmethod
-    def _first_rows(cls, file: TextFile, delimiter: str, max_rows: int) -> Iterator[Table]:
-        """Yield a table for each of the first rows, with this row as its header."""
-        try:
-            for number, (line, row) in enumerate(islice(_records(file, delimiter), max_rows)):
-                header = tuple(cell.strip() for cell in row)
-                columns = Columns.of(header, file.options.columns)
-                yield cls(file, delimiter, header, columns, line, number)
-        except csv.Error:
-            pass  # reading the rows reports it
-
-    @property
-    def filled(self) -> int:
-        """The number of cells of the header that are not blank."""
-        return sum(map(bool, self.header))
-
-    @property
-    def is_recognized(self) -> bool:
-        """Whether the header has the chosen columns, and those that relate concepts."""
-        return self.columns.has_relations
 
     @property
     def quote_all(self) -> bool:
@@ -135,20 +131,19 @@ class Table:
 
     def other_columns(self, *names: str) -> dict[str, int]:
         """The number of rows for each column that is not one of these, and of title lines."""
-        indices = {self.columns.indices.get(name) for name in names}
         count = sum(1 for line in self.file.lines if line.strip()) - 1 - self.rows_above
-        others = {
-            f"column {name!r}": count
-            for index, name in enumerate(self.header)
-            if index not in indices and name
-        }
+        others = {f"column {name!r}": count for name in self._others(names).values()}
         return others | ({"title line": self.rows_above} if self.rows_above else {})
 
-    def other_values(self, row: Row, *names: str) -> list[str]:
-        """The headers of the columns with a value in a row that are not among these."""
+    def other_values(self, *names: str) -> Iterator[list[str]]:
+        """Yield, for every row, the headers of the other columns that have a value there."""
+        others = self._others(names)
+        for row in self.rows:
+            yield [name for index, name in others.items() if row.cells[index].strip()]
+
+    def _others(self, names: Sequence[str]) -> dict[int, str]:
         known = {self.columns.indices.get(name) for name in names}
-        named = enumerate(self.header)
-        return [name for i, name in named if name and i not in known and row.cells[i].strip()]
+        return {i: name for i, name in enumerate(self.header) if name and i not in known}
 
     @property
     def repeated_headers(self) -> list[Note]:
@@ -160,18 +155,21 @@ class Table:
             if name and name in self.header[index + 1 :]
         ]
 
-    def rows(self) -> Sequence[tuple[int, Row]]:
-        """Return every row below the header with its first line; blank rows are skipped."""
-        return self._rows
-
     @cached_property
-    def _rows(self) -> list[tuple[int, Row]]:
+    def rows(self) -> list[Row]:
+        """Every row below the header; blank rows are skipped."""
         rows = []
-        for line, row in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
-            if len(row) != len(self.header):
-                raise FormatError(self.file.path, self._wrong_size(len(row)), line)
-            rows.append((line, Row(row, self.columns.indices)))
+        for line, cells in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
+            if len(cells) != len(self.header):
+                raise FormatError(self.file.path, self._wrong_size(len(cells)), line)
+            rows.append(Row(line, cells, self.columns.indices))
         return rows
+
+    def _wrong_size(self, count: int) -> str:
+        expected = len(self.header)
+        delimiter = _DELIMITERS[self.delimiter]
+        fix = f"quote cells that contain {delimiter}" if count > expected else "add the others"
+        return f"the row has {count} cells, but the header has {expected}; {fix}"
 
     def new_lines(self, values: Sequence[Mapping[str, str]]) -> list[str]:
         """New rows as lines; columns without a value stay empty."""
@@ -184,45 +182,49 @@ class Table:
             lines.append(write_cells(cells, self.delimiter, self.quote_all))
         return lines
 
-    def _wrong_size(self, count: int) -> str:
-        expected = len(self.header)
-        delimiter = _DELIMITERS[self.delimiter]
-        fix = f"quote cells that contain {delimiter}" if count > expected else "add the others"
-        return f"the row has {count} cells, but the header has {expected}; {fix}"
+    def replace_cells(self, edits: Mapping[int, Mapping[str, str]]) -> Iterator[Insertion]:
+        """Yield the new texts of cells, given by the index of the row and the name of the column.
 
+        A quoted cell stays quoted.
+        """
+        for number, cells in enumerate(self._raw_cells() if edits else ()):
+            for name, text in edits.get(number, {}).items():
+                offset, raw = cells[self.columns.indices[name]]
+                quoted = self.quote_all or raw.startswith('"')
+                yield Insertion(offset, write_cells([text], self.delimiter, quoted), raw)
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a table; its cells are accessed by column name."""
+    def insert_below(self, lines: Mapping[int, Sequence[str]]) -> Iterator[Insertion]:
+        """Yield the insertions of new lines below rows, which are given by their indices."""
+        text, newline = self.file.text, self.file.newline
+        for number, cells in enumerate(self._raw_cells()):
+            if number in lines:
+                end = cells[-1][0] + len(cells[-1][1])
+                end += text.startswith("\r", end)
+                end += text.startswith("\n", end)
+                if end == len(text):
+                    yield from self.file.append(lines[number])
+                else:
+                    yield Insertion(end, "".join(line + newline for line in lines[number]))
 
-    cells: list[str]
-    columns: Mapping[str, int]
-
-    def __getitem__(self, name: str) -> str:
-        """A cell without outer spaces; empty if the table does not have the column."""
-        index = self.columns.get(name)
-        return "" if index is None else self.cells[index].strip()
-
-    def many(self, name: str) -> tuple[str, ...]:
-        """The values of a cell with several values."""
-        return tuple(part for part in map(str.strip, self[name].split(VALUE_SEPARATOR)) if part)
+    def _raw_cells(self) -> Iterator[list[tuple[int, str]]]:
+        """Yield the offset and the text, with quotes, of all cells of every row."""
+        separator = re.escape(self.delimiter)
+        pattern = re.compile(rf'("(?:[^"]|"")*+"|[^{separator}\r\n]*+)({separator}|\r\n?|\n|\Z)')
+        cells: list[tuple[int, str]] = []
+        above = self.rows_above + 1
+        for match in pattern.finditer(self.file.text):
+            cells.append((match.start(), match[1]))
+            if match[2] != self.delimiter:
+                if any((raw[1:-1] if raw.startswith('"') else raw).strip() for _, raw in cells):
+                    if above:
+                        above -= 1
+                    else:
+                        yield cells
+                cells = []
 
 
 def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield every row that is not blank, with its first line."""
-    line = 1
-    try:
-        for line, row in _records(file, delimiter):
-            yield line, row
-    except csv.Error as error:
-        line = error.args[1]
-        message = f"the table is not well-formed ({error.args[0]})"
-        fix = "check for a quote that is not closed"
-        raise FormatError(file.path, f"{message}; {fix}", line) from None
-
-
-def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield every row that is not blank, with its first line; an error also gets its line."""
     # A cell may contain line breaks inside quotes, so csv must see the whole text.
     reader = csv.reader(io.StringIO(file.text, newline=""), delimiter=delimiter, strict=True)
     line = 1
@@ -232,7 +234,9 @@ def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, row
             line = number if file.delimiter else reader.line_num + 1
     except csv.Error as error:
-        raise csv.Error(str(error), line) from None
+        message = f"the table is not well-formed ({error})"
+        fix = "check for a quote that is not closed"
+        raise FormatError(file.path, f"{message}; {fix}", line) from None
 
 
 def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
@@ -252,22 +256,16 @@ def table_text(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]])
     return "\n".join([*lines, ""])
 
 
-def labels_as_ids(file: TextFile, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
-    """The label of each new concept by its id, for files in which a label is its own id."""
-    names = {concept.id: concept.label for concept in additions.concepts}
-    seen: set[str] = set()
-    for id, name in names.items():
-        if name in seen or (id != name and name in expanded):
-            message = f"the label {name!r} is already used, and labels are ids in this file"
-            raise FormatError(file.path, f"{message}; give the new concept another label")
-        seen.add(name)
-    return names
-
-
-def _likely_header(tables: Sequence[Table]) -> Table:
-    """The first row with two filled cells or more, and more than half as many as any other row."""
-    half = max(table.filled for table in tables) / 2
-    return next((table for table in tables if table.filled > max(1, half)), tables[0])
+def csv_text(
+    columns: Sequence[str], rows: Iterable[Mapping[str, object]], header: bool = True
+) -> str:
+    """A CSV table, with a header or without one."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def is_table(file: TextFile) -> bool:
@@ -278,41 +276,33 @@ def is_table(file: TextFile) -> bool:
 def open_if_table(file: TextFile, titles: bool = True) -> Table | None:
     """Open a file as a table; return None if its first line is not a valid header."""
     try:
-        return Table.open(file, titles)
+        return file.parsed(Table.open) if titles else Table.open(file, titles)
     except FormatError:
         return None
 
 
 def column_error(table: Table, problem: str, example: str = "label=1,parent=2") -> FormatError:
     """An error that lists the columns of a table, and says how to choose them."""
-    message = f"{problem}. {_describe_columns(table, example)}"
-    return FormatError(table.file.path, message, table.line)
-
-
-def _describe_columns(table: Table, example: str) -> str:
     roles: dict[int, str] = {}
     for name, index in table.columns.indices.items():
         roles.setdefault(index, name)
-    width = min(MAX_SHOWN, max((len(name) for name in table.header), default=0))
+    headers = [" ".join(name.split()) for name in table.header[:MAX_LISTED]]
+    shown = [name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 1]}…" for name in headers]
+    width = max(map(len, shown), default=0)
     lines = [
-        f"  {index + 1:>2}  {_shortened(name):<{width}}  {roles.get(index, '')}".rstrip()
-        for index, name in enumerate(table.header[:MAX_LISTED])
+        f"  {index + 1:>2}  {name:<{width}}  {roles.get(index, '')}".rstrip()
+        for index, name in enumerate(shown)
     ]
     rest = len(table.header) - MAX_LISTED
-    lines += [f"  … and {rest:,} more"] if rest > 0 else []
+    listing = "\n".join([*lines, f"  … and {rest:,} more"] if rest > 0 else lines)
     others = "id, label, parent, parent_label, child, path, definition, synonyms, deprecated"
-    how = "Choose columns by name or number with the option columns, for example"
-    how += f" {example}; the names are {others}"
     chosen = table.file.options.columns.values()
     missing = next((t for t in chosen if t and find_column(table.header, t) is None), "")
-    problem = f"There is no column {missing!r}. " if missing else ""
-    listing = "\n".join(lines)
-    return f"{problem}The columns are:\n{listing}\n{how}, level1, level2, …"
-
-
-def _shortened(name: str) -> str:
-    text = " ".join(name.split())
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    absent = f"There is no column {missing!r}. " if missing else ""
+    how = "Choose columns by name or number with the option columns, for example"
+    message = f"{problem}. {absent}The columns are:\n{listing}\n{how} {example}"
+    message += f"; the names are {others}, level1, level2, …"
+    return FormatError(table.file.path, message, table.line)
 
 
 def guess_delimiter(file: TextFile, first_line: str) -> str:

@@ -15,12 +15,19 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
-from taxoexpan.formats.path_layouts import PathLines, path_layout
-from taxoexpan.formats.path_parts import MARKER, MAX_DEPTH, SEPARATOR, Category, NewCategory
-from taxoexpan.formats.path_separators import refuse_other_separator
 from taxoexpan.formats.property_index import PropertyIndex
-from taxoexpan.formats.tables.level_table import LevelTable
-from taxoexpan.formats.tables.table_file import (
+from taxoexpan.formats.tables.levels import LevelTable
+from taxoexpan.formats.tables.path_layouts import PathLines, path_layout
+from taxoexpan.formats.tables.path_parts import (
+    DEFAULT_SEPARATOR,
+    MARKER,
+    MAX_DEPTH,
+    SEPARATOR,
+    Category,
+    Parts,
+    find_separator,
+)
+from taxoexpan.formats.tables.table import (
     TABLE_SUFFIXES,
     Table,
     is_table,
@@ -60,32 +67,31 @@ class PathsFormat(Format):
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read every path as a concept; ancestors without their own line are concepts too."""
-        categories = file.parsed(_categories)
-        _refuse_repeated_path(file, categories)
-        builder = TaxonomyBuilder(file.path)
-        ids = {c.parts: c.id or SEPARATOR.join(c.parts) for c in categories}
-        lines: list[int] = []
-        relation_lines: list[int] = []
-        layout = file.parsed(path_layout)
+        layout, categories = file.parsed(path_layout), file.parsed(_categories)
+        builder, ids = TaxonomyBuilder(file.path), _ids(file, categories)
+        lines, relation_lines = list[int](), list[int]()
         # Tables of levels often list only leaves.
-        are_expected = isinstance(layout, LevelTable) and not layout.has_ids
-        notes = [] if are_expected else builder.notes
+        notes_ancestors = not isinstance(layout, LevelTable) or layout.has_ids
         for category in categories:
-            for parts in _with_missing_ancestors(category, ids, notes):
+            for depth in range(1, len(category.parts) + 1):
+                parts = category.parts[:depth]
+                if parts not in ids:
+                    ids[parts] = SEPARATOR.join(parts)
+                    message = f"{ids[parts]!r} has no line of its own; it is added as a category"
+                    builder.notes += [Note(category.line, message)] if notes_ancestors else []
+                elif depth < len(category.parts):
+                    continue
                 builder.ids.append(ids[parts])
                 builder.labels.append(parts[-1])
                 lines.append(category.line)
-                if len(parts) > 1:
+                if depth > 1:
                     builder.parents.append(ids[parts[:-1]])
                     builder.children.append(ids[parts])
                     relation_lines.append(category.line)
         builder.lines, builder.relation_lines = lines, relation_lines
         if not isinstance(layout, PathLines):
-            table = layout.table
-            builder.notes += table.repeated_headers
-            builder.ignored.update(
-                table.other_columns("id", "label", "path", *table.columns.levels)
-            )
+            builder.notes += layout.table.repeated_headers
+            builder.ignored.update(layout.table.other_columns(*_known_columns(layout.table)))
         return builder.finish()
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
@@ -95,7 +101,7 @@ class PathsFormat(Format):
         """
         for concept in additions.concepts:
             _refuse_unsupported(file, expanded, concept.id)
-        added = [NewCategory(c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
+        added = [Category(0, c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
         moved = _apply_moves(file, expanded, additions.moves)
         return {file.path: [*moved, *file.parsed(path_layout).insert_new(added)]}
 
@@ -107,7 +113,7 @@ class PathsFormat(Format):
         path = target.path
         lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
         if format_suffix(path) in TABLE_SUFFIXES:
-            refuse_other_separator(path, list(lines.values()))
+            _refuse_other_separator(path, list(lines.values()))
             ids = clean_ids(taxonomy, str.strip)
             rows = [(ids[id], line) for id, line in lines.items()]
             return Copy({path: table_text(path, ("id", "path"), rows)}, ids)
@@ -134,14 +140,15 @@ class PathsFormat(Format):
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Which other columns have a value in the row of each category of a table."""
         layout, index = file.parsed(path_layout), PropertyIndex()
-        if isinstance(layout, PathLines):
-            return index
-        table = layout.table
-        known = ("id", "label", "path", *table.columns.levels)
-        for (_, row), category in zip(table.rows(), file.parsed(_categories), strict=True):
-            id = category.id or SEPARATOR.join(category.parts)
-            index.add(id, table.other_values(row, *known))
+        if not isinstance(layout, PathLines):
+            values = layout.table.other_values(*_known_columns(layout.table))
+            for category, names in zip(file.parsed(_categories), values, strict=True):
+                index.add(category.id or SEPARATOR.join(category.parts), names)
         return index
+
+
+def _known_columns(table: Table) -> tuple[str, ...]:
+    return ("id", "label", "path", *table.columns.levels)
 
 
 def _has_several_columns(table: Table) -> bool:
@@ -203,30 +210,28 @@ def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> I
     return file.parsed(path_layout).insert_parts(inserted)
 
 
-def _with_missing_ancestors(
-    category: Category, ids: dict[tuple[str, ...], str], notes: list[Note]
-) -> list[tuple[str, ...]]:
-    """The category after its ancestors without a line; the id of such an ancestor is its path."""
-    missing = [
-        category.parts[:depth]
-        for depth in range(1, len(category.parts))
-        if category.parts[:depth] not in ids
-    ]
-    for parts in missing:
-        ids[parts] = SEPARATOR.join(parts)
-        message = f"{ids[parts]!r} has no line of its own; it is added as a category"
-        notes.append(Note(category.line, message))
-    return [*missing, category.parts]
-
-
-def _refuse_repeated_path(file: TextFile, categories: list[Category]) -> None:
-    seen: dict[tuple[str, ...], int] = {}
+def _ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:
+    """The id of every category, which may be its path; a repeated path is an error."""
+    lines: dict[Parts, int] = {}
     for category in categories:
-        first = seen.setdefault(category.parts, category.line)
+        first = lines.setdefault(category.parts, category.line)
         if first != category.line:
             path = SEPARATOR.join(category.parts)
             message = f"the path {path!r} is already on line {first}; remove one"
             raise FormatError(file.path, message, category.line)
+    return {each.parts: each.id or SEPARATOR.join(each.parts) for each in categories}
+
+
+def _refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
+    """Refuse to write a table of paths without a `>` that would be read with another separator."""
+    try:
+        found = find_separator(path, list(enumerate(lines, start=2)))
+    except FormatError:
+        found = None
+    if found != DEFAULT_SEPARATOR:
+        message = "without relations, signs in the labels would be read as separators of paths"
+        fix = "choose a name that ends in .txt, or another format"
+        raise FormatError(path, f"{message}; {fix}")
 
 
 def _refuse_unsupported(file: TextFile, expanded: Taxonomy, id: str) -> None:

@@ -1,0 +1,108 @@
+"""Texts that a spreadsheet would compute get an apostrophe.
+
+In our own tables of suggestions and findings, reading removes the apostrophe again. In a taxonomy,
+existing rows stay as they are and reading removes nothing, so the apostrophe is a part of a new
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.format import EXCEL_SUFFIX, Format
+from taxoexpan.formats.tables.table import TABLE_SUFFIXES
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
+_QUOTED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
+"""A formula after one or more apostrophes."""
+
+
+def protect_row(row: Sequence[str], keep_formulas: bool) -> list[str]:
+    """Return the cells of a row in which no text is a formula, or in which formulas are kept.
+
+    A text that itself starts with an apostrophe and a formula always gets another apostrophe, so
+    that `unprotected` returns every text as it was, whether formulas were kept or not.
+    """
+    return [
+        f"'{cell}" if _QUOTED.match(cell) or (not keep_formulas and _FORMULA.match(cell)) else cell
+        for cell in row
+    ]
+
+
+def protect_cells(row: Mapping[str, object], keep_formulas: bool) -> dict[str, object]:
+    """Return the cells of a row by name, the texts as in `protect_row`."""
+    return {
+        name: protect_row([cell], keep_formulas)[0] if isinstance(cell, str) else cell
+        for name, cell in row.items()
+    }
+
+
+def unprotected(cell: str) -> str:
+    """Return the text of a cell without the apostrophe that protects it."""
+    return cell[1:] if _QUOTED.match(cell) else cell
+
+
+def with_apostrophe(text: str) -> str:
+    """Return a text that a spreadsheet does not compute; a number is left as it is."""
+    is_computed = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if is_computed else text
+
+
+def is_computed_file(format: Format, path: Path) -> bool:
+    """Whether a spreadsheet computes the cells of a file: it is a table without types."""
+    suffix = format_suffix(path)
+    is_lines = format.name == "paths" and suffix not in TABLE_SUFFIXES
+    return format.is_table and suffix != EXCEL_SUFFIX and not is_lines
+
+
+def protect_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, int]:
+    """Return additions to a taxonomy in which no cell is computed, and the number of changes."""
+    new_ids = {concept.id: with_apostrophe(concept.id) for concept in additions.concepts}
+    concepts = [protect_concept(concept) for concept in additions.concepts]
+    with_synonyms = {id for id, _ in additions.synonyms if taxonomy.concept(id).synonyms}
+    synonyms = []
+    for id, name in additions.synonyms:  # only the first name is at the start of the cell
+        synonyms.append((id, name if id in with_synonyms else with_apostrophe(name)))
+        with_synonyms.add(id)
+    pairs = zip([*additions.concepts, *additions.synonyms], [*concepts, *synonyms], strict=True)
+
+    def renamed(id: str) -> str:
+        return new_ids.get(id, id)
+
+    return replace(
+        additions,
+        concepts=concepts,
+        relations=[(renamed(parent), renamed(child)) for parent, child in additions.relations],
+        moves=[Move(child, old, renamed(new)) for child, old, new in additions.moves],
+        synonyms=synonyms,
+    ), sum(old != new for old, new in pairs)
+
+
+def protect_taxonomy(taxonomy: Taxonomy) -> tuple[Taxonomy, int]:
+    """Return a taxonomy in which no cell is computed, and the number of changed concepts."""
+    concepts = [protect_concept(concept) for concept in taxonomy.concepts]
+    count = sum(old != new for old, new in zip(taxonomy.concepts, concepts, strict=True))
+    if not count:
+        return taxonomy, 0
+    relations = [
+        (with_apostrophe(parent), with_apostrophe(child)) for parent, child in taxonomy.relations
+    ]
+    return Taxonomy(concepts, relations), count
+
+
+def protect_concept(concept: Concept) -> Concept:
+    """Return a concept in which no cell is computed; its synonyms are in one cell."""
+    first = tuple(map(with_apostrophe, concept.synonyms[:1]))
+    return replace(
+        concept,
+        id=with_apostrophe(concept.id),
+        label=with_apostrophe(concept.label),
+        synonyms=(*first, *concept.synonyms[1:]),
+        definition=with_apostrophe(concept.definition),
+    )

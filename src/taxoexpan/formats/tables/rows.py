@@ -1,0 +1,280 @@
+"""Tables with one row per concept: some of `id,label,parents,definition,synonyms`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from taxoexpan.errors import FileCycleError, FormatError
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, labels_as_ids
+from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.tables.levels import LevelStyle, cells_for, level_texts, style_of
+from taxoexpan.formats.tables.parents import ParentCells
+from taxoexpan.formats.tables.table import (
+    VALUE_SEPARATOR,
+    Row,
+    Table,
+    column_error,
+    open_if_table,
+    table_text,
+)
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+
+_COLUMNS = {
+    "ids": "id",
+    "labels": "label",
+    "synonyms": "synonyms",
+    "definitions": "definition",
+    "deprecated": "deprecated",
+}
+MAX_FOOTER = 3
+"""The number of rows below a blank row that may be a footer."""
+_TRUE = ("true", "yes", "1")
+
+
+@dataclass(frozen=True)
+class _ConceptTable:
+    """A table that was read, and how its cells name parents and paths."""
+
+    parsed: ParsedTaxonomy
+    parents: ParentCells
+    levels: LevelStyle | None
+
+
+class RowsFormat(Format):
+    """Tables with one row per concept."""
+
+    is_table = True
+
+    def can_read(self, file: TextFile) -> bool:
+        """Whether the header has an id or a label column, and a parents column."""
+        table = open_if_table(file)
+        return table is not None and table.columns.has_parents
+
+    def read(self, file: TextFile) -> ParsedTaxonomy:
+        """Read one concept per row; the label replaces a missing id, and the id a missing label."""
+        return file.parsed(_read_table).parsed
+
+    def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Append one row per new concept; replace the cells of existing concepts that change."""
+        table, read = file.parsed(Table.open), file.parsed(_read_table)
+        names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
+        writer = _RowWriter(read.parents, read.levels, expanded, names)
+        parents: dict[str, list[str]] = {}
+        for parent, child in additions.relations:
+            parents.setdefault(child, []).append(names.get(parent, parent))
+        new = [writer.row(concept, parents.get(concept.id, [])) for concept in additions.concepts]
+        edits = writer.edits(additions)
+        return {file.path: [*table.replace_cells(edits), *file.append(table.new_lines(new))]}
+
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write a new table; a `|` in an id or a synonym becomes `/` if it would be ambiguous."""
+        replacement = VALUE_SEPARATOR if _separators_are_safe(taxonomy) else "/"
+        ids = clean_ids(taxonomy, lambda id: id.replace(VALUE_SEPARATOR, replacement).strip())
+        header = ["id", "label", "parents", "definition", "synonyms"]
+        header += ["deprecated"] if taxonomy.deprecated else []
+        rows = []
+        for concept in taxonomy.concepts:
+            parents = [ids[parent] for parent in taxonomy.parents(concept.id)]
+            synonyms = [name.replace(VALUE_SEPARATOR, "/") for name in concept.synonyms]
+            lists = VALUE_SEPARATOR.join(parents), VALUE_SEPARATOR.join(synonyms)
+            cells = [ids[concept.id], concept.label, lists[0], concept.definition, lists[1]]
+            rows.append([*cells, "true" if concept.deprecated else ""][: len(header)])
+        return Copy({target.path: table_text(target.path, header, rows)}, ids)
+
+    def supported_fields(self, file: TextFile) -> frozenset[str]:
+        """The fields with a column in the header."""
+        table = file.parsed(Table.open)
+        fields = {name for name, column in _COLUMNS.items() if table.has(column)}
+        return frozenset(fields | ({"labels"} if file.parsed(_read_table).levels else set()))
+
+    def supported_changes(self, file: TextFile) -> frozenset[str]:
+        """Moves, unless other columns repeat the paths; synonyms if there is a column for them."""
+        moves = {"moves"} if file.parsed(_read_table).levels is None else set()
+        synonyms = {"synonyms"} if file.parsed(Table.open).has("synonyms") else set()
+        return frozenset(moves | synonyms)
+
+    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Which columns have a value in the row of each concept, but not those with relations."""
+        table, index = file.parsed(Table.open), PropertyIndex(set(taxonomy))
+        relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
+        # Every row is one concept, in the same order.
+        for id, names in zip(taxonomy.ids, table.other_values(*relating), strict=False):
+            index.add(id, names)
+        return index
+
+
+def _read_table(file: TextFile) -> _ConceptTable:
+    table, builder = file.parsed(Table.open), TaxonomyBuilder(file.path)
+    if not table.columns.has_parents:
+        raise column_error(table, "the table needs a column id or label, and a column parent")
+    builder.lines = [row.line for row in table.rows]
+    for row in table.rows:
+        _add_concept(builder, table, row)
+    builder.notes += table.repeated_headers
+    cells = ParentCells.of(table, builder)
+    try:
+        cells.relate(builder)
+        parsed = builder.finish()
+    except FileCycleError:
+        raise
+    except FormatError as error:
+        if table.has("id") or len(table.header) < 3:
+            raise
+        problem = f"{error.message}. No column is recognized as the id, so the label is the id"
+        found = replace(table, line=error.line or table.line)
+        raise column_error(found, problem, "id=NAME") from None
+    style = None
+    if table.columns.levels:
+        texts = [level_texts(table, row) for row in table.rows]
+        style = style_of(list(zip(texts, map(parsed.taxonomy.path, builder.ids), strict=True)))
+    levels = table.columns.levels if style else ()
+    known = ("parents", "parent_label", *_COLUMNS.values(), *levels)
+    notes = (*parsed.notes, *_footer_notes(table, builder, parsed.taxonomy))
+    parsed = replace(parsed, notes=notes, ignored=table.other_columns(*known))
+    return _ConceptTable(parsed, cells, style)
+
+
+def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
+    """The id and the label of a row; without a column for labels, the last level is the label."""
+    levels = [] if table.has("label") else list(filter(None, level_texts(table, row)))
+    label = row["label"] or (levels[-1] if levels else "")
+    return row["id"] or label, label
+
+
+def _add_concept(builder: TaxonomyBuilder, table: Table, row: Row) -> None:
+    (id, label), index = _id_and_label(table, row), len(builder.ids)
+    if not id:
+        message = "the row has neither an id nor a label; add one, or remove the row"
+        raise FormatError(table.file.path, message, row.line)
+    if row["synonyms"]:
+        builder.synonyms[index] = row.many("synonyms")
+    if row["definition"]:
+        builder.definitions[index] = row["definition"]
+    if row["deprecated"].casefold() in _TRUE:
+        builder.deprecated.append(index)
+    builder.ids.append(id)
+    builder.labels.append(label or id)
+
+
+def _footer_notes(table: Table, builder: TaxonomyBuilder, taxonomy: Taxonomy) -> list[Note]:
+    """Notes about concepts without relations in the last rows, if a blank row is above them."""
+    notes = list[Note]()
+    for id, line in zip(reversed(builder.ids), reversed(builder.lines), strict=True):
+        if len(notes) == MAX_FOOTER or taxonomy.parents(id) or taxonomy.children(id):
+            return []
+        message = f"{id!r} is below a blank row, and has neither a parent nor children"
+        notes.append(Note(line, f"{message}; remove the row if it is not a concept", id=id))
+        # Cells may have lone carriage returns, which only the CSV reader counts as lines.
+        above = table.file.lines[line - 2 : line - 1]
+        if above and not above[0].strip().strip(table.delimiter):
+            return notes[::-1]
+    return []
+
+
+@dataclass(frozen=True)
+class _RowWriter:
+    """Writes new rows and changed cells in the way of a table.
+
+    In a table without ids, `names` has the labels of new concepts by their ids.
+    """
+
+    parents: ParentCells
+    levels: LevelStyle | None
+    expanded: Taxonomy
+    names: Mapping[str, str]
+
+    def row(self, concept: Concept, parents: Sequence[str]) -> dict[str, str]:
+        """The cells of a new concept."""
+        self._refuse_ambiguous(concept.label, parents)
+        has_separator = VALUE_SEPARATOR in concept.id and concept.id != concept.label
+        if has_separator and VALUE_SEPARATOR not in "".join(self.parents.labels):
+            message = f"the id {concept.id!r} contains {VALUE_SEPARATOR!r}, which separates values"
+            raise FormatError(self.parents.table.file.path, f"{message}; give another id")
+        cells = {
+            "id": concept.id,
+            "label": concept.label,
+            "definition": concept.definition,
+            "synonyms": VALUE_SEPARATOR.join(concept.synonyms),
+            **self._parent_texts(parents),
+        }
+        if self.levels:
+            names, path = self.parents.table.columns.levels, self.expanded.path(concept.id)
+            cells |= zip(names, cells_for(path, self.levels, len(names)), strict=True)
+        return cells
+
+    def edits(self, additions: Additions) -> dict[int, dict[str, str]]:
+        """The new cells of existing concepts that move or get synonyms, by row and column."""
+        table, synonyms, edits = self.parents.table, additions.names, {}
+        moves: dict[str, list[Move]] = {}
+        for move in additions.moves:
+            moves.setdefault(move.child, []).append(move)
+        for number, row in enumerate(table.rows if moves or synonyms else ()):
+            id, _ = _id_and_label(table, row)
+            cells = {}
+            for column in ("parents", "parent_label") if id in moves else ():
+                if row[column]:
+                    cells[column] = self._moved(row, column, moves[id])
+            if id in synonyms and table.has("synonyms"):
+                values = [row["synonyms"], *synonyms[id]]
+                cells["synonyms"] = VALUE_SEPARATOR.join(filter(None, values))
+            if cells:
+                edits[number] = cells
+        return edits
+
+    def _moved(self, row: Row, column: str, moves: Sequence[Move]) -> str:
+        """The cell of a concept that moves, with its new parents."""
+
+        def text(id: str) -> str:
+            return self._parent_texts([self.names.get(id, id)])[column]
+
+        child = self.expanded.concept(moves[0].child)
+        self._refuse_ambiguous(child.label, [text(id) for id in self.expanded.parents(child.id)])
+        cell = row.cells[row.columns[column]]
+        for _, old_parent, new_parent in moves:
+            old, new = text(old_parent), text(new_parent)
+            parts = [cell] if cell.strip() == old else cell.split(VALUE_SEPARATOR)
+            cell = VALUE_SEPARATOR.join(
+                part.replace(old, new) if part.strip() == old else part for part in parts
+            )
+        return cell
+
+    def _parent_texts(self, parents: Sequence[str]) -> dict[str, str]:
+        """The texts of the columns `parents` and `parent_label` for these parents."""
+        expanded, by_label = self.expanded, self.parents.by_label
+        labels = [expanded.concept(id).label if id in expanded else id for id in parents]
+        if by_label or not self.parents.table.has("parents"):
+            for id, label in zip(parents, labels, strict=True):
+                if self._label_counts[label] > 1:
+                    message = f"several concepts have the label {label!r}, and parents are labels"
+                    fix = f"rename one of them, or choose another parent than {id!r}"
+                    raise FormatError(self.parents.table.file.path, f"{message} here; {fix}")
+        texts = {"parents": labels if by_label else parents, "parent_label": labels}
+        return {name: VALUE_SEPARATOR.join(values) for name, values in texts.items()}
+
+    @cached_property
+    def _label_counts(self) -> Counter[str]:
+        return Counter(self.expanded.labels)
+
+    def _refuse_ambiguous(self, label: str, parents: Sequence[str]) -> None:
+        """Refuse several parents if one of their ids contains the separator."""
+        joined = VALUE_SEPARATOR.join(parents)
+        clash = joined if joined in self.expanded else None
+        found = len(parents) > 1 and next((id for id in parents if VALUE_SEPARATOR in id), clash)
+        if found:
+            message = f"the id {found!r} contains {VALUE_SEPARATOR!r}, which separates parents"
+            path = self.parents.table.file.path
+            raise FormatError(path, f"{message}; choose one parent for {label!r}")
+
+
+def _separators_are_safe(taxonomy: Taxonomy) -> bool:
+    """Whether no id with a separator is, or looks like, several parents of a concept."""
+    several = [parents for parents in map(taxonomy.parents, taxonomy) if len(parents) > 1]
+    return not any(
+        VALUE_SEPARATOR.join(parents) in taxonomy or any(VALUE_SEPARATOR in id for id in parents)
+        for parents in several
+    )
