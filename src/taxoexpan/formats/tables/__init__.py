@@ -1,1 +1,1 @@
-"""CSV and TSV tables: one row per concept (`concept_rows`), or one per relation (`edge_list`)."""
+"""CSV, TSV and Excel tables, with one row per concept, per relation or per category path."""
