@@ -71,6 +71,9 @@ def protect_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additio
         synonyms.append((id, name if id in with_synonyms else with_apostrophe(name)))
         with_synonyms.add(id)
     pairs = zip([*additions.concepts, *additions.synonyms], [*concepts, *synonyms], strict=True)
+    count = sum(old != new for old, new in pairs)
+    if not count:
+        return additions, 0
 
     def renamed(id: str) -> str:
         return new_ids.get(id, id)
@@ -81,7 +84,7 @@ def protect_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additio
         relations=[(renamed(parent), renamed(child)) for parent, child in additions.relations],
         moves=[Move(child, old, renamed(new)) for child, old, new in additions.moves],
         synonyms=synonyms,
-    ), sum(old != new for old, new in pairs)
+    ), count
 
 
 def protect_taxonomy(taxonomy: Taxonomy) -> tuple[Taxonomy, int]:
