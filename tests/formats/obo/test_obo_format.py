@@ -166,12 +166,13 @@ def test_blank_synonyms_and_definitions_are_ignored() -> None:
     assert taxonomy(text).concept("a") == Concept("a", "a")
 
 
-@given(
-    st.lists(st.sampled_from(['"', "a", " ", "é", ":", "[", "\u00a0", "水", "'", "="])).map("".join)
-)
+PIECES = ['"', "a", " ", "é", ":", "[", "\u00a0", "水", "'", "=", r"\{", r"\!", r"\n", r"\t", r"\q"]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join), st.sampled_from(["", ' {x="y", z="!"}']))
 @quickly
-def test_text_without_escapes_is_read_as_by_fastobo(name: str) -> None:
-    text = f"[Term]\nid: x\nname: x{name} ! c\n"
+def test_names_are_read_as_by_fastobo(name: str, qualifiers: str) -> None:
+    text = f"[Term]\nid: x\nname: x{name}{qualifiers} ! c\n"
     assert taxonomy(text).labels == (fastobo.loads(text)[0][0].name.strip(),)
 
 
@@ -188,10 +189,7 @@ def test_a_parent_from_another_file_is_added_and_noted_once() -> None:
     assert document.taxonomy.concept("F:1").label == "fruit"
     assert document.taxonomy.concept("X:1").label == "X:1"
     assert document.taxonomy.roots == ("F:1", "X:1")
-    assert [(note.line, note.message) for note in document.notes] == [
-        (7, "'F:1' has no stanza; it is added as a concept"),
-        (8, "'X:1' has no stanza; it is added as a concept"),
-    ]
+    assert [(note.line, note.id) for note in document.notes] == [(7, "F:1"), (8, "X:1")]
 
 
 def test_the_label_after_a_parent_with_qualifiers_is_read() -> None:
@@ -204,61 +202,28 @@ def test_a_repeated_parent_is_noted() -> None:
     assert (note.line, note.message) == (10, "'F:2' under 'F:1' occurs more than once")
 
 
-ESCAPING = "write \\ before { } ! \\ in a text, and before a space in an id"
-
-
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "word"),
     [
-        (HEADER, ": the file has no concept; it needs at least one"),
-        (
-            "[Term]\nname: fruit\n",
-            ", line 1: a [Term] with no id lines; it needs one line 'id: …'",
-        ),
-        (
-            "[Term]\nid: a\nid: b\n",
-            ", line 3: a [Term] with 2 id lines; it needs one line 'id: …'",
-        ),
-        (
-            "[Term]\nid: a\n[Term\nid: b\n",
-            ", line 3: '[Term' is not the start of a stanza; write a line such as [Term]",
-        ),
-        ("[Term]\nid: a b\n", f", line 2: 'a b' is not valid OBO (expected EOL); {ESCAPING}"),
-        ("[Term]\nid: \\ \n", ", line 2: the id is blank; give the term an id"),
-        (
-            "[Term]\nid: a\nname: a {b}\n",
-            f", line 3: 'a {{b}}' is not valid OBO (expected Qualifier); {ESCAPING}",
-        ),
-        (
-            "[Term]\nid: a\ndef: red\n",
-            ", line 3: def: 'red' should begin with a text in double quotes",
-        ),
-        (
-            '[Term]\nid: a\nsynonym: "red\n',
-            ", line 3: synonym: '\"red' should begin with a text in double quotes",
-        ),
-        (
-            "[Term]\nid: a\nis_obsolete: yes\n",
-            ", line 3: is_obsolete is 'yes'; write true or false",
-        ),
-        (
-            "[Term]\nid: a\nname: b\n\n[Term]\nid: a\nname: c\n",
-            ", line 7: a second name for the same id, which already has 'b'; "
-            "remove one of them, or change one of the ids",
-        ),
-        (
-            '[Term]\nid: a\ndef: "b" []\ndef: "c" []\n',
-            ", line 4: a second def for the same id, which already has 'b'; "
-            "remove one of them, or change one of the ids",
-        ),
-        (
-            "[Term]\nid: a\nis_a: a\n",
-            ", line 3: 'a' is its own parent; correct or remove this relation",
-        ),
+        (HEADER, None, "no concept"),
+        ("[Term]\nname: fruit\n", 1, "no id lines"),
+        ("[Term]\nid: a\nid: b\n", 3, "2 id lines"),
+        ("[Term]\nid: a\n[Term\nid: b\n", 3, "not the start of a stanza"),
+        ("[Term]\nid: a b\n", 2, "'a b' is not valid OBO"),
+        ("[Term]\nid: \\ \n", 2, "the id is blank"),
+        ("[Term]\nid: a\nname: a {b}\n", 3, "'a {b}' is not valid OBO"),
+        ("[Term]\nid: a\ndef: red\n", 3, "double quotes"),
+        ('[Term]\nid: a\nsynonym: "red\n', 3, "double quotes"),
+        ("[Term]\nid: a\nis_obsolete: yes\n", 3, "write true or false"),
+        ("[Term]\nid: a\nname: b\n\n[Term]\nid: a\nname: c\n", 7, "a second name"),
+        ('[Term]\nid: a\ndef: "b" []\ndef: "c" []\n', 4, "a second def"),
+        ("[Term]\nid: a\nis_a: a\n", 3, "its own parent"),
     ],
 )
-def test_an_invalid_file_is_refused(text: str, message: str) -> None:
-    assert refusal(text) == f"food.obo{message}"
+def test_an_invalid_file_is_refused(text: str, line: int | None, word: str) -> None:
+    place = f", line {line}: " if line else ": "
+    assert refusal(text).startswith(f"food.obo{place}")
+    assert word in refusal(text)
 
 
 def test_a_cycle_is_refused_with_its_lines() -> None:
@@ -359,12 +324,8 @@ def test_a_parent_may_be_from_another_file() -> None:
     [Concept("k", " kiwi"), Concept("k", "kiwi", (" ",)), Concept("k", "kiwi", (), "green ")],
 )
 def test_additions_that_would_not_read_back_are_refused(concept: Concept) -> None:
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(FormatError, match="would not be read back unchanged"):
         expanded_text(HEADER + FRUIT, under("F:1", concept=concept))
-    assert str(caught.value) == (
-        f"food.obo: {concept.label!r} would not be read back unchanged; "
-        "remove outer spaces from its names and definition, and blank synonyms"
-    )
 
 
 def test_empty_additions_change_nothing() -> None:

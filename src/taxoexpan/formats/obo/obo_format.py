@@ -103,20 +103,18 @@ class OboFormat(Format):
             *_move_children(source, stanzas, expanded, additions.moves),
             *_add_synonyms(source, stanzas, additions.names),
         ]
-        namespaces = _namespaces(stanzas, expanded, additions)
-        added = [
-            format_stanza(
-                concept,
-                expanded,
-                expanded.parents(concept.id),
-                namespaces.get(concept.id, ""),
-                additions.provenance,
-            )
-            for concept in additions.concepts
-        ]
-        if added:
-            text = "\n".join(line for lines in added for line in lines)
-            _refuse_changed(source, additions, self.read(TextFile(source.path, text)).taxonomy)
+        namespaces, provenance = _namespaces(stanzas, expanded, additions), additions.provenance
+        added = []
+        for concept in additions.concepts:
+            parents, namespace = expanded.parents(concept.id), namespaces.get(concept.id, "")
+            added.append(format_stanza(concept, expanded, parents, namespace, provenance))
+        text = "\n".join(line for lines in added for line in lines)
+        reread = self.read(TextFile(source.path, text)).taxonomy if added else expanded
+        for concept in additions.concepts:
+            if reread.concept(concept.id) != concept:
+                message = f"{concept.label!r} would not be read back unchanged"
+                remedy = "remove outer spaces from its names and definition, and blank synonyms"
+                raise FormatError(source.path, f"{message}; {remedy}")
         # A parent without a stanza of its own needs one for its synonyms.
         described = {stanza.id for stanza in stanzas}
         for id in additions.names:
@@ -233,17 +231,15 @@ def _add_synonyms(
     source: TextFile, stanzas: Sequence[Stanza], names: Mapping[str, Sequence[str]]
 ) -> Iterator[Insertion]:
     """Add synonym lines to the first stanza of each concept, at the position for synonyms."""
-    remaining = dict(names)
-    for stanza in stanzas if remaining else ():
-        synonyms = remaining.pop(stanza.id, ())
-        if synonyms:
-            numbers = range(stanza.line, stanza.last_line + 1)
-            tags = {n: source.lines[n - 1].lstrip().partition(":")[0] for n in numbers}
-            last = max(number for number, tag in tags.items() if tag in _BEFORE_SYNONYMS)
-            lines = [f"{format_synonym(name)}{source.newline}" for name in synonyms]
-            offset = source.starts[last]
-            start = "" if offset <= len(source.text) else source.newline
-            yield Insertion(min(offset, len(source.text)), start + "".join(lines))
+    first = {stanza.id: stanza for stanza in reversed(stanzas) if stanza.id in names}
+    for id, stanza in first.items():
+        numbers = range(stanza.line, stanza.last_line + 1)
+        tags = {n: source.lines[n - 1].lstrip().partition(":")[0] for n in numbers}
+        last = max(number for number, tag in tags.items() if tag in _BEFORE_SYNONYMS)
+        lines = [f"{format_synonym(name)}{source.newline}" for name in names[id]]
+        offset = source.starts[last]
+        start = "" if offset <= len(source.text) else source.newline
+        yield Insertion(min(offset, len(source.text)), start + "".join(lines))
 
 
 def _insert_stanzas(source: TextFile, last: Stanza, stanzas: Sequence[Sequence[str]]) -> Insertion:
@@ -260,7 +256,7 @@ def _insert_stanzas(source: TextFile, last: Stanza, stanzas: Sequence[Sequence[s
 def _namespaces(
     stanzas: Sequence[Stanza], expanded: Taxonomy, additions: Additions
 ) -> dict[str, str]:
-    """Return the namespace of each term: its own, or that of its first parent with one."""
+    """Return the namespace of each term: its own, or else the one of its first parent with one."""
     namespaces: dict[str, str] = {}
     for stanza in stanzas:
         for clause in stanza.clauses:
@@ -271,12 +267,3 @@ def _namespaces(
         inherited = [namespaces[parent] for parent in expanded.parents(id) if parent in namespaces]
         namespaces.update({id: inherited[0]} if inherited else {})
     return namespaces
-
-
-def _refuse_changed(source: TextFile, additions: Additions, reread: Taxonomy) -> None:
-    """Refuse new concepts that are not read back unchanged."""
-    for concept in additions.concepts:
-        if reread.concept(concept.id) != concept:
-            message = f"{concept.label!r} would not be read back unchanged"
-            remedy = "remove outer spaces from its names and definition, and blank synonyms"
-            raise FormatError(source.path, f"{message}; {remedy}")

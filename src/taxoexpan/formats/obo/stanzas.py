@@ -1,8 +1,7 @@
 """The text of `[Term]` stanzas: parsing and formatting them and the values of their clauses.
 
 Only the clauses that make a taxonomy are parsed, so other content of a file (typedefs, private
-tags, comments, imports, which are never fetched) cannot make it unreadable. A clause without
-escapes and qualifiers is read directly; fastobo parses all others, which takes ten times as long.
+tags, comments, imports, which are never fetched) cannot make it unreadable.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
-from typing import Any, NamedTuple
-
-import fastobo
+from typing import NamedTuple
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
@@ -22,11 +19,19 @@ from taxoexpan.taxonomy import Concept, Provenance, Taxonomy
 TAGS = frozenset({"id", "name", "namespace", "def", "synonym", "is_a", "is_obsolete"})
 
 _HEAD = re.compile(r"\[(\w+)\]\s*(?:!.*)?")
-_PLAIN_ID = re.compile(r"([^\s\\{}!\"]+)\s*(?:!.*)?")
-_PLAIN_TEXT = re.compile(r"([^\\{}!]*)(?:!.*)?")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_ESCAPED = re.compile(r"[\s\\!{}\":]")
-_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"}
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+_QUALIFIER = r'\s*+[^\s={}"]++\s*+=\s*+"(?:[^"\\]|\\.)*+"\s*+'
+_END = rf"(?:\{{{_QUALIFIER}(?:,{_QUALIFIER})*+\}}\s*+)?(?:!.*)?"
+"""Qualifiers such as `{source="me"}`, and a comment."""
+_ID = re.compile(rf"((?:[^\s\\{{!]|\\.)++)\s*+{_END}")
+_TEXT = re.compile(rf"((?:[^\\{{!]|\\.)*+){_END}")
+_PLAIN_ID = re.compile(r'[^\s\\{}!"]+')
+_ESCAPE = re.compile(r"\\(.)")
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
+_LETTERS = {control: letter for letter, control in _CONTROLS.items()}
+_SPECIAL_IN_ID = re.compile(r'[\s\\!{}":]')
+_SPECIAL_IN_TEXT = re.compile(r'[\\!{}"\n\r\f]')
+_SPECIAL_IN_QUOTES = re.compile(r'[\\"\n\r\f]')
 
 
 class Clause(NamedTuple):
@@ -60,27 +65,38 @@ def parse_stanzas(source: TextFile) -> list[Stanza]:
     return stanzas
 
 
+def _split_stanzas(source: TextFile) -> Iterator[Stanza]:
+    stanza = None
+    for number, line in enumerate(source.lines, start=1):
+        content = line.lstrip()
+        if content.startswith("["):
+            if stanza is not None:
+                yield stanza
+            head = _HEAD.fullmatch(content)
+            if head is None:
+                message = f"{content[:80]!r} is not the start of a stanza; write [Term]"
+                raise FormatError(source.path, message, number)
+            stanza = Stanza(number, number) if head[1] == "Term" else None
+        elif stanza is not None and content and not content.startswith("!"):
+            stanza.last_line = number
+            tag, _, value = content.partition(":")
+            if tag in TAGS:
+                stanza.clauses.append(Clause(number, tag, value.lstrip()))
+    if stanza is not None:
+        yield stanza
+
+
 def parse_id(source: TextFile, clause: Clause) -> str:
     """Return the id in an `id` or `is_a` clause."""
-    plain = _PLAIN_ID.fullmatch(clause.value)
-    if plain:
-        return plain[1]
-    ident = _parse_with_fastobo(source, clause.line, "is_a", clause.value).term
-    id = ident.unescaped if isinstance(ident, fastobo.id.UnprefixedIdent) else str(ident)
-    if isinstance(ident, fastobo.id.PrefixedIdent):
-        id = f"{ident.prefix}:{ident.local}"
+    id = _unescaped(_match(source, clause, _ID))
     if not id.strip():
         raise FormatError(source.path, "the id is blank; give the term an id", clause.line)
-    return str(id)
+    return id
 
 
 def parse_unquoted(source: TextFile, clause: Clause) -> str:
     """Return the text of a clause without quotes, such as `name`."""
-    plain = _PLAIN_TEXT.fullmatch(clause.value)
-    if plain:
-        return plain[1].strip()
-    # All unquoted clauses have the same syntax.
-    return str(_parse_with_fastobo(source, clause.line, "name", clause.value).name).strip()
+    return _unescaped(_match(source, clause, _TEXT)).strip()
 
 
 def parse_quoted(source: TextFile, clause: Clause) -> str:
@@ -89,11 +105,27 @@ def parse_quoted(source: TextFile, clause: Clause) -> str:
     if quoted is None:
         message = f"{clause.tag}: {clause.value[:80]!r} should begin with a text in double quotes"
         raise FormatError(source.path, message, clause.line)
-    if "\\" not in quoted[1]:
-        return quoted[1].strip()
-    # fastobo misreads an escaped backslash before the closing quote as an escaped quote.
-    value = f'"{quoted[1]} " []'
-    return str(_parse_with_fastobo(source, clause.line, "def", value).definition).strip()
+    return _unescaped(quoted[1]).strip()
+
+
+def _match(source: TextFile, clause: Clause, pattern: re.Pattern[str]) -> str:
+    match = pattern.fullmatch(clause.value)
+    if match is None:
+        message = f"{clause.value[:80]!r} is not valid OBO"
+        remedy = r"write \ before { } ! \ in a text, and before a space in an id"
+        raise FormatError(source.path, f"{message}; {remedy}", clause.line)
+    return match[1]
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), text)
+
+
+def _escaped(text: str, special: re.Pattern[str]) -> str:
+    """Return a text with a backslash before special characters; line breaks become letters."""
+    return special.sub(lambda match: "\\" + _LETTERS.get(match[0], match[0]), text)
 
 
 def format_stanza(
@@ -106,30 +138,27 @@ def format_stanza(
     """Return the lines of a stanza, in the order that OBO 1.4 prescribes."""
     lines = ["[Term]", f"id: {format_id(concept.id)}"]
     if concept.label.strip():
-        lines.append(str(fastobo.term.NameClause(concept.label.strip())))
+        lines.append(f"name: {_unquoted(concept.label)}")
     lines += [f"namespace: {namespace}"] if namespace else []
     if concept.definition.strip():
-        lines.append(str(fastobo.term.DefClause(_quotable(concept.definition))))
+        lines.append(f"def: {_quoted(concept.definition)} []")
     lines += [format_synonym(name) for name in concept.synonyms if name.strip()]
     lines += [f"is_a: {format_id(id)}{label_comment(taxonomy, id)}" for id in parents]
     if provenance is not None:
         when = provenance.when.astimezone(UTC)
-        lines.append(str(fastobo.term.CreatedByClause(provenance.agent)))
+        lines.append(f"created_by: {_unquoted(provenance.agent)}")
         lines.append(f"creation_date: {when:%Y-%m-%dT%H:%M:%SZ}")
     return [*lines, "is_obsolete: true"] if concept.deprecated else lines
 
 
 def format_synonym(name: str) -> str:
     """Return a synonym clause."""
-    return str(fastobo.term.SynonymClause(fastobo.syn.Synonym(_quotable(name), "EXACT")))
+    return f"synonym: {_quoted(name)} EXACT []"
 
 
 def format_id(id: str) -> str:
     """Return an id, with escapes if OBO cannot read it otherwise."""
-    plain = _PLAIN_ID.fullmatch(id)
-    if plain and plain[1] == id and fastobo.id.is_valid(id):
-        return id
-    return _ESCAPED.sub(lambda match: _ESCAPES.get(match[0], f"\\{match[0]}"), id)
+    return id if _PLAIN_ID.fullmatch(id) else _escaped(id, _SPECIAL_IN_ID)
 
 
 def label_comment(taxonomy: Taxonomy, id: str) -> str:
@@ -137,48 +166,11 @@ def label_comment(taxonomy: Taxonomy, id: str) -> str:
     return f" ! {' '.join(taxonomy.concept(id).label.split())}"
 
 
-def _split_stanzas(source: TextFile) -> Iterator[Stanza]:
-    stanza = None
-    for number, line in enumerate(source.lines, start=1):
-        content = line.lstrip()
-        if content.startswith("["):
-            if stanza is not None:
-                yield stanza
-            is_term = _stanza_type(source, number, content) == "Term"
-            stanza = Stanza(number, number) if is_term else None
-        elif stanza is not None and content and not content.startswith("!"):
-            stanza.last_line = number
-            tag, _, value = content.partition(":")
-            if tag in TAGS:
-                stanza.clauses.append(Clause(number, tag, value.lstrip()))
-    if stanza is not None:
-        yield stanza
+def _unquoted(text: str) -> str:
+    return _escaped(text.strip(), _SPECIAL_IN_TEXT)
 
 
-def _stanza_type(source: TextFile, number: int, content: str) -> str:
-    head = _HEAD.fullmatch(content)
-    if head is None:
-        message = f"{content[:80]!r} is not the start of a stanza; write a line such as [Term]"
-        raise FormatError(source.path, message, number)
-    return head[1]
-
-
-def _parse_with_fastobo(source: TextFile, line: int, tag: str, value: str) -> Any:
-    try:
-        return fastobo.loads(f"[Term]\nid: x\n{tag}: {value}\n", threads=1)[0][0]
-    except SyntaxError as error:
-        reason = str(error.msg)
-    except BaseException as error:
-        # An internal error of fastobo is a panic, which is not an Exception.
-        if type(error).__name__ != "PanicException":
-            raise
-        reason = "internal error of fastobo"
-    message = f"{value[:80]!r} is not valid OBO ({reason})"
-    remedy = r"write \ before { } ! \ in a text, and before a space in an id"
-    raise FormatError(source.path, f"{message}; {remedy}", line)
-
-
-def _quotable(text: str) -> str:
-    """Strip a text, and separate a final backslash from the closing quote."""
-    text = text.strip()
-    return f"{text} " if text.endswith("\\") else text
+def _quoted(text: str) -> str:
+    """Return a text in quotes; many programs misread a backslash before the closing quote."""
+    end = " " if text.strip().endswith("\\") else ""
+    return f'"{_escaped(text.strip(), _SPECIAL_IN_QUOTES)}{end}"'
