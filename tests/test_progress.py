@@ -42,23 +42,15 @@ def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines_of(capsys, 0.004, 1000, 1000) == []
 
 
-def test_a_log_gets_at_most_a_line_per_tenth(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = lines_of(capsys, 0.125, 1000, 1000)
-    assert len(lines) <= 10
-    assert lines[0] == "encoding: 4 % (40 of 1,000 texts), about 2 min left"
-    assert lines[1] == "encoding: 14 % (140 of 1,000 texts), about 2 min left"
-
-
-def test_hours_of_work_print_few_lines_and_an_estimate_at_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_log_gets_few_lines_with_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(capsys, 1, 36_000, 36_000)
-    assert lines[0] == "encoding: 0 % (5 of 36,000 texts), about 10 h left"
-    assert len(lines) < 60
+    assert lines[0] == "encoding: 0 % (6 of 36,000 texts), about 10 h left"
+    assert lines[1] == "encoding: 0 % (36 of 36,000 texts), about 10 h left"
+    assert len(lines) < 40
 
 
 def test_work_of_unknown_size_says_how_much_is_done(capsys: pytest.CaptureFixture[str]) -> None:
-    assert lines_of(capsys, 1, None, 65) == ["encoding: 30 texts", "encoding: 60 texts"]
+    assert lines_of(capsys, 1, None, 65) == ["encoding: 6 texts", "encoding: 36 texts"]
 
 
 def test_bytes_and_remarks(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,9 +73,7 @@ def test_what_was_done_before_and_a_slow_start_do_not_count(
         bar.update()
         clock.now += 30
         bar.update()
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "fine-tuning: 91 % (91 of 100 batches)"
-    assert second == "fine-tuning: 92 % (92 of 100 batches), about 4 min left"
+    assert capsys.readouterr().err == "fine-tuning: 92 % (92 of 100 batches), about 4 min left\n"
 
 
 def test_nothing_is_shown_unless_wanted_or_without_standard_error(
@@ -97,7 +87,6 @@ def test_nothing_is_shown_unless_wanted_or_without_standard_error(
             for _ in bar.each(range(10)):
                 clock.now += 100
         assert bar.done == 10
-        tell_at_most("up to 3 more epochs", 0)
     tell_at_most("up to 3 more epochs", 1000)  # tqdm would print it on standard output
     monkeypatch.undo()
     assert capsys.readouterr() == ("", "")
@@ -152,10 +141,9 @@ def shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> st
     return read_all(ours)
 
 
-def test_a_terminal_gets_a_bar_and_the_expected_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = shown_on_a_terminal(monkeypatch, NO_COLOR="1")
     assert "\rencoding:   0%|" in shown
-    assert "encoding: about 4 min\n" in shown
     assert "\x1b" not in shown
 
 
@@ -165,7 +153,7 @@ def test_a_dumb_terminal_and_a_ci_get_lines(
 ) -> None:
     shown = shown_on_a_terminal(monkeypatch, **variables)
     assert "\r" not in shown
-    assert "% (120 of 1,000 texts), about 4 min left\n" in shown
+    assert "texts), about 4 min left\n" in shown
 
 
 def on_a_terminal(command: list[str], **variables: str) -> str:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stderr, suppress
 from threading import RLock
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tqdm import tqdm
@@ -17,13 +16,12 @@ Item = TypeVar("Item")
 
 FIRST_SECONDS = 5
 """Work that ends sooner prints no line, and an estimate from less time says little."""
+GROWTH = 0.3
+"""The time between two lines is this fraction of the time so far, so long work prints few."""
 LINE_SECONDS = 30
-LINE_FRACTION = 0.1
-"""A line is printed after this part of the work, if some seconds have passed."""
-GROWTH = 0.1
-"""The time between two lines is at least this part of the time so far: long work prints few."""
+"""The time between two lines, at least."""
 LONG_SECONDS = 60
-"""Work that takes longer says so soon after its start."""
+"""Work that takes longer is announced by `tell_at_most`."""
 
 
 class Progress:
@@ -55,33 +53,36 @@ class Progress:
         self._stream = sys.stderr  # it may be replaced during the work
         self.shown = shown and self._stream is not None
         self._clock = clock
-        self._first: int | None = None
-        self._began = self._last = clock()
-        self._last_done, self._is_told, self._remark = done, False, ""
-        self._bar = self._new_bar() if self.shown and is_terminal() else None
-
-    def _new_bar(self) -> tqdm[Any]:
-        is_bytes = self.unit == "bytes"
-        return tqdm(
-            desc=self.description,
-            total=self.total,
-            initial=self.done,
-            unit="B" if is_bytes else f" {self.unit}",
-            unit_scale=is_bytes,
-            leave=False,
-            file=self._stream,
-        )
+        self._first, self._remark = done, ""
+        self._began, self._next_line = 0.0, 0.0
+        self._bar: tqdm[Any] | None = None
+        if self.shown and is_terminal():
+            is_bytes = unit == "bytes"
+            self._bar = tqdm(
+                desc=description,
+                total=self.total,
+                initial=done,
+                unit="B" if is_bytes else f" {unit}",
+                unit_scale=is_bytes,
+                leave=False,
+                file=self._stream,
+            )
 
     def update(self, count: int = 1) -> None:
         """Say that so many more units are done."""
         self.done += count
         if not self.shown:
             return
-        if self._first is None:  # the first units often take longer, because something is loaded
-            self._first, self._began = self.done, self._clock()
         if self._bar is not None:
             self._bar.update(count)
-        self._tell()
+            return
+        now = self._clock()
+        if not self._next_line:  # the first units often take longer, because something is loaded
+            self._first, self._began, self._next_line = self.done, now, now + FIRST_SECONDS
+        elif now >= self._next_line and self.done != self.total:
+            with redirect_stderr(self._stream):
+                write_line(self._line(now))
+            self._next_line = now + max(LINE_SECONDS, GROWTH * (now - self._began))
 
     def move_to(self, done: int) -> None:
         """Say how many units are done in all."""
@@ -99,71 +100,29 @@ class Progress:
             yield item
             self.update()
 
-    def seconds_left(self) -> float | None:
-        """Estimate how many seconds the rest will take, if that can be known."""
-        if self.total is None or self._first is None or self.done <= self._first:
-            return None
-        pace = (self._clock() - self._began) / (self.done - self._first)
-        return max(self.total - self.done, 0) * pace
-
-    def _tell(self) -> None:
-        """Print a line if one is due; on a terminal, only the first estimate of long work."""
-        now = self._clock()
-        if now - self._last < FIRST_SECONDS or (self.total and self.done >= self.total):
-            return
-        left = self.seconds_left()
-        is_long = not self._is_told and left is not None and left > LONG_SECONDS
-        if self._bar is not None:
-            if is_long:
-                assert left is not None
-                self._write(f"{self.description}: about {spell_duration(left)}")
-            self._is_told = self._is_told or is_long
-            return
-        if is_long or self._is_line_due(now):
-            self._write(self._line(left))
-            self._is_told, self._last, self._last_done = True, now, self.done
-
-    def _is_line_due(self, now: float) -> bool:
-        if now - self._last >= max(LINE_SECONDS, GROWTH * (now - self._began)):
-            return True
-        step = self.done - self._last_done
-        return self.total is not None and step >= LINE_FRACTION * self.total
-
-    def _line(self, left: float | None) -> str:
+    def _line(self, now: float) -> str:
         """Return a line for a log, such as `encoding: 40 % (400 of 1,000 texts), …`."""
-        if self.total is None:
-            text = f"{self.description}: {self._amount(self.done)}"
-        else:
-            counts = f"{self._amount(self.done, False)} of {self._amount(self.total)}"
-            text = f"{self.description}: {100 * self.done // self.total} % ({counts})"
-        if left is not None:
-            text += f", about {spell_duration(left)} left"
+        done, total = map(self._amount, (self.done, self.total or 0))
+        unit = "" if self.unit == "bytes" else f" {self.unit}"
+        text = f"{self.description}: {done}{unit}"
+        if self.total is not None:
+            percent = 100 * self.done // self.total
+            text = f"{self.description}: {percent} % ({done} of {total}{unit})"
+            if self.done > self._first:
+                pace = (now - self._began) / (self.done - self._first)
+                text += f", about {spell_duration(max(self.total - self.done, 0) * pace)} left"
         return text + (f", {self._remark}" if self._remark else "")
 
-    def _write(self, text: str) -> None:
-        with redirect_stderr(self._stream):
-            write_line(text)
-
-    def _amount(self, count: int, named: bool = True) -> str:
-        if self.unit == "bytes":
-            return f"{tqdm.format_sizeof(count, 'B')}"
-        return f"{count:,} {self.unit}" if named else f"{count:,}"
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.close()
+    def _amount(self, count: int) -> str:
+        return f"{tqdm.format_sizeof(count, 'B')}" if self.unit == "bytes" else f"{count:,}"
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
 
 
 def is_terminal() -> bool:

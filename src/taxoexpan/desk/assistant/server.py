@@ -17,7 +17,6 @@ from pydantic import AfterValidator, Field
 from taxoexpan.curation.checks import CODES
 from taxoexpan.curation.checks.findings import Severity
 from taxoexpan.desk.assistant.findings import CheckedTaxonomy, CheckResponse
-from taxoexpan.desk.service.batching import QueueFullError
 from taxoexpan.desk.service.concepts import describe_concept, find_concept, search_concepts
 from taxoexpan.desk.service.schemas import (
     MAX_ID,
@@ -167,9 +166,6 @@ def _errors_for_assistants() -> Iterator[None]:
         yield
     except (ProblemError, TaxoExpanError) as error:
         raise ToolError(str(error)) from error
-    except QueueFullError as error:
-        wait = f"call the tool again in {error.retry_after} seconds"
-        raise ToolError(f"the model is busy; {wait}") from error
     except OSError as error:
         message = f"{error.strerror}: the taxonomy file; ask the user to restore it"
         raise ToolError(message) from error

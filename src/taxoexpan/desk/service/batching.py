@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
@@ -11,23 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from taxoexpan.desk.web.limits import BUSY
+from taxoexpan.desk.web.problem import ProblemError
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 Key = TypeVar("Key", bound=Hashable)
 
 MAX_BATCH = 128
 """Items of one call, unless a single request has more; larger batches are hardly faster."""
-MAX_RETRY_SECONDS = 60
-DECAY = 0.8
-"""How much a call counts in the measured speed, relative to the next one."""
-
-
-class QueueFullError(Exception):
-    """There is no room for a request; `retry_after` estimates in how many seconds there is."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(f"the queue is full; try again in {retry_after} seconds")
-        self.retry_after = retry_after
 
 
 @dataclass
@@ -58,19 +49,16 @@ class RequestBatcher(Generic[Item, Answer, Key]):
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="model")
     )
     _worker: asyncio.Task[None] | None = None
-    _recent_items: float = 0.0
-    _recent_seconds: float = 0.0
-    """Sums over the last calls, in which older ones count less and less."""
 
     async def submit(self, items: Sequence[Item], key: Key) -> list[Answer]:
-        """Return the answers to the items, or raise `QueueFullError`.
+        """Return the answers to the items, or refuse them if too many wait.
 
         A queue in which nothing waits takes a request of any size.
         """
         if not items:
             return []
         if self.waiting and self.waiting + len(items) > self.max_waiting:
-            raise QueueFullError(self._retry_after())
+            raise ProblemError(BUSY)
         future: asyncio.Future[list[Answer]] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(items, key, future))
         self.waiting += len(items)
@@ -100,10 +88,7 @@ class RequestBatcher(Generic[Item, Answer, Key]):
             else:
                 _deliver(batch, answers)
             self.waiting -= len(items)
-            seconds = time.monotonic() - began
-            self._recent_items = DECAY * self._recent_items + len(items)
-            self._recent_seconds = DECAY * self._recent_seconds + seconds
-            self.on_batch(len(items), seconds)
+            self.on_batch(len(items), time.monotonic() - began)
         self._worker = None
 
     def _take_batch(self) -> list[_Waiting[Item, Answer, Key]]:
@@ -119,11 +104,6 @@ class RequestBatcher(Generic[Item, Answer, Key]):
                 rest.append(request)
         self._queue = rest
         return batch
-
-    def _retry_after(self) -> int:
-        """Estimate the seconds until all that waits is answered; 1 as long as nothing was."""
-        speed = self._recent_seconds / self._recent_items if self._recent_items else 0.0
-        return min(max(math.ceil(self.waiting * speed), 1), MAX_RETRY_SECONDS)
 
 
 def _deliver(batch: Sequence[_Waiting[Item, Answer, Key]], answers: list[Answer]) -> None:

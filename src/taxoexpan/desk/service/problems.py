@@ -11,7 +11,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from taxoexpan.desk.service.batching import QueueFullError
 from taxoexpan.desk.service.schemas import ProblemDetails
 from taxoexpan.desk.web.problem import PROBLEM_TYPE, FieldProblem, Problem, add_problem_handler
 
@@ -82,10 +81,6 @@ def add_error_answers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         return _http_problem(error).as_json()
 
-    async def busy(_: Request, error: Exception) -> Response:
-        assert isinstance(error, QueueFullError)
-        return busy_problem(error.retry_after).as_json()
-
     async def failed(_: Request, error: Exception) -> Response:
         del error  # the server prints it
         detail = "the server failed; its output says why. Please report it"
@@ -94,16 +89,7 @@ def add_error_answers(app: FastAPI) -> None:
     add_problem_handler(app)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, refused)
-    app.add_exception_handler(QueueFullError, busy)
     app.add_exception_handler(Exception, failed)
-
-
-def busy_problem(retry_after: int) -> Problem:
-    """Return the answer to a request for which there is no room now."""
-    detail = f"the server is busy; send the request again in {retry_after} seconds"
-    return Problem(
-        HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": str(retry_after)}
-    )
 
 
 def _http_problem(error: HTTPException) -> Problem:

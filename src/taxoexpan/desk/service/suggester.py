@@ -72,7 +72,7 @@ class Suggester:
     async def suggest(
         self, concepts: Sequence[Concept], options: SuggestionOptions
     ) -> list[PlacedQuery]:
-        """Return the result of each concept; raise `QueueFullError` if too many are waiting."""
+        """Return the result of each concept; refuse them if too many are waiting."""
         known = [tuple(self.names.find(concept.label)) for concept in concepts]
         new = [concept for concept, found in zip(concepts, known, strict=True) if not found]
         ranked = iter(await self.batcher.submit(new, options))
