@@ -156,7 +156,7 @@ def parquet_file(path: Path, force: bool = False) -> Iterator[WriteRows]:
     """Yield a function that appends suggestions; the file appears at the end, as a whole.
 
     It has the columns of the CSV file. `path` and `moves` are lists, and an unknown confidence is
-    null. `checked` is as in `whole_file`.
+    null.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
