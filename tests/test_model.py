@@ -17,6 +17,7 @@ from builders import KINDS, SORTS, own, pantry_csv
 from conftest import SMALL
 from ctrl_c import press_ctrl_c
 from messy_pantry import large_pantry
+from pydantic import TypeAdapter
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy, progress
 from taxoexpan.archive import load_archive
@@ -29,8 +30,8 @@ from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.record import TrainingRecord
 from taxoexpan.training.training_log import TrainingLog
-from taxoexpan.training.training_record import TrainingRecord
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:
@@ -469,7 +470,7 @@ def test_a_loaded_model_with_joint_priors_does_not_learn_them_again(
 def test_the_training_record_is_stored_as_json(model: TaxoExpan) -> None:
     record = model.training.as_dict()
     assert list(record)[:4] == ["concepts", "relations", "taxonomy_sha256", "encoder"]
-    assert TrainingRecord.from_dict(json.loads(json.dumps(record))) == model.training
+    assert TypeAdapter(TrainingRecord).validate_json(json.dumps(record)) == model.training
 
 
 def test_a_model_with_a_fine_tuned_encoder_ranks_known_concepts_and_batches(

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
-from taxoexpan.archive.model_state import ModelState
 from taxoexpan.config import check_seed, load_preset
 from taxoexpan.device import choose_device
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
 from taxoexpan.explain.suggested_block import SuggestedBlock, query_blocks
@@ -23,8 +22,9 @@ from taxoexpan.features.embedding import warn_of_weak_texts
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_language import warn_of_language
-from taxoexpan.features.lexicon import resolve_mentions
-from taxoexpan.network.queries import Queries
+from taxoexpan.features.lexicon import Lexicon, resolve_mentions
+from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.fitting_session import FittedParts, FittingOutputs, fit_parts
@@ -45,8 +45,13 @@ from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.learned.held_out_ranking import measure_reliability
-from taxoexpan.placement.scoring.ranking import Ranking
+from taxoexpan.placement.learned.held_out_ranking import (
+    held_out_queries,
+    measure_reliability,
+    remaining_ranker,
+)
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.query_assessment import Placer
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
@@ -58,10 +63,10 @@ from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
-from taxoexpan.training.training_record import TrainingRecord
+from taxoexpan.training.record import TrainingRecord
 
 
-class TaxoExpan(ModelState):
+class TaxoExpan:
     """Learns from a taxonomy where concepts belong, and ranks parents for new ones.
 
     `preset` names the settings; keywords change single ones. The same seed on the same machine
@@ -78,8 +83,14 @@ class TaxoExpan(ModelState):
         self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
         self.history: History | None = None
         self.tower_history: TowerHistory | None = None
-        self._tower = None
+        self._tower: TextTower | None = None
         self._reset(None)
+
+    def _reset(self, archive: Archive | None) -> None:
+        """Use another archive, and forget everything that was derived from the last one."""
+        self._archive: Archive | None = archive
+        self._cached_ranker: Ranker | None = None
+        self._cached_lexicon: Lexicon | None = None
 
     def fit(
         self,
@@ -258,10 +269,9 @@ class TaxoExpan(ModelState):
 
         `suggest_together` does this on first use. `save` stores the priors.
         """
-        archive = self._fitted()
         priors = learn_new_parent_priors(self._ranker, self.seed)
-        calibrators = replace(archive.calibrators, joint_priors=priors)
-        self._archive = replace(archive, calibrators=calibrators)
+        learned = replace(self.calibrators, joint_priors=priors)
+        self._archive = replace(self._fitted(), calibrators=learned)
         return self
 
     def expand(
@@ -348,10 +358,43 @@ class TaxoExpan(ModelState):
 
     @property
     def growth(self) -> TaxonomyGrowth:
-        """How the taxonomy differs from that of the training, because of updates."""
+        """How the taxonomy differs from the taxonomy of the training, because of updates."""
         return self._fitted().growth
 
     @property
     def calibrators(self) -> Calibrators:
         """What the model has learned about its own reliability from the held-out concepts."""
         return self._fitted().calibrators
+
+    def _fitted(self) -> Archive:
+        if self._archive is None:
+            raise ModelError("the model is not trained; call fit, or load a trained one")
+        return self._archive
+
+    @property
+    def _embedder(self) -> Embedder:
+        return Embedder(self.encoder, self.config, self.device, self._tower)
+
+    @property
+    def _ranker(self) -> Ranker:
+        """The ranker of all anchors of the taxonomy."""
+        if self._cached_ranker is None:
+            self._cached_ranker = self._fitted().ranker(self.device)
+        return self._cached_ranker
+
+    def _ranker_of(self, taxonomy: Taxonomy) -> Ranker:
+        """Return the ranker of all anchors of another taxonomy."""
+        archive = self._fitted()
+        return remaining_ranker(taxonomy, archive.network, self._embedder, archive.calibrators)
+
+    def _queries(self, concepts: Sequence[Concept]) -> Queries:
+        """Embed concepts, and find the concepts of the taxonomy that they mention."""
+        if self._cached_lexicon is None:
+            self._cached_lexicon = self._embedder.lexicon(self._fitted().taxonomy)
+        return self._embedder.queries(concepts, self._cached_lexicon)
+
+    def _held_out(self, holdout: Holdout) -> tuple[Ranker, LabeledQueries]:
+        """Return the ranker of the remaining taxonomy, and the held-out concepts as queries."""
+        is_own = holdout.taxonomy is self._fitted().taxonomy
+        queries = held_out_queries(holdout, self._embedder)
+        return self._ranker if is_own else self._ranker_of(holdout.taxonomy), queries

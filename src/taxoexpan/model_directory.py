@@ -106,10 +106,6 @@ class IntactDirectory:
         """Return whether the model has a file."""
         return part in self.manifest.files
 
-    def read_json(self, part: str, max_bytes: int) -> Any:
-        """Read a JSON file; one that cannot be read is an OSError or a ValueError."""
-        return parse_json(read_regular(self.path / part, max_bytes))
-
 
 def is_archive(path: Path) -> bool:
     """Return whether a path looks like a model directory, maybe one of an earlier version."""

@@ -2,12 +2,11 @@
 
 `save_archive` writes all parts of a model with a manifest. `load_archive` reads them, and refuses
 parts that are damaged or of another model. `load_summary` reads only what describes the model.
-`model_state` is a model in use.
 """
 
 from taxoexpan.archive.archive import Archive, new_archive
-from taxoexpan.archive.archive_reader import ModelSummary, load_archive, load_summary
-from taxoexpan.archive.archive_writer import save_archive
+from taxoexpan.archive.reader import ModelSummary, load_archive, load_summary
+from taxoexpan.archive.writer import save_archive
 
 __all__ = [
     "Archive",

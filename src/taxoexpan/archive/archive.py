@@ -26,7 +26,7 @@ from taxoexpan.placement.scoring.pair_features import AnchorTexts
 from taxoexpan.placement.scoring.ranking import Anchors, Ranker
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.training_record import TrainingRecord, training_record
+from taxoexpan.training.record import TrainingRecord, training_record
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from taxoexpan.report.reliability import (
 )
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.training_record import TrainingRecord
+from taxoexpan.training.record import TrainingRecord
 
 
 def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:

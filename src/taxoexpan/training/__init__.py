@@ -8,7 +8,7 @@ the paper. `Checkpoint` and `TrainingLog` store the progress of a training. The 
   (what is drawn if an earlier training is continued);
 - the network: `loop` changes a `training_run`; `cuda_graph` makes its steps faster on a GPU;
 - the text tower: `tower_training` changes a `tower_run` by `tower_gradients`;
-- both: `checkpoint`, `metrics`, `history`, `training_log`, `tensorboard` and `training_record`.
+- both: `checkpoint`, `metrics`, `history`, `training_log`, `tensorboard` and `record`.
 """
 
 from taxoexpan.training.checkpoint import Checkpoint

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor
 
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
@@ -17,6 +18,8 @@ from taxoexpan.taxonomy.arrays import Indices
 TIES = 0.5
 """The fraction of equal scores that counts as higher: a constant score ranks in the middle."""
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""A number of things in a stored file; larger ones could not be computed with."""
 MetricName = Literal["mr", "hit_at_1", "hit_at_3", "hit_at_10", "mrr", "reciprocal_rank"]
 Averaging = Literal["fraction", "any", "pooled"]
 
@@ -48,7 +51,7 @@ class Metrics:
             rank every parent among the first ten.
     """
 
-    queries: int
+    queries: Count
     mr: float
     hit_at_1: float
     hit_at_3: float

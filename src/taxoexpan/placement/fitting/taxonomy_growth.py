@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,17 +80,6 @@ class TaxonomyGrowth:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON stores them."""
         return {name: sorted(ids) for name, ids in vars(self).items()}
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> TaxonomyGrowth:
-        """Restore the difference from the fields of `as_dict`."""
-        return cls(
-            frozenset(fields["added"]),
-            frozenset(fields["removed"]),
-            frozenset(fields["changed"]),
-            frozenset((parent, child) for parent, child in fields["relations_added"]),
-            frozenset((parent, child) for parent, child in fields["relations_removed"]),
-        )
 
 
 NO_GROWTH = TaxonomyGrowth()

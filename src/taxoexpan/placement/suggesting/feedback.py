@@ -53,12 +53,6 @@ class Rejections:
             target[name] = tuple(dict.fromkeys([*target.get(name, ()), each.parent.id]))
         return cls(parents, merges)
 
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Rejections:
-        """Restore the rejections from the fields of `as_dict`."""
-        stored = (fields["parents"], fields["merges"])
-        return cls(*({name: tuple(ids) for name, ids in part.items()} for part in stored))
-
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON stores them."""
         return {"parents": dict(self.parents), "merges": dict(self.merges)}

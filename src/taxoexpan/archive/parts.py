@@ -2,79 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from taxoexpan.config import Config, configure
+from taxoexpan.files.inputs import read_regular
 from taxoexpan.model_directory import CALIBRATION, CONFIG, CONTINUATION, IntactDirectory
 from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
 from taxoexpan.placement.learned.abstention import FEATURES as ABSTENTION_FEATURES
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.pair_features import FEATURES
 from taxoexpan.placement.suggesting.feedback import Rejections
-from taxoexpan.training.training_record import TrainingRecord
+from taxoexpan.training.metrics import Count
+from taxoexpan.training.record import TrainingRecord
 
 MAX_BYTES = {CONFIG: 1_000_000, CALIBRATION: 100_000_000, CONTINUATION: 2_000_000_000}
 """The number of bytes of each file that is read; a continuation lists all changes of a taxonomy."""
 
-_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_NUM_ABSTENTION = len(ABSTENTION_FEATURES)
 _Number = Annotated[float, Field(gt=-1e6, lt=1e6)]
 _Positive = Annotated[float, Field(ge=1e-9, lt=1e6)]
 _Probability = Annotated[float, Field(ge=0, le=1)]
-_Measure = Annotated[float, Field(ge=0, lt=1e12)]
-_Name = Annotated[str, Field(max_length=10_000)]
-_Ids = list[str]
-_Relations = list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+_Triple = Annotated[list[_Number], Field(min_length=3, max_length=3)]
 
 
 class _Stored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class _Metrics(_Stored):
-    queries: _Count
-    mr: _Measure
-    hit_at_1: _Probability
-    hit_at_3: _Probability
-    hit_at_10: _Probability
-    mrr: _Probability
-    reciprocal_rank: _Probability
+class _Part(_Stored):
+    """A JSON file; `model` identifies the weights and the taxonomy that it belongs to."""
 
-
-class _Training(_Stored):
-    concepts: _Count
-    relations: _Count
-    taxonomy_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    encoder: _Name
-    epochs: _Count
-    best_epoch: _Count
-    interrupted: bool
-    loss: Annotated[float, Field(gt=-1e12, lt=1e12)]
-    validation: _Metrics | None
-    seconds: _Measure
-    versions: dict[Literal["taxoexpan", "torch", "numpy", "wordllama"], _Name]
-    python: _Name
-    machine: _Name
-    tower_epochs: _Count | None
-    tower_best_epoch: _Count | None
-
-    @model_validator(mode="after")
-    def _has_all_versions(self) -> Self:
-        if len(self.versions) < 4:
-            raise ValueError("a version is missing")
-        return self
-
-
-class _Configuration(_Stored):
     model: str
+
+
+class Configuration(_Part):
+    """The content of `config.json`."""
+
     preset: Literal["best", "fast", "paper", "authors"]
-    seed: _Count
+    seed: Count
     dimension: Annotated[int, Field(ge=1, lt=10**6)]
-    settings: dict[str, Any]
-    training: _Training
+    settings: Annotated[Config, BeforeValidator(configure)]
+    training: TrainingRecord
+
+
+class Continuation(_Part):
+    """What a continued training must know: the content of `continuation.json`."""
+
+    held_out: tuple[str, ...]
+    rejections: Rejections
+    growth: TaxonomyGrowth
 
 
 class _Curve(_Stored):
@@ -113,9 +98,6 @@ class _Calibration(_Stored):
     reliability: _Reliability
 
 
-_NUM_ABSTENTION = len(ABSTENTION_FEATURES)
-
-
 class _Abstention(_Stored):
     center: Annotated[list[_Number], Field(min_length=_NUM_ABSTENTION, max_length=_NUM_ABSTENTION)]
     scale: Annotated[list[_Positive], Field(min_length=_NUM_ABSTENTION, max_length=_NUM_ABSTENTION)]
@@ -126,15 +108,14 @@ class _Abstention(_Stored):
 
 
 class _Prior(_Stored):
-    weights: Annotated[list[_Number], Field(min_length=3, max_length=3)]
+    weights: _Triple
     rate: Annotated[float, Field(gt=0, lt=1)]
 
 
-class _Calibrators(_Stored):
-    model: str
+class _Calibrators(_Part):
     calibration: _Calibration | None
     abstention: _Abstention | None
-    duplicates: Annotated[list[_Number], Field(min_length=3, max_length=3)] | None
+    duplicates: _Triple | None
     fusion: dict[str, _Number] | None
     joint_priors: list[_Prior] | None
     leaf_bonus: _Number
@@ -146,82 +127,32 @@ class _Calibrators(_Stored):
         return self
 
 
-class _Rejections(_Stored):
-    parents: dict[str, _Ids]
-    merges: dict[str, _Ids]
-
-
-class _Growth(_Stored):
-    added: _Ids
-    removed: _Ids
-    changed: _Ids
-    relations_added: _Relations
-    relations_removed: _Relations
-
-
-class _Continuation(_Stored):
-    model: str
-    held_out: _Ids
-    rejections: _Rejections
-    growth: _Growth
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """The content of `config.json`."""
-
-    preset: str
-    seed: int
-    dimension: int
-    settings: Config
-    training: TrainingRecord
-
-
-@dataclass(frozen=True)
-class Continuation:
-    """What a continued training must know: the content of `continuation.json`."""
-
-    held_out: tuple[str, ...]
-    rejections: Rejections
-    growth: TaxonomyGrowth
-
-
 def read_configuration(directory: IntactDirectory) -> Configuration:
     """Read the settings and the record of the training."""
-    fields = _validated(directory, CONFIG, _Configuration)
-    training = TrainingRecord.from_dict(fields.training.model_dump())
-    settings = configure(fields.settings)
-    return Configuration(fields.preset, fields.seed, fields.dimension, settings, training)
+    return _read(directory, CONFIG, Configuration)
 
 
 def read_calibrators(directory: IntactDirectory) -> Calibrators:
     """Read what was learned from the held-out concepts."""
-    return Calibrators.from_dict(_validated(directory, CALIBRATION, _Calibrators).model_dump())
+    return Calibrators.from_dict(_read(directory, CALIBRATION, _Calibrators).model_dump())
 
 
 def read_continuation(directory: IntactDirectory) -> Continuation:
     """Read what a continued training must know."""
-    fields: Mapping[str, Any] = _validated(directory, CONTINUATION, _Continuation).model_dump()
-    return Continuation(
-        tuple(fields["held_out"]),
-        Rejections.from_dict(fields["rejections"]),
-        TaxonomyGrowth.from_dict(fields["growth"]),
-    )
+    return _read(directory, CONTINUATION, Continuation)
 
 
-_Part = TypeVar("_Part", _Configuration, _Calibrators, _Continuation)
+_Content = TypeVar("_Content", Configuration, _Calibrators, Continuation)
 
 
-def _validated(directory: IntactDirectory, part: str, schema: type[_Part]) -> _Part:
+def _read(directory: IntactDirectory, part: str, schema: type[_Content]) -> _Content:
     """Read a file by its schema; refuse one that names another model."""
     try:
-        fields = schema.model_validate(directory.read_json(part, MAX_BYTES[part]))
+        content = schema.model_validate_json(read_regular(directory.path / part, MAX_BYTES[part]))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(map(str, first["loc"][:4])) or "content"
         raise ValueError(f"{part}: {place[:80]}: {first['msg']}") from None
-    except ValueError as error:
-        raise ValueError(f"{part}: {error}") from None
-    if fields.model != directory.identity:
+    if content.model != directory.identity:
         raise ValueError(f"{part} belongs to another model")
-    return fields
+    return content

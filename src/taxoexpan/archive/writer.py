@@ -1,4 +1,4 @@
-"""Writing a model directory, whole or not at all."""
+"""Writing a model directory, completely or not at all, with a card for people who find it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from taxoexpan.archive.archive import Archive
-from taxoexpan.archive.model_card import ModelCard
 from taxoexpan.features.stored_words import words_arrays
 from taxoexpan.files import whole_directory
 from taxoexpan.model_directory import (
@@ -31,11 +30,13 @@ from taxoexpan.model_directory import (
     identity_of_parts,
     write_manifest,
 )
+from taxoexpan.phrasing import pluralize
+from taxoexpan.placement.learned.missing_confidence import MissingConfidence
 from taxoexpan.taxonomy.storage import taxonomy_arrays
 
 
 def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
-    """Write a model directory, completely or not at all."""
+    """Write a model directory."""
     with whole_directory(path, OWN, force) as directory:
         _save_arrays(taxonomy_arrays(archive.taxonomy), directory / TAXONOMY)
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
@@ -48,8 +49,11 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
             _save_arrays(words_arrays(archive.texts.words), directory / WORDS, identity)
         archive.encoder.save(directory / FEATURES)
         for part, fields in _json_parts(archive).items():
-            _write_json(directory / part, {"model": identity, **fields})
-        (directory / CARD).write_text(_card(archive).text(), encoding="utf-8")
+            content = {"model": identity, **fields}
+            indent = 2 if part == CONFIG else None
+            text = json.dumps(content, ensure_ascii=False, indent=indent, allow_nan=False)
+            (directory / part).write_text(f"{text}\n", encoding="utf-8")
+        (directory / CARD).write_text(_card(archive), encoding="utf-8")
         write_manifest(directory)
 
 
@@ -73,10 +77,9 @@ def _json_parts(archive: Archive) -> dict[str, dict[str, Any]]:
 
 
 def _anchor_tensors(archive: Archive) -> dict[str, Tensor]:
-    vectors = archive.vectors
+    vectors, texts = archive.vectors, archive.texts
     tensors = {"names": vectors.names, "heads": vectors.heads, "head_of": vectors.head_of}
     tensors["keys"] = archive.keys
-    texts = archive.texts
     if texts is not None and texts.as_anchors is not None and texts.as_queries is not None:
         tensors |= {"as_anchors": texts.as_anchors, "as_queries": texts.as_queries}
     return tensors
@@ -93,22 +96,49 @@ def _save_arrays(arrays: dict[str, NDArray[Any]], path: Path, identity: str | No
     _save_tensors(tensors, path, identity)
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    indent = 2 if path.name == CONFIG else None
-    path.write_text(
-        json.dumps(content, ensure_ascii=False, indent=indent, allow_nan=False) + "\n",
-        encoding="utf-8",
+def _card(archive: Archive) -> str:
+    """Describe a model in Markdown."""
+    record, taxonomy, growth = archive.training, archive.taxonomy, archive.growth
+    since = f" Since the training: {growth.sentence(record.concepts)}." if growth else ""
+    features = f"features `{archive.config.features}`"
+    if archive.tower is not None and record.tower_epochs != 0:
+        features += ", fine-tuned on the taxonomy"
+    if record.interrupted:
+        features += ", stopped before the end of the training"
+    return f"""# A taxoexpan model
+
+Places new concepts in a taxonomy of {pluralize(len(taxonomy), "concept")} and
+{pluralize(len(taxonomy.relations), "relation")}.{since}
+
+{_describe_validation(archive)}
+{_describe_confidence(archive)}
+
+Preset `{archive.preset}`, seed {archive.seed}, {features};
+trained in {record.seconds:,} s on {record.machine} with torch {record.versions.get("torch")}
+on {record.concepts:,} concepts (sha256 {record.taxonomy_sha256[:16]}…).
+
+    taxoexpan suggest THIS_DIRECTORY new.csv
+"""
+
+
+def _describe_validation(archive: Archive) -> str:
+    record, v = archive.training, archive.training.validation
+    if not v:
+        return "The taxonomy is too small to hold out leaves, so the model was not validated."
+    return (
+        f"On {v.queries:.0f} held-out leaves: mean rank {v.mr:.1f}, Hit@1 {v.hit_at_1:.3f}, "
+        f"Hit@3 {v.hit_at_3:.3f}, scaled MRR {v.mrr:.3f} "
+        f"(network: epoch {record.best_epoch} of {record.epochs})."
     )
 
 
-def _card(archive: Archive) -> ModelCard:
-    return ModelCard(
-        archive.preset,
-        archive.seed,
-        archive.config,
-        archive.taxonomy,
-        archive.training,
-        archive.calibrators,
-        archive.growth,
-        has_tower=archive.tower is not None,
-    )
+def _describe_confidence(archive: Archive) -> str:
+    """Say how good the confidence is or, if it is known, why there is none."""
+    calibration = archive.calibrators.calibration
+    if calibration:
+        return (
+            f"Confidence: expected calibration error {calibration.reliability.error:.3f}, on "
+            f"{len(calibration.reliability.right):,} leaves that it was not fitted to."
+        )
+    missing = MissingConfidence.find(archive.taxonomy, archive.config)
+    return f"There is no confidence{f': {missing.sentence()}' if missing else ''}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
@@ -12,25 +11,25 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.history import History, TowerHistory
-from taxoexpan.training.metrics import Metrics
+from taxoexpan.training.metrics import Count, Metrics
 
 
 @dataclass(frozen=True)
 class TrainingRecord:
     """How a model was trained: sizes, figures, versions and machine.
 
-    The epochs and the loss are those of the network. `validation` is by all signals together, or of
-    the network's best epoch in a model without the learned fusion. `tower_epochs` and
-    `tower_best_epoch` are those of the fine-tuning; they are None in a model without it. The best
-    epoch is 0 if none was better than the encoder as it came.
+    The epochs and the loss are the figures of the network. `validation` is by all signals together,
+    or of the network's best epoch in a model without the learned fusion. `tower_epochs` and
+    `tower_best_epoch` describe the fine-tuning; they are None in a model without it. The best epoch
+    is 0 if none was better than the encoder as it came.
     """
 
-    concepts: int
-    relations: int
+    concepts: Count
+    relations: Count
     taxonomy_sha256: str
     encoder: str
-    epochs: int
-    best_epoch: int
+    epochs: Count
+    best_epoch: Count
     interrupted: bool
     loss: float
     validation: Metrics | None
@@ -38,18 +37,12 @@ class TrainingRecord:
     versions: dict[str, str]
     python: str
     machine: str
-    tower_epochs: int | None = None
-    tower_best_epoch: int | None = None
+    tower_epochs: Count | None = None
+    tower_best_epoch: Count | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON stores them."""
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> TrainingRecord:
-        """Restore a record from the fields of `as_dict`."""
-        validation = fields["validation"]
-        return cls(**{**fields, "validation": validation and Metrics(**validation)})
 
 
 def training_record(

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
 from taxoexpan.archive.archive import Archive
-from taxoexpan.archive.json_parts import (
+from taxoexpan.archive.parts import (
     Configuration,
     Continuation,
     read_calibrators,
     read_configuration,
     read_continuation,
 )
-from taxoexpan.archive.part_checks import check_anchors, check_identity, check_tower, empty_network
 from taxoexpan.config import Config
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
@@ -46,7 +46,23 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.pair_features import AnchorTexts, Signal
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import check_taxonomy_arrays, taxonomy_from_arrays
-from taxoexpan.training.training_record import TrainingRecord
+from taxoexpan.training.record import TrainingRecord
+
+ANCHOR_TENSORS = {
+    "names": ("F32", 2),
+    "heads": ("F32", 2),
+    "head_of": ("I64", 1),
+    "keys": ("F32", 2),
+    "as_anchors": ("F32", 2),
+    "as_queries": ("F32", 2),
+}
+"""The type and the number of dimensions of each tensor of the anchors."""
+OF_TOWER = {"as_anchors", "as_queries"}
+UNREADABLE = (
+    *(LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, AttributeError),
+    *(MemoryError, OSError, SafetensorError, TaxoExpanError),
+)
+"""Errors that parts of different models, or parts that someone has changed, can cause."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +86,11 @@ class ModelSummary:
         return self.configuration.training
 
     @property
+    def growth(self) -> TaxonomyGrowth:
+        """How the taxonomy differs from the taxonomy of the training."""
+        return self.continuation.growth
+
+    @property
     def fine_tuned(self) -> bool:
         """Whether the model has a fine-tuned encoder."""
         return self.directory.has(TOWER)
@@ -80,27 +101,23 @@ class ModelSummary:
         fusion = self.calibrators.fusion
         return (Signal.NETWORK,) if fusion is None else fusion.signals
 
-    @property
-    def growth(self) -> TaxonomyGrowth:
-        """How the taxonomy differs from that of the training."""
-        return self.continuation.growth
-
 
 def load_summary(path: Path) -> ModelSummary:
     """Describe a model directory without its encoder; a damaged one is an error."""
     directory = read_intact(path)
     with _consistent_parts(path):
-        check_identity(directory)
-        taxonomy, continuation = _read_taxonomy(path), read_continuation(directory)
+        for name, file in directory.tensor_files.items():
+            is_own = name in (WEIGHTS, TAXONOMY) or "/" in name
+            if not is_own and file.metadata.get("model") != directory.identity:
+                raise ValueError(f"{name} belongs to another model")
+        # The check has a mapping of its own, so that the pages that it reads are released.
+        check_taxonomy_arrays(_read_arrays(path / TAXONOMY))
+        taxonomy = taxonomy_from_arrays(_read_arrays(path / TAXONOMY))
+        continuation = read_continuation(directory)
         if any(id not in taxonomy for id in continuation.growth.added):
             raise ValueError("the taxonomy lacks a concept that was added to it")
-        return ModelSummary(
-            directory,
-            read_configuration(directory),
-            taxonomy,
-            read_calibrators(directory),
-            continuation,
-        )
+        configuration, calibrators = read_configuration(directory), read_calibrators(directory)
+        return ModelSummary(directory, configuration, taxonomy, calibrators, continuation)
 
 
 def load_archive(
@@ -117,17 +134,14 @@ def load_archive(
     checking the files again.
     """
     about = summary or load_summary(path)
-    config, training = about.config, about.training
-    features = features or config.features
-    encoder = _encoder_of(path, features, config.oov, device)
-    _refuse_other_vectors(path, features, training.encoder, encoder.fingerprint())
+    encoder = _read_encoder(about, features or about.config.features, device)
     with _consistent_parts(path):
         network = _read_network(about)
         tower = _read_tower(path, encoder) if about.fine_tuned else None
         anchors = load_file(path / ANCHORS)
-        check_anchors(about.directory, anchors, len(about.taxonomy), network, encoder, tower)
+        _check_anchors(about, anchors, network, encoder, tower)
         return Archive(
-            config,
+            about.config,
             about.configuration.preset,
             about.configuration.seed,
             about.taxonomy,
@@ -135,39 +149,65 @@ def load_archive(
             network,
             ConceptVectors(anchors["names"], anchors["heads"], anchors["head_of"]),
             anchors["keys"],
-            training,
+            about.training,
             about.calibrators,
             tower,
             _read_texts(about, anchors) if about.calibrators.fusion is not None else None,
             about.continuation.held_out,
             about.continuation.rejections,
-            about.continuation.growth,
+            about.growth,
             path,
         )
 
 
-def _read_taxonomy(path: Path) -> Taxonomy:
-    # The check has a mapping of its own, so that the pages that it reads are released.
-    check_taxonomy_arrays(_read_arrays(path / TAXONOMY))
-    return taxonomy_from_arrays(_read_arrays(path / TAXONOMY))
+def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
+    """Make the encoder; without the vectors of the training, scores would be meaningless."""
+    path, known = about.directory.path, about.training.encoder
+    try:
+        encoder = make_encoder(features, about.config.oov, device, path / FEATURES)
+    except TaxoExpanError as error:
+        message = f"{path}: the model needs the vectors of {features!r}: {error}"
+        fix = "if they have moved, say where they are"
+        raise ModelError(f"{message}; {fix}", "features") from None
+    if known != encoder.fingerprint():
+        raise ModelError(
+            f"{path}: the vectors of {features!r} are not those of the training ({known[:200]} "
+            f"then, {encoder.fingerprint()} now); restore the old ones, or train again"
+        )
+    return encoder
 
 
 def _read_network(about: ModelSummary) -> MatchingNetwork:
+    """Read the weights; their shapes are compared before any memory is reserved for them."""
+    config, dimension = about.config, about.configuration.dimension
     stored = about.directory.tensor_files[WEIGHTS].tensors
-    network = empty_network(about.config, about.configuration.dimension, stored)
+    if config.num_layers > len(stored):
+        raise ValueError(f"{WEIGHTS} has fewer layers than the settings")
+    with torch.device("meta"):
+        expected = MatchingNetwork(config, dimension).state_dict()
+    if {*expected} != {*stored}:
+        raise ValueError(f"{WEIGHTS} has the weights of another network")
+    for name, tensor in expected.items():
+        if stored[name].dtype != "F32" or stored[name].shape != tuple(tensor.shape):
+            raise ValueError(f"{WEIGHTS} has another shape of {name} than the settings")
+    network = MatchingNetwork(config, dimension)
     network.load_state_dict(load_file(about.directory.path / WEIGHTS))
-    network.eval()
-    return network
+    return network.eval()
 
 
 def _read_tower(path: Path, encoder: Encoder) -> TextTower:
     """Read the fine-tuned weights into a copy of the encoder's sentence transformer."""
     transformer = transformer_of(encoder)
     if transformer is None:
-        raise ModelError("there is a fine-tuned encoder, but the features have no transformer")
+        raise ValueError("there is a fine-tuned encoder, but the features have no transformer")
     tower = TextTower(transformer.copy_model())
-    weights = load_file(path / TOWER)
-    check_tower(tower, weights)
+    expected, weights = tower.state_dict(), load_file(path / TOWER)
+    is_same = {*expected} == {*weights} and all(
+        weights[name].shape == tensor.shape and weights[name].dtype == tensor.dtype
+        for name, tensor in expected.items()
+    )
+    if not is_same:
+        raise ValueError(f"{TOWER} has the weights of another transformer")
     tower.load_state_dict(weights)
     tower.eval()
     if not tower.encode(["a", "a word"]).isfinite().all():
@@ -175,10 +215,10 @@ def _read_tower(path: Path, encoder: Encoder) -> TextTower:
     return tower
 
 
-def _read_texts(about: ModelSummary, anchors: dict[str, Tensor]) -> AnchorTexts:
+def _read_texts(about: ModelSummary, anchors: Mapping[str, Tensor]) -> AnchorTexts:
     """Read the words of the labels, and take the tower's vectors from the anchors."""
     if not about.directory.has(WORDS):
-        raise ModelError(f"the fusion needs {WORDS}")
+        raise ValueError(f"the fusion needs {WORDS}")
     file = about.directory.path / WORDS
     tensors = about.directory.tensor_files[WORDS].tensors
     check_words(tensors, _read_arrays(file), len(about.taxonomy))
@@ -186,22 +226,33 @@ def _read_texts(about: ModelSummary, anchors: dict[str, Tensor]) -> AnchorTexts:
     return AnchorTexts(words, anchors.get("as_anchors"), anchors.get("as_queries"))
 
 
-def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
-    try:
-        return make_encoder(features, oov, device, path / FEATURES)
-    except TaxoExpanError as error:
-        message = f"{path}: the model needs the vectors of {features!r}: {error}"
-        fix = "if they have moved, say where they are"
-        raise ModelError(f"{message}; {fix}", "features") from None
-
-
-def _refuse_other_vectors(path: Path, features: str, known: str, found: str) -> None:
-    """Refuse vectors that the network was not trained with; its scores would be meaningless."""
-    if known != found:
-        raise ModelError(
-            f"{path}: the vectors of {features!r} are not those of the training ({known} then, "
-            f"{found} now); restore the old ones, or train again"
-        )
+def _check_anchors(
+    about: ModelSummary,
+    anchors: Mapping[str, Tensor],
+    network: MatchingNetwork,
+    encoder: Encoder,
+    tower: TextTower | None,
+) -> None:
+    """Refuse anchors of another taxonomy, another network or other encoders."""
+    stored = about.directory.tensor_files[ANCHORS].tensors
+    if tower is None and {*stored} & OF_TOWER:
+        raise ValueError(f"there is no {TOWER}, but the anchors need it")
+    if {*stored} not in ({*ANCHOR_TENSORS} - OF_TOWER, {*ANCHOR_TENSORS}):
+        raise ValueError(f"{ANCHORS} has other tensors")
+    heads = len(anchors["heads"])
+    if stored["head_of"].low < 0 or stored["head_of"].high >= heads:
+        raise ValueError(f"{ANCHORS} has head words out of range")
+    widths = {"names": encoder.dimension, "heads": encoder.dimension}
+    if tower is not None:
+        widths |= dict.fromkeys(OF_TOWER, tower.dimension)
+    for name, info in stored.items():
+        rows = heads if name == "heads" else len(about.taxonomy)
+        is_valid = (info.dtype, len(info.shape)) == ANCHOR_TENSORS[name] and info.shape[0] == rows
+        if not is_valid or widths.get(name, info.shape[-1]) != info.shape[-1]:
+            raise ValueError(f"{ANCHORS} has {name} of the wrong type or shape")
+    keys, match = anchors["keys"][:1], network.match
+    with torch.no_grad():  # keys of another width cannot be matched with a query
+        match.score_all(keys, match.project_queries(anchors["names"][:1]))
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -214,18 +265,7 @@ def _consistent_parts(path: Path) -> Iterator[None]:
     """Refuse parts that are intact but do not belong to the same model."""
     try:
         yield
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        RuntimeError,
-        ArithmeticError,
-        AttributeError,
-        MemoryError,
-        OSError,
-        SafetensorError,
-        TaxoExpanError,
-    ) as error:
+    except UNREADABLE as error:
         reason = reason_of(error)
         message = f"{path}: the parts of the model do not fit together ({reason}); train again"
         raise ModelError(message) from None
