@@ -24,7 +24,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker, Ranking, anchor_egonets
+from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
+from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Indices
 

@@ -24,7 +24,7 @@ from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.archive import save_archive
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
+from taxoexpan.placement.scoring.anchors import AnchorTexts
 
 SYLLABLES = ("ba", "co", "di", "fu", "ga", "lo", "mi", "nu", "pe", "ra", "so", "ti", "va", "zo")
 

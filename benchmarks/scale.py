@@ -36,9 +36,9 @@ from taxoexpan.device import fast_matmul
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
-from taxoexpan.placement.scoring.signal_fusion import PRIOR_WITHOUT_TOWER
+from taxoexpan.placement.learned.fusion import PRIOR_WITHOUT_TOWER
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.loop import train_batch

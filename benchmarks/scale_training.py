@@ -29,7 +29,8 @@ from scipy.sparse import csr_array
 from taxoexpan import TaxoExpan, Taxonomy, model
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.placement.fitting import calibrator_learning, fitting_session, prepared_taxonomy
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training import loop
 
 STAGES: tuple[tuple[Any, str, str], ...] = (

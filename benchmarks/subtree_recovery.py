@@ -34,7 +34,8 @@ from taxoexpan.placement.joint.prior_learning import (
 )
 from taxoexpan.placement.joint.subtrees import merge_batches, remove_subtrees, sort_by_parent
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Additions
 

@@ -15,9 +15,9 @@ from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.scoring.pair_features import NUM_FEATURES, AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
-from taxoexpan.placement.scoring.signal_fusion import SignalFusion
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -78,11 +78,6 @@ def fused_case(
     )
 
 
-def all_features(ranker: Ranker, queries: LabeledQueries) -> Tensor:
-    """Return the features of all pairs [F, N, Q]."""
-    return torch.cat([features for _, features in ranker.feature_blocks(queries)], dim=1)
-
-
 def with_mentions(queries: LabeledQueries, anchors: int) -> LabeledQueries:
     """Return the queries with random mentions of anchors."""
     rng, kinds = np.random.default_rng(1), len(MentionKind)
@@ -92,5 +87,5 @@ def with_mentions(queries: LabeledQueries, anchors: int) -> LabeledQueries:
 
 def random_fusion(seed: int, scale: float = 1.0) -> SignalFusion:
     """Return a fusion with random weights."""
-    weights = np.random.default_rng(seed).normal(size=NUM_FEATURES) * scale
+    weights = np.random.default_rng(seed).normal(size=len(FEATURES)) * scale
     return SignalFusion(tuple(weights.tolist()))

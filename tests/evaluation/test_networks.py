@@ -22,7 +22,8 @@ from taxoexpan.evaluation.networks import (
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import LabeledQueries, Queries
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.sampling import TrainingSampler

@@ -10,9 +10,9 @@ from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.pair_features import NUM_FEATURES, AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
-from taxoexpan.placement.scoring.signal_fusion import SignalFusion
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 DIMENSION = 6
@@ -56,7 +56,7 @@ def labeled_taxonomy(seed: int, count: int) -> Taxonomy:
 
 
 def random_fusion(seed: int) -> SignalFusion:
-    weights = np.random.default_rng(seed).normal(size=NUM_FEATURES)
+    weights = np.random.default_rng(seed).normal(size=len(FEATURES))
     return SignalFusion(tuple(weights.tolist()))
 
 

@@ -36,9 +36,9 @@ from taxoexpan.network.egonets import Siblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.network.text_tower import TextTower, query_text
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.pair_inputs import QueryAnchorPairs
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker, Ranking
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.pairs import QueryAnchorPairs
+from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 
 QUERIES = 4

@@ -14,7 +14,8 @@ from taxoexpan.explain.evidence import Mention, ScoreParts, SignalParts
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 
 QUERIES = 4

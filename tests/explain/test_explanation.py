@@ -53,7 +53,7 @@ def test_signal_parts_are_those_of_the_features_and_add_up_to_the_fused_score(
     ranker, queries = fused_case(has_tower=has_tower, use_mentions=True)
     queries = replace(queries, mentions=Mentions.from_rows([[(i, FIRST)] for i in range(11)]))
     ranking, scores = ranker.rank(queries, 3), ranker.scores(queries)
-    features = torch.cat([block for _, block in ranker.feature_blocks(queries)], dim=1).numpy()
+    features = ranker.features(queries).numpy()
     assert ranker.fusion is not None
     for query, evidence in enumerate(explain(ranker, queries, ranking)):
         assert evidence.comparison is not None

@@ -37,7 +37,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.losses import LogMatch, info_nce
 from taxoexpan.network.matching import MATCHES
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.scoring.ranking import anchor_egonets
+from taxoexpan.placement.scoring.anchors import anchor_egonets
 from taxoexpan.taxonomy import Taxonomy
 
 ANCHORS, QUERIES, RELATIONS, SIZE = 12, 20, 100, 32

@@ -25,7 +25,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker, anchor_egonets
+from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.sampling import TrainingSampler
 

@@ -21,9 +21,9 @@ from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.fitting.taxonomy_growth import NO_GROWTH, TaxonomyGrowth
 from taxoexpan.placement.fitting.updating import EncodedTaxonomy, UpdateReport, update_encoding
 from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.record import TrainingRecord, training_record

@@ -19,7 +19,7 @@ from taxoexpan.model_directory import CALIBRATION, CONFIG, CONTINUATION, IntactD
 from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
 from taxoexpan.placement.learned.abstention import FEATURES as ABSTENTION_FEATURES
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.scoring.pair_features import FEATURES
+from taxoexpan.placement.scoring.features import FEATURES
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.training.metrics import Count
 from taxoexpan.training.record import TrainingRecord

@@ -43,7 +43,8 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.scoring.pair_features import AnchorTexts, Signal
+from taxoexpan.placement.scoring.anchors import AnchorTexts
+from taxoexpan.placement.scoring.features import Signal
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import check_taxonomy_arrays, taxonomy_from_arrays
 from taxoexpan.training.record import TrainingRecord

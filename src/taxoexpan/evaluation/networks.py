@@ -27,7 +27,8 @@ from taxoexpan.network.matching import ReluMLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.fitting.network_training import TrainingData, train_network
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.history import History
 from taxoexpan.training.training_log import TrainingLog

@@ -7,7 +7,7 @@ import torch
 from taxoexpan.explain.evidence import AttentionWeight, EgonetWeights
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
-from taxoexpan.placement.scoring.ranking import Anchors, anchor_egonets
+from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
 from taxoexpan.taxonomy.arrays import Indices
 
 

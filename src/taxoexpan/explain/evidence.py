@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from taxoexpan.features.mentions import MentionKind
-from taxoexpan.placement.scoring.pair_features import Signal
+from taxoexpan.placement.scoring.features import Signal
 from taxoexpan.taxonomy import Concept
 
 

@@ -18,7 +18,7 @@ from taxoexpan.explain.evidence import (
 from taxoexpan.explain.neighborhood import find_neighborhood
 from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.pair_inputs import QueryAnchorPairs
+from taxoexpan.placement.scoring.pairs import QueryAnchorPairs
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices

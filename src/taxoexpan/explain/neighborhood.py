@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from taxoexpan.placement.scoring.pair_inputs import QueryAnchorPairs, concept_cosines
-from taxoexpan.placement.scoring.ranking import Anchors
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.pairs import QueryAnchorPairs, concept_cosines
 from taxoexpan.taxonomy.adjacency import Adjacency, ranges
 from taxoexpan.taxonomy.arrays import Floats, Indices
 

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 
 from taxoexpan.explain.evidence import ScoreParts, SignalParts
-from taxoexpan.placement.scoring.pair_inputs import PairInputs
-from taxoexpan.placement.scoring.pair_rescoring import fusion_features, head_scores
+from taxoexpan.placement.scoring.pairs import PairInputs
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats
 
@@ -36,9 +35,8 @@ class PairScores:
 def parts_of_pairs(ranker: Ranker, inputs: PairInputs) -> PairScores:
     """Score pairs exactly as the ranker does, in parts."""
     if ranker.fusion is None:
-        head = head_scores(ranker.network, inputs)
-        bonus = (ranker.leaf_bonus * inputs.is_leaf).to(head.dtype)
+        head, bonus = inputs.head_scores(ranker.network), ranker.leaf_bonus * inputs.is_leaf
         columns = torch.stack([inputs.match, head, inputs.mentions, bonus])
         return PairScores(ScoreParts, columns.cpu().numpy())
-    by_signal = ranker.fusion.contributions(fusion_features(ranker, inputs).cpu().numpy())
+    by_signal = ranker.fusion.contributions(inputs.features(ranker.network).cpu().numpy())
     return PairScores(SignalParts, np.stack(list(by_signal.values())))

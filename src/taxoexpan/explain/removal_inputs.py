@@ -16,8 +16,9 @@ from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.pair_inputs import PairInputs, dot_products, word_features_of_pairs
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.pairs import PairInputs, dot_products, word_features_of_pairs
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 
@@ -56,21 +57,18 @@ def removal_inputs(
     match, match_after = _match_scores(ranker, queries, removed)
     bonuses = torch.from_numpy(mentions).to(match)
     cosines, cosines_after = _cosine_features(removed, match)
-    is_leaf, is_leaf_after = _leaves(anchors, removed)
     words = tower = words_after = tower_after = None
     pair = _tensor(removed.pair, match)
     if ranker.fusion is not None:
         words = word_features_of_pairs(anchors, around.pairs, queries)
         words_after = words.index_select(1, pair)
         tower, tower_after = _tower_cosines(anchors, queries, removed)
-    leaves, leaves_after = (torch.from_numpy(i).to(match.device) for i in (is_leaf, is_leaf_after))
     return (
-        PairInputs(match, bonuses, cosines, leaves, words, tower),
+        PairInputs(match, bonuses, cosines, words, tower),
         PairInputs(
             match_after,
             bonuses.index_select(0, pair),
             cosines_after,
-            leaves_after,
             words_after,
             tower_after,
         ),
@@ -92,12 +90,6 @@ def _match_scores(ranker: Ranker, queries: Queries, removed: RemovedRows) -> tup
     )
     after = network.match.score_pairs(torch.cat([without_parent, without_child]), own_removed)
     return network.match.score_pairs(keys, own), after
-
-
-def _leaves(anchors: Anchors, removed: RemovedRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which anchors are leaves, of all pairs [P] and after removals [V]."""
-    counts, pair = anchors.child_counts[removed.around.pairs.anchor], removed.pair
-    return counts == 0, counts[pair] - removed.is_child == 0
 
 
 def _keys_without_children(

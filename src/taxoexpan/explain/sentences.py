@@ -16,7 +16,7 @@ from taxoexpan.explain.evidence import (
 from taxoexpan.explain.similarity import name_words
 from taxoexpan.features.mentions import MentionKind
 from taxoexpan.phrasing import join_words
-from taxoexpan.placement.scoring.pair_features import Signal
+from taxoexpan.placement.scoring.features import Signal
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name

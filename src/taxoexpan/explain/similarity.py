@@ -12,7 +12,7 @@ from taxoexpan.explain.evidence import Mention, Position, SimilarChild, Suggesti
 from taxoexpan.explain.neighborhood import Neighborhood, Neighbors
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.mention_bonus import MentionBonus
-from taxoexpan.placement.scoring.pair_inputs import QueryAnchorPairs
+from taxoexpan.placement.scoring.pairs import QueryAnchorPairs
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.english import STOP_WORDS, singular

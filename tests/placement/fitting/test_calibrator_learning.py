@@ -10,6 +10,7 @@ import pytest
 import torch
 from builders import KINDS, SORTS
 from conftest import SMALL
+from fused_cases import random_fusion
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -17,9 +18,10 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.fitting import calibrator_learning
-from taxoexpan.placement.scoring.pair_features import FEATURES, AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
-from taxoexpan.placement.scoring.signal_fusion import FusionExamples
+from taxoexpan.placement.learned.fusion import FusionExamples
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.features import FEATURES
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
@@ -36,11 +38,7 @@ class Fitted:
     @property
     def features(self) -> Tensor:
         """All features of the held-out queries [F, N, Q]."""
-        return features_of(self.ranker, self.queries)
-
-
-def features_of(ranker: Ranker, queries: LabeledQueries) -> Tensor:
-    return torch.cat([features for _, features in ranker.feature_blocks(queries)], dim=1)
+        return self.ranker.features(self.queries)
 
 
 def fit(taxonomy: Taxonomy, **settings: object) -> Fitted:
@@ -98,9 +96,11 @@ def test_features_are_those_of_a_taxonomy_that_never_had_the_held_out_concepts(
     concepts = [whole.concept(concept.id) for concept in fitted.queries.concepts]
     queries = embedder.queries(concepts, embedder.lexicon(rest))
     ranker = Ranker(fitted.model._fitted().network, anchors)
-    expected = torch.cat([each for _, each in ranker.feature_blocks(queries)], dim=1)
     assert (embedder.tower is not None) == tower
-    assert torch.equal(fitted.features, expected)
+    assert torch.equal(fitted.features, ranker.features(queries))
+    rankers = [each.with_fusion(random_fusion(0)) for each in (fitted.ranker, ranker)]
+    of_model, of_rest = (each.scores(queries) for each in rankers)
+    assert torch.equal(of_model, of_rest)
     assert [own.tolist() for own in fitted.queries.parents] == [
         [rest.index(parent) for parent in whole.parents(concept.id)] for concept in concepts
     ]
@@ -182,7 +182,7 @@ def test_the_whole_taxonomy_would_tell_them_apart(grown: Fitted) -> None:
     vectors = ConceptVectors.of(embedder.tensor(whole.concepts))
     anchors = Anchors(whole, vectors, 50, texts=AnchorTexts.of(whole, None))
     ranker = Ranker(grown.ranker.network, anchors)
-    found = separation(grown, features_of(ranker, grown.queries), list(whole.ids))
+    found = separation(grown, ranker.features(grown.queries), list(whole.ids))
     assert found["children"] == 1.0
     assert found["leaf"] == 0.0
     assert found["network"] > 0.65 or found["network"] < 0.35

@@ -16,8 +16,7 @@ from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
 from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.fitting.refitting import StartingPoint, prepare_refit
-from taxoexpan.placement.learned.fusion_learning import collect_examples
-from taxoexpan.placement.scoring.signal_fusion import FusionExamples
+from taxoexpan.placement.learned.fusion import FusionExamples, collect_examples
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.continuation import Recipe
@@ -98,8 +97,8 @@ def test_only_concepts_that_the_earlier_model_has_not_seen_tell_how_it_ranks(
 def test_rejected_parents_are_candidates_of_the_fusion(
     model: TaxoExpan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taxoexpan.placement.learned.fusion_learning.CANDIDATES", 1)
-    monkeypatch.setattr("taxoexpan.placement.learned.fusion_learning.RANDOM_CANDIDATES", 0)
+    monkeypatch.setattr("taxoexpan.placement.learned.fusion.CANDIDATES", 1)
+    monkeypatch.setattr("taxoexpan.placement.learned.fusion.RANDOM_CANDIDATES", 0)
     feedback = review()
     with_rejected, without = (
         _added_examples(model, Feedback(feedback.accepted, rejected))

@@ -19,9 +19,8 @@ from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
 from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.fitting.refitting import StartingPoint
 from taxoexpan.placement.fitting.updating import EncodedTaxonomy, update_encoding
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.continuation import Recipe

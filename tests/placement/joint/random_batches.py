@@ -14,9 +14,9 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.pair_features import NUM_FEATURES, AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
-from taxoexpan.placement.scoring.signal_fusion import SignalFusion
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 SIZE = 8
@@ -70,7 +70,7 @@ def random_fused_batch(seed: int, count: int, network: MatchingNetwork) -> tuple
     as_anchors, as_queries = unit(generator, len(old))
     texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy), as_anchors, as_queries)
     anchors = Anchors(taxonomy, ranker.anchors.vectors, 50, texts=texts)
-    weights = 0.3 * torch.randn(NUM_FEATURES, generator=generator)
+    weights = 0.3 * torch.randn(len(FEATURES), generator=generator)
     concepts = [Concept(f"new {i}", f"own{i % 3} kind{i % 5} name{i % 7}") for i in range(count)]
     queries = replace(queries, concepts=concepts, tower=unit(generator, count)[0])
     return Ranker(network, anchors, fusion=SignalFusion(tuple(weights.tolist()))), queries

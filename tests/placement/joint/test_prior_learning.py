@@ -10,7 +10,8 @@ from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.joint_placement import place_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.joint.subtrees import remove_subtrees
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 KINDS = ("milk", "tea", "cheese", "bread", "apple", "sauce", "soup", "berry", "nut", "oil")

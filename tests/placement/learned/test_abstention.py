@@ -131,7 +131,6 @@ def test_the_features_of_ranked_queries_are_the_same(fused: bool) -> None:
     features = []
 
     def keep(block: RankedBlock) -> None:
-        assert (block.cosines is not None) == fused
         names = ranker.anchors.vectors.names @ block.queries.vectors[0].T
         features.append(features_of_block(ranker, block, best_of(names, NEAREST)[0]))
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from calibration_data import drawn_scores
+from fused_cases import fused_case, random_fusion
 
 from taxoexpan import TaxoExpan
 from taxoexpan.network.queries import LabeledQueries
@@ -15,6 +16,7 @@ from taxoexpan.placement.learned.calibration import (
     HeldOutScores,
     calibrate,
     score_held_out,
+    score_held_out_by_fold,
 )
 from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Reliability
 from taxoexpan.placement.learned.regression import sigmoid
@@ -119,3 +121,18 @@ def test_held_out_scores_agree_with_the_scores_of_all_anchors(
             for row, own in enumerate(parents)
         ]
         assert held_out.likelihood[at] == pytest.approx(np.mean(likely), rel=1e-3, abs=1e-4)
+
+
+def test_held_out_queries_are_scored_by_the_fusion_of_their_fold() -> None:
+    ranker, queries = fused_case(4, queries=9)
+    folds = np.arange(9) % 3
+    fusions = [random_fusion(seed) for seed in range(4)]
+    found = score_held_out_by_fold(ranker, queries, fusions, folds)  # the last fold is empty
+    likelihoods = []
+    for row in range(9):
+        alone = score_held_out(ranker.with_fusion(fusions[row % 3]), queries[row : row + 1])
+        np.testing.assert_allclose(found.scores[row], alone.scores[0], atol=1e-3)
+        np.testing.assert_allclose(found.totals[row], alone.totals[0], atol=1e-3)
+        assert np.array_equal(found.right[row], alone.right[0])
+        likelihoods.append(alone.likelihood)
+    np.testing.assert_allclose(found.likelihood, np.mean(likelihoods, axis=0), atol=1e-3)

@@ -15,7 +15,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.learned.leaf_bonus import LEAF_BONUSES, MIN_HELD_OUT, learn_leaf_bonus
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
 

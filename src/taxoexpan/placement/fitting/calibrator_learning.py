@@ -22,17 +22,18 @@ from taxoexpan.placement.learned.calibration import (
 )
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
-from taxoexpan.placement.learned.fusion_learning import (
+from taxoexpan.placement.learned.fusion import (
+    FusionExamples,
     collect_examples,
     fold_of,
     learn_fusion,
     prior_for,
 )
 from taxoexpan.placement.learned.leaf_bonus import learn_leaf_bonus
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
-from taxoexpan.placement.scoring.signal_fusion import FusionExamples, SignalFusion
+from taxoexpan.placement.scoring.features import SignalFusion
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.metrics import Metrics, compute_metrics
 

@@ -20,9 +20,8 @@ from taxoexpan.placement.fitting.fine_tuning import (
 from taxoexpan.placement.fitting.network_training import train_network
 from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors
 from taxoexpan.progress import write_line
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of

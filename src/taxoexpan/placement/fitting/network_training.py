@@ -11,7 +11,8 @@ from taxoexpan.device import release_memory
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
 from taxoexpan.training.history import History

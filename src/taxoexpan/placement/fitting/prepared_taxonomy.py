@@ -21,8 +21,9 @@ from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.fitting.network_training import TrainingData
 from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import HOLDOUTS, Holdout

@@ -16,9 +16,8 @@ from taxoexpan.network.egonets import spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
 from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.version_rows import VersionRows

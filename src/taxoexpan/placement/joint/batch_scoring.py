@@ -14,8 +14,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
 from taxoexpan.placement.learned.new_parent_prior import BatchScores, NewParentPrior, label_features
-from taxoexpan.placement.scoring.pair_features import AnchorTexts
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices

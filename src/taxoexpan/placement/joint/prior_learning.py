@@ -22,7 +22,8 @@ from taxoexpan.placement.joint.batch_scoring import BatchScorer
 from taxoexpan.placement.joint.joint_placement import mentions_among
 from taxoexpan.placement.joint.subtrees import merge_batches, remove_subtrees, sort_by_parent
 from taxoexpan.placement.learned.new_parent_prior import LabeledBatch, NewParentPrior
-from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 MAX_SUBTREES = 30

@@ -120,13 +120,9 @@ def features_of_block(ranker: Ranker, block: RankedBlock, nearest: Tensor) -> Fl
 
     `nearest` are the cosines of the `NEAREST` nearest concepts of each query, nearest first.
     """
-    taxonomy, families = ranker.anchors.taxonomy, ranker.anchors.families
-    cosines = block.cosines
-    heads = families.heads @ block.queries.vectors[1].T if cosines is None else cosines.heads
+    taxonomy, head = ranker.anchors.taxonomy, block.cosines.heads.amax(0)
     anchors = block.rows[: min(NEAREST, len(taxonomy))]
-    return assembled_features(
-        taxonomy, block.best[0], block.log_total, anchors, nearest, heads.amax(0)
-    )
+    return assembled_features(taxonomy, block.best[0], block.log_total, anchors, nearest, head)
 
 
 def assembled_features(

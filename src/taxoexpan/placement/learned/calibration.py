@@ -25,9 +25,9 @@ from taxoexpan.placement.learned.confidence import (
 )
 from taxoexpan.placement.learned.leaf_bonus import padded_parents
 from taxoexpan.placement.learned.regression import isotonic, logistic, logit
+from taxoexpan.placement.scoring.features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.score_summary import best_of
-from taxoexpan.placement.scoring.signal_fusion import SignalFusion
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.metrics import TIES, rank_true_parents
 

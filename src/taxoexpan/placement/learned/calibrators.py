@@ -9,7 +9,7 @@ from typing import Any
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
-from taxoexpan.placement.scoring.signal_fusion import SignalFusion
+from taxoexpan.placement.scoring.features import SignalFusion
 
 
 @dataclass(frozen=True)

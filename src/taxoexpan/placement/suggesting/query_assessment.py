@@ -68,10 +68,7 @@ class Placer:
         is_plain = excluded is None and (ranker.fusion is not None or not ranker.leaf_bonus)
 
         def assess(block: RankedBlock) -> None:
-            if block.cosines is not None:
-                cosines = block.cosines.names
-            else:
-                cosines = vectors.names @ block.queries.vectors[0].T
+            cosines = block.cosines.names
             nearest, rows = best_of(cosines, min(NEAREST, len(cosines)))
             nearest_rows.append(rows.T.cpu().numpy())
             if abstention is not None and is_plain:

@@ -2,20 +2,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
+from fused_cases import fused_case
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import quickly
 
-from taxoexpan.placement.scoring.pair_features import FEATURES, NUM_FEATURES, Signal
-from taxoexpan.placement.scoring.signal_fusion import (
+from taxoexpan.placement.learned import fusion
+from taxoexpan.placement.learned.fusion import (
+    FOLDS,
+    LEADERS,
     PRIOR,
     PRIOR_WITHOUT_TOWER,
     FusionExamples,
-    SignalFusion,
+    collect_examples,
     fit_fusion,
+    fold_of,
+    learn_fusion,
+    prior_for,
 )
+from taxoexpan.placement.scoring.features import FEATURES, Signal, SignalFusion
 
 NOTHING = SignalFusion.from_mapping({})
 
@@ -25,7 +31,7 @@ def drawn_examples(
 ) -> FusionExamples:
     """Draw features at random, and parents in proportion to the exponential of the true scores."""
     rng = np.random.default_rng(seed)
-    features = rng.normal(size=(queries, candidates, NUM_FEATURES)).astype(np.float32)
+    features = rng.normal(size=(queries, candidates, len(FEATURES))).astype(np.float32)
     scores = features @ np.array(SignalFusion.from_mapping(weights).weights)
     best = np.argsort(-(scores + rng.gumbel(size=scores.shape)), axis=1)[:, :parents]
     is_parent = np.zeros(scores.shape, dtype=bool)
@@ -44,50 +50,6 @@ def log_likelihood(fusion: SignalFusion, examples: FusionExamples) -> float:
         others = odds[~is_parent].sum()
         total.append(np.mean([np.log(odd / (odd + others)) for odd in odds[is_parent]]))
     return float(np.mean(total))
-
-
-def test_a_score_is_the_weighted_sum_of_all_features() -> None:
-    generator = torch.Generator().manual_seed(0)
-    features = torch.randn(NUM_FEATURES, 3, 2, generator=generator)
-    weights = tuple(torch.randn(NUM_FEATURES, generator=generator).tolist())
-    scores = SignalFusion(weights).score(features)
-    expected = sum(w * f for w, f in zip(weights, features, strict=True))
-    assert torch.allclose(scores, expected, atol=1e-5)
-
-
-def test_the_contributions_of_all_signals_sum_up_to_the_score() -> None:
-    generator = torch.Generator().manual_seed(1)
-    features = torch.randn(NUM_FEATURES, 4, generator=generator).double()
-    fusion = SignalFusion(tuple(torch.randn(NUM_FEATURES, generator=generator).tolist()))
-    parts = fusion.contributions(features.numpy())
-    assert {*parts} == {*Signal}
-    np.testing.assert_allclose(sum(parts.values()), fusion.score(features[..., None])[:, 0])
-    words = SignalFusion.from_mapping({"ending": 2.0, "path_words": -1.0})
-    only = words.contributions(features.numpy())
-    names = list(FEATURES)
-    expected = 2 * features[names.index("ending")] - features[names.index("path_words")]
-    np.testing.assert_allclose(only[Signal.WORDS], expected)
-    assert not any(part.any() for signal, part in only.items() if signal != Signal.WORDS)
-
-
-def test_weights_are_kept_by_the_names_of_their_features() -> None:
-    fusion = SignalFusion(tuple(float(i) for i in range(NUM_FEATURES)))
-    assert SignalFusion.from_mapping(fusion.as_mapping()) == fusion
-    assert fusion.as_mapping()["network"] == 0.0
-    assert fusion.as_mapping()["leaf_name"] == NUM_FEATURES - 1
-    assert SignalFusion.from_mapping({"name": 3}).as_mapping()["name"] == 3.0
-    assert sum(SignalFusion.from_mapping({"name": 3}).weights) == 3.0
-
-
-def test_the_signals_are_those_with_a_weight() -> None:
-    fusion = SignalFusion.from_mapping({"leaf": -0.5, "tower_mean_child": 1.0, "name": 0.0})
-    assert fusion.signals == (Signal.TOWER, Signal.STRUCTURE)
-
-
-def test_the_prior_without_a_tower_ignores_it() -> None:
-    tower = {name for name, signal in FEATURES.items() if signal == Signal.TOWER}
-    assert all(PRIOR_WITHOUT_TOWER.as_mapping()[name] == 0 for name in tower)
-    assert any(PRIOR.as_mapping()[name] > 0 for name in tower)
 
 
 @pytest.mark.parametrize("parents", [1, 2])
@@ -125,7 +87,7 @@ def test_the_weights_are_never_worse_than_the_prior_on_their_own_examples(
     seed: int, queries: int, candidates: int, padded: bool
 ) -> None:
     rng = np.random.default_rng(seed)
-    prior = SignalFusion(tuple(rng.normal(size=NUM_FEATURES).tolist()))
+    prior = SignalFusion(tuple(rng.normal(size=len(FEATURES)).tolist()))
     examples = drawn_examples(seed, {"name": 1.0, "leaf": 2.0}, queries, candidates)
     if padded:
         wider = drawn_examples(seed + 1, {}, 2, candidates + 3)
@@ -151,7 +113,7 @@ def test_padding_changes_nothing() -> None:
     )
     joined = FusionExamples.concatenate([wider[rows], examples[~rows]])
     assert len(joined) == 30
-    assert joined.features.shape == (30, 14, NUM_FEATURES)
+    assert joined.features.shape == (30, 14, len(FEATURES))
     expected = fit_fusion(examples, PRIOR)
     for other in (wider, joined):
         np.testing.assert_allclose(fit_fusion(other, PRIOR).weights, expected.weights, atol=1e-5)
@@ -202,3 +164,98 @@ def test_a_query_with_the_weight_two_counts_twice() -> None:
     np.testing.assert_allclose(weighted.weights, twice.weights, atol=0.1)
     plain = fit_fusion(FusionExamples.concatenate([one, other]), NOTHING)
     assert weighted.as_mapping()["children"] > plain.as_mapping()["children"]
+
+
+def test_the_prior_without_a_tower_ignores_it() -> None:
+    tower = {name for name, each in FEATURES.items() if each.signal == Signal.TOWER}
+    assert all(PRIOR_WITHOUT_TOWER.as_mapping()[name] == 0 for name in tower)
+    assert any(PRIOR.as_mapping()[name] > 0 for name in tower)
+
+
+@pytest.fixture(params=[(2, 2), (2, 40), (50, 60)], ids=["few", "others", "all"])
+def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """The number of the best and of the other candidates, of 40 anchors."""
+    best, others = request.param
+    monkeypatch.setattr(fusion, "CANDIDATES", best)
+    monkeypatch.setattr(fusion, "RANDOM_CANDIDATES", others)
+    return best, others
+
+
+@pytest.mark.parametrize("max_pairs", [90, 10**6])
+def test_examples_have_all_true_parents_the_best_anchors_and_the_weight_of_all_anchors(
+    limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch, max_pairs: int
+) -> None:
+    monkeypatch.setattr(fusion, "MAX_PAIRS", max_pairs)  # two queries at a time, or all
+    monkeypatch.setattr(fusion, "MIN_QUERIES", 1)
+    ranker, queries = fused_case(1, count=40)
+    features = ranker.features(queries)
+    examples = collect_examples(ranker, queries, seed=0)
+    assert len(examples) == len(queries)
+    best, others = limits
+    for column, parents in enumerate(queries.parents):
+        valid = np.isfinite(examples.log_counts[column])
+        found = examples.features[column][valid]
+        gaps = np.abs(found[:, None] - features[:, :, column].T.numpy()).max(axis=2)
+        assert gaps.min(axis=1).max() < 1e-3
+        rows = gaps.argmin(axis=1).tolist()
+        assert len({*rows}) == len(rows)
+        marked = [
+            row for row, is_one in zip(rows, examples.is_parent[column], strict=False) if is_one
+        ]
+        assert sorted(marked) == sorted(parents.tolist())
+        assert examples.is_parent[column].sum() == len(parents)
+        for leader in LEADERS:
+            assert {*features[leader, :, column].topk(min(best, 40)).indices.tolist()} <= {*rows}
+        counts = np.exp(examples.log_counts[column][valid])
+        assert counts.sum() == pytest.approx(40, rel=1e-5)
+        assert counts.min() >= 1 - 1e-6
+        assert (counts[: len(rows) - others] == 1).all()
+        assert not examples.is_parent[column][~valid].any()
+
+
+def test_the_same_seed_draws_the_same_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "CANDIDATES", 2)
+    monkeypatch.setattr(fusion, "RANDOM_CANDIDATES", 4)
+    ranker, queries = fused_case(2, count=40)
+    one, same, other = (collect_examples(ranker, queries, seed).features for seed in (1, 1, 2))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def made_examples(count: int) -> FusionExamples:
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(count, 9, len(FEATURES))).astype(np.float32)
+    is_parent = np.arange(9) == rng.integers(0, 9, (count, 1))
+    log_counts, weights = np.zeros((count, 9), np.float32), np.ones(count, np.float32)
+    return FusionExamples(features, is_parent, log_counts, weights)
+
+
+def test_the_weights_of_a_fold_do_not_depend_on_its_own_examples() -> None:
+    examples, folds = made_examples(30), fold_of(30)
+    before = learn_fusion(examples, PRIOR)
+    assert len(before) == 1 + FOLDS
+    examples.features[folds == 2] *= -1
+    after = learn_fusion(examples, PRIOR)
+    assert [one == other for one, other in zip(before, after, strict=True)] == [
+        False,
+        *(fold == 2 for fold in range(FOLDS)),
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_few_examples_leave_some_folds_empty(count: int) -> None:
+    learned = learn_fusion(made_examples(count), PRIOR)
+    assert len(learned) == 1 + FOLDS
+    assert all(np.isfinite(each.weights).all() for each in learned)
+    if count == 1:
+        assert learned[1 + int(fold_of(1)[0])] == PRIOR
+
+
+def test_folds_have_equal_sizes_and_are_always_the_same() -> None:
+    assert np.bincount(fold_of(53), minlength=FOLDS).tolist() == [11, 11, 11, 10, 10]
+    assert np.array_equal(fold_of(53), fold_of(53))
+
+
+def test_the_prior_depends_on_whether_there_is_a_tower() -> None:
+    assert prior_for(fused_case(3)[0]) == PRIOR
+    assert prior_for(fused_case(3, tower=False)[0]) == PRIOR_WITHOUT_TOWER

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.placement.scoring import grouped_maximum
-from taxoexpan.placement.scoring.grouped_maximum import GroupedMaximum
+from taxoexpan.placement.scoring import families
+from taxoexpan.placement.scoring.families import GroupedMaximum
 
 CPU = torch.device("cpu")
 
@@ -30,7 +30,7 @@ def test_the_maxima_are_those_of_each_group(sizes: list[int], seed: int) -> None
 
 
 def test_a_hub_with_many_children_is_split_more_than_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(grouped_maximum.MAX_CELLS, "cpu", 500)
+    monkeypatch.setitem(families.MAX_CELLS, "cpu", 500)
     rng = np.random.default_rng(0)
     values = torch.from_numpy(rng.normal(size=(300, 2)).astype(np.float32))
     sizes = [3, 40_000, 1, 33]

@@ -1,0 +1,229 @@
+"""The cosines of queries with all anchors and their children, and the part of scores from them.
+
+These scores are a weighted sum of the cosines, and the network's fusion head, which is not linear.
+A leaf anchor has only two of the cosines, so most pairs of a taxonomy are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from taxoexpan.network.fusion_head import FusionHead
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.scoring.families import Families
+from taxoexpan.placement.scoring.features import Input
+from taxoexpan.taxonomy.arrays import Floats
+
+LEAF_COSINES = [0, 1, Input.ONE - Input.NAME]
+"""Those that a leaf anchor has: the cosines of its name and of its head word, and 1."""
+MAX_PAIRS = {"cpu": 1 << 14, "cuda": 1 << 23}
+"""Pairs whose hidden units are computed at a time: few enough for the cache of a CPU."""
+
+
+class ReusedMemory:
+    """Tensors that one block of queries after the other is written to.
+
+    The operating system clears new memory, which takes almost as long as writing to it.
+    """
+
+    def __init__(self) -> None:
+        self._tensors: dict[str, Tensor] = {}
+
+    def take(self, name: str, like: Tensor, rows: int, columns: int) -> Tensor:
+        """Return a tensor [rows, columns] with any content, of the type of another one."""
+        known = self._tensors.get(name)
+        if known is None or known.shape != (rows, columns):
+            known = self._tensors[name] = like.new_empty(rows, columns)
+        return known
+
+
+class QueryCosines:
+    """The cosines of a block of B queries with anchors, their names, head words and children.
+
+    They are valid until the next block uses the same memory. `children` [n, D] are the tower's
+    vectors of the concepts that occur in the families, if its cosines with children are needed.
+    """
+
+    def __init__(
+        self, families: Families, queries: Queries, memory: ReusedMemory | None = None
+    ) -> None:
+        self.families, self.queries = families, queries
+        self.children: Tensor | None = None
+        self._memory = ReusedMemory() if memory is None else memory
+
+    @cached_property
+    def names(self) -> Tensor:
+        """The cosines with the names that occur [n, B]."""
+        return self._product("names", self.families.names, self.queries.vectors[0])
+
+    @cached_property
+    def heads(self) -> Tensor:
+        """The cosines with the head words that occur [V, B]."""
+        return self._product("heads", self.families.heads, self.queries.vectors[1])
+
+    @cached_property
+    def _nearest(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The cosines with the nearest children, by name, head word and tower [I, B] each."""
+        by_tower = None
+        if self.children is not None and self.queries.tower is not None:
+            by_tower = self.families.nearest(self.children @ self.queries.tower.T)
+        return self.families.nearest(self.names), self.families.nearest_head(self.heads), by_tower
+
+    def fill_leaves(self, inputs: Sequence[Tensor], rows: slice) -> None:
+        """Write the two cosines of some anchors as leaves, [a, B] each."""
+        torch.index_select(self.names, 0, self.families.own[rows], out=inputs[0])
+        torch.index_select(self.heads, 0, self.families.own_heads[rows], out=inputs[1])
+
+    def fill_parents(self, inputs: Sequence[Tensor], rows: slice) -> None:
+        """Write the inputs `OF_COSINES` of some anchors with children, [i, B] each."""
+        families, (by_name, by_head) = self.families, self.queries.vectors
+        nearest, nearest_head, by_tower = self._nearest
+        own, heads = families.own_of_parents[rows], families.heads_of_parents[rows]
+        torch.index_select(self.names, 0, own, out=inputs[0])
+        torch.index_select(self.heads, 0, heads, out=inputs[1])
+        inputs[2].copy_(nearest[rows])
+        inputs[3].copy_(nearest_head[rows])
+        torch.mm(families.mean_names[rows], by_name.T, out=inputs[4])
+        torch.mm(families.mean_heads[rows], by_head.T, out=inputs[5])
+        inputs[6].copy_(families.log_counts[rows, None])
+        inputs[7].fill_(1.0)
+        inputs[8].zero_() if by_tower is None else inputs[8].copy_(by_tower[rows])
+
+    def _product(self, name: str, vectors: Tensor, queries: Tensor) -> Tensor:
+        result = self._memory.take(name, vectors, len(vectors), len(queries))
+        return torch.mm(vectors, queries.T, out=result)
+
+
+class CosineScorer:
+    """Adds up the hidden units of the fusion head and the cosines of pairs, given their weights.
+
+    Args:
+        head: the network's fusion head, if it has one.
+        families: the anchors with their children.
+        weights: the weights of the cosines for anchors with children, and for leaf anchors [2, 9].
+        head_weights: the weights of the fusion head for both [2].
+        is_separate: whether the fusion head's output is added to a first result without a weight,
+            and the weighted cosines to a second one; otherwise both are added to one result.
+        children: the tower's vectors of the concepts that occur in the families, if any.
+    """
+
+    def __init__(
+        self,
+        head: FusionHead | None,
+        families: Families,
+        weights: Floats,
+        head_weights: Floats,
+        is_separate: bool = False,
+        children: Tensor | None = None,
+    ) -> None:
+        self.families, self.children = families, children
+        names = families.names
+        hidden = names.new_zeros(0, 8) if head is None else head.hidden.detach()
+        output = names.new_zeros(1, 0) if head is None else head.output.detach()
+        self.hidden = F.pad(hidden, (0, 1))
+        self.leaf_hidden = hidden[:, LEAF_COSINES].contiguous()
+        of_both = weights[0], weights[1, LEAF_COSINES]
+        self.outputs, self.leaf_outputs = (
+            _output_rows(output, names.new_tensor(own.tolist())[None], weight, is_separate)
+            for own, weight in zip(of_both, head_weights.tolist(), strict=True)
+        )
+
+    def of_queries(self, cosines: QueryCosines) -> CosineScores:
+        """Prepare the scores of a block of queries."""
+        cosines.children = self.children
+        return CosineScores(self, cosines)
+
+
+class CosineScores:
+    """The scores of one block of B queries; those of anchors with children are computed first."""
+
+    def __init__(self, scorer: CosineScorer, cosines: QueryCosines) -> None:
+        self._scorer, self._cosines = scorer, cosines
+        self._leaf_pairs: _Pairs | None = None
+        self._of_parents = self._scores_of_parents()
+
+    def add_to(self, results: Sequence[Tensor], rows: slice) -> None:
+        """Add the scores of some anchors to one or two results, each [n, B]."""
+        families = self._scorer.families
+        first, last = families.parents.searchsorted([rows.start, rows.stop]).tolist()
+        parents = families.rows_of_parents[first:last] - rows.start
+        before = [result.index_select(0, parents) for result in results]
+        self._add_as_leaves(results, rows)
+        for result, old, own in zip(results, before, self._of_parents, strict=True):
+            result.index_copy_(0, parents, old.add_(own[first:last]))
+
+    def _add_as_leaves(self, results: Sequence[Tensor], rows: slice) -> None:
+        """Add the scores of some anchors as if none of them had children."""
+        scorer, names = self._scorer, self._cosines.names
+        size = names.shape[1]
+        flat = [result.view(1, -1) for result in results]
+        for part in row_slices(rows.stop - rows.start, size, MAX_PAIRS, names.device):
+            count, pairs = part.stop - part.start, self._leaf_pairs
+            if pairs is None or pairs.count != count:
+                pairs = self._leaf_pairs = _Pairs(scorer.leaf_hidden, count, size)
+                pairs.inputs[2].fill_(1.0)
+            own = slice(rows.start + part.start, rows.start + part.stop)
+            self._cosines.fill_leaves(pairs.inputs, own)
+            pairs.activate()
+            for result, weights in zip(flat, scorer.leaf_outputs, strict=True):
+                result[:, part.start * size : part.stop * size].addmm_(weights, pairs.table)
+
+    def _scores_of_parents(self) -> Tensor:
+        """Return the scores of the anchors with children: [1 or 2, I, B]."""
+        scorer, names = self._scorer, self._cosines.names
+        size, count = names.shape[1], len(scorer.families.parents)
+        scores = names.new_empty(len(scorer.outputs), count, size)
+        pairs: _Pairs | None = None
+        for rows in row_slices(count, size, MAX_PAIRS, names.device):
+            if pairs is None or pairs.count != rows.stop - rows.start:
+                pairs = _Pairs(scorer.hidden, rows.stop - rows.start, size)
+            self._cosines.fill_parents(pairs.inputs, rows)
+            pairs.activate()
+            for score, weights in zip(scores, scorer.outputs, strict=True):
+                torch.mm(weights, pairs.table, out=score[rows].view(1, -1))
+        return scores
+
+
+class _Pairs:
+    """The hidden units and the inputs of the pairs of some anchors with all queries.
+
+    They share one table [H + I, count * size], so that one product weighs both.
+    """
+
+    def __init__(self, hidden: Tensor, count: int, size: int) -> None:
+        units, inputs = hidden.shape
+        self.count, self._hidden = count, hidden
+        self.table = hidden.new_empty(units + inputs, count * size)
+        self._units, self._flat = self.table[:units], self.table[units:]
+        self.inputs = self._flat.view(inputs, count, size).unbind()
+
+    def activate(self) -> None:
+        """Compute the hidden units of the inputs."""
+        torch.mm(self._hidden, self._flat, out=self._units)
+        self._units.relu_()
+
+
+def row_slices(
+    count: int, size: int, limits: dict[str, int], device: torch.device, step: int = 1
+) -> Iterator[slice]:
+    """Split rows of `size` pairs each into slices within the limit of the device.
+
+    A slice has a multiple of `step` rows, except for the last one.
+    """
+    pairs = limits.get(device.type, limits["cpu"])
+    rows = max(1, pairs // max(size, 1) // step) * step
+    for start in range(0, count, rows):
+        yield slice(start, min(start + rows, count))
+
+
+def _output_rows(output: Tensor, own: Tensor, weight: float, is_separate: bool) -> list[Tensor]:
+    """Return the weights of hidden units and cosines for each result: [1, H + I] each."""
+    if not is_separate:
+        return [torch.cat([weight * output, own], 1)]
+    pairs = (output, torch.zeros_like(own)), (torch.zeros_like(output), own)
+    return [torch.cat(pair, 1) for pair in pairs]

@@ -1,0 +1,163 @@
+"""The features of a pair of an anchor and a query, and their weighted sum, which ranks the anchors.
+
+This is the only definition of the features. A feature is one of the `Input` numbers of a pair times
+a scale; some features count for leaf anchors only. So the score, weights · features, is linear in
+the inputs, and `SignalFusion.input_weights` says what each input counts. `scorer` scores all
+anchors with these, and `pairs` given pairs.
+
+Every input is computed from the taxonomy that the anchors belong to. Concepts that are held out of
+it leave no trace: not in word frequencies, not in counts of children, not in descriptions. Nor do
+deprecated concepts in the inputs of other anchors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum, auto
+
+import numpy as np
+from torch import Tensor
+
+from taxoexpan.taxonomy.arrays import Floats
+
+COSINE_SCALE = 10.0
+"""Cosines are scaled by this, so that all weights have a similar size."""
+
+
+class Signal(StrEnum):
+    """The sources of features."""
+
+    NETWORK = "network"
+    TOWER = "fine-tuned encoder"
+    NAMES = "similar names"
+    WORDS = "shared words"
+    STRUCTURE = "structure"
+
+
+class Input(IntEnum):
+    """The numbers of a pair that its features are made of, as rows of a tensor [I, ...].
+
+    Without a fine-tuned encoder, the inputs of the tower are 0. The inputs of children are 0 for
+    leaf anchors.
+    """
+
+    NETWORK = 0
+    """log f of the network."""
+    TOWER_ANCHOR = auto()
+    """The tower's cosine with the anchor's description."""
+    TOWER_MEAN_CHILD = auto()
+    NAME = auto()
+    """The first of the eight inputs of the network's fusion head; see `cosine_features`."""
+    HEAD = auto()
+    NEAREST_CHILD = auto()
+    NEAREST_CHILD_HEAD = auto()
+    MEAN_CHILD = auto()
+    MEAN_CHILD_HEAD = auto()
+    CHILDREN = auto()
+    """The logarithm of one more than the number of children."""
+    ONE = auto()
+    """1 for every pair; the last input of the fusion head."""
+    TOWER_NEAREST_CHILD = auto()
+    ENDING = auto()
+    """The first of the six features of the labels' words; see `LabelWords.compare`."""
+    INSIDE = auto()
+    LAST_WORD = auto()
+    QUERY_WORDS = auto()
+    ANCHOR_WORDS = auto()
+    PATH_WORDS = auto()
+
+
+OF_HEAD = slice(Input.NAME, Input.ONE + 1)
+"""The inputs of the network's fusion head."""
+OF_COSINES = slice(Input.NAME, Input.TOWER_NEAREST_CHILD + 1)
+OF_WORDS = slice(Input.ENDING, Input.PATH_WORDS + 1)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature: its source, its input and scale, and whether it is 0 for anchors with children."""
+
+    signal: Signal
+    input: Input
+    scale: float = 1.0
+    leaves_only: bool = False
+
+
+FEATURES = {
+    "network": Feature(Signal.NETWORK, Input.NETWORK),
+    "tower_anchor": Feature(Signal.TOWER, Input.TOWER_ANCHOR, COSINE_SCALE),
+    "tower_nearest_child": Feature(Signal.TOWER, Input.TOWER_NEAREST_CHILD, COSINE_SCALE),
+    "tower_mean_child": Feature(Signal.TOWER, Input.TOWER_MEAN_CHILD, COSINE_SCALE),
+    "name": Feature(Signal.NAMES, Input.NAME, COSINE_SCALE),
+    "head": Feature(Signal.NAMES, Input.HEAD, COSINE_SCALE),
+    "nearest_child": Feature(Signal.NAMES, Input.NEAREST_CHILD, COSINE_SCALE),
+    "nearest_child_head": Feature(Signal.NAMES, Input.NEAREST_CHILD_HEAD, COSINE_SCALE),
+    "mean_child": Feature(Signal.NAMES, Input.MEAN_CHILD, COSINE_SCALE),
+    "mean_child_head": Feature(Signal.NAMES, Input.MEAN_CHILD_HEAD, COSINE_SCALE),
+    "children": Feature(Signal.STRUCTURE, Input.CHILDREN),
+    "leaf": Feature(Signal.STRUCTURE, Input.ONE, leaves_only=True),
+    "ending": Feature(Signal.WORDS, Input.ENDING),
+    "inside": Feature(Signal.WORDS, Input.INSIDE),
+    "last_word": Feature(Signal.WORDS, Input.LAST_WORD),
+    "query_words": Feature(Signal.WORDS, Input.QUERY_WORDS),
+    "anchor_words": Feature(Signal.WORDS, Input.ANCHOR_WORDS),
+    "path_words": Feature(Signal.WORDS, Input.PATH_WORDS),
+    "leaf_network": Feature(Signal.NETWORK, Input.NETWORK, leaves_only=True),
+    "leaf_tower": Feature(Signal.TOWER, Input.TOWER_ANCHOR, COSINE_SCALE, leaves_only=True),
+    "leaf_name": Feature(Signal.NAMES, Input.NAME, COSINE_SCALE, leaves_only=True),
+}
+"""The features in their order. Leaf anchors are recognized by other things than anchors with
+children, so some inputs have a second weight for leaf anchors."""
+
+
+def pair_features(inputs: Tensor, is_leaf: Tensor) -> Tensor:
+    """Return the features of pairs: [I, ...] → [F, ...].
+
+    `is_leaf` [...] is 1 where the anchor has no children, or else 0.
+    """
+    features = inputs[[feature.input for feature in FEATURES.values()]]
+    for values, feature in zip(features, FEATURES.values(), strict=True):
+        if feature.scale != 1:
+            values *= feature.scale
+        if feature.leaves_only:
+            values *= is_leaf
+    return features
+
+
+@dataclass(frozen=True)
+class SignalFusion:
+    """The learned fusion: the weight of each feature."""
+
+    weights: tuple[float, ...]
+
+    @classmethod
+    def from_mapping(cls, weights: Mapping[str, float]) -> SignalFusion:
+        """Build from weights by the names of features; the others are 0."""
+        return cls(tuple(float(weights.get(name, 0.0)) for name in FEATURES))
+
+    def as_mapping(self) -> dict[str, float]:
+        """Return the weights by the names of their features."""
+        return dict(zip(FEATURES, self.weights, strict=True))
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The signals with any weight."""
+        pairs = zip(FEATURES.values(), self.weights, strict=True)
+        weighed = {feature.signal for feature, weight in pairs if weight}
+        return tuple(signal for signal in Signal if signal in weighed)
+
+    def input_weights(self) -> Floats:
+        """Return what each input counts, for anchors with children and for leaf anchors: [2, I]."""
+        totals = np.zeros((2, len(Input)))
+        for feature, weight in zip(FEATURES.values(), self.weights, strict=True):
+            totals[int(feature.leaves_only) :, feature.input] += feature.scale * weight
+        return totals
+
+    def contributions(self, features: Floats) -> dict[Signal, Floats]:
+        """Return what each signal adds to the scores of P pairs: [F, P] → [P] per signal."""
+        parts = np.array(self.weights)[:, None] * features
+        return {
+            signal: parts[[each.signal == signal for each in FEATURES.values()]].sum(axis=0)
+            for signal in Signal
+        }

@@ -1,0 +1,257 @@
+"""Scores of all anchors with a block of queries, in few passes over memory.
+
+A score is linear in the inputs of a pair (see `features`). So neither inputs nor features of all
+pairs are stored. The weights are multiplied into the vectors of anchors, and most of a score is one
+product with the query's vectors. Shared words are written only where there are any. The rest are
+the `cosines`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from taxoexpan.errors import ModelError
+from taxoexpan.features.label_words import QueryWords
+from taxoexpan.features.word_postings import WordScores
+from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.cosines import (
+    CosineScorer,
+    QueryCosines,
+    ReusedMemory,
+    row_slices,
+)
+from taxoexpan.placement.scoring.features import (
+    FEATURES,
+    OF_COSINES,
+    OF_HEAD,
+    OF_WORDS,
+    Input,
+    SignalFusion,
+    pair_features,
+)
+from taxoexpan.placement.scoring.score_summary import GROUP_SIZE, ScoreSummary
+from taxoexpan.taxonomy.arrays import Floats
+
+MAX_PAIRS = {"cpu": 1 << 17, "cuda": 1 << 24}
+"""Pairs whose scores are completed at a time: few enough for the cache of a CPU."""
+FEATURE_PAIRS = {"cpu": 1 << 18}
+"""Pairs whose features are computed at a time."""
+
+
+class Scorer:
+    """Scores all anchors with queries; what depends only on the anchors is computed once.
+
+    Without a fusion, a score is the network's raw score, with the leaf bonus. This is the fusion
+    with the weight 1 for the network, except that no logarithm is taken.
+
+    Args:
+        network: the network.
+        anchors: the A anchors.
+        keys: the network's keys of the anchors [A, k].
+        fusion: the weights of the features.
+        leaf_bonus: what leaf anchors gain without a fusion.
+        barred: the rows of the anchors that cannot be parents; they score minus infinity.
+    """
+
+    def __init__(
+        self,
+        network: MatchingNetwork,
+        anchors: Anchors,
+        keys: Tensor,
+        fusion: SignalFusion | None,
+        leaf_bonus: float,
+        barred: Tensor,
+    ) -> None:
+        self._network, self._anchors, self._keys = network, anchors, keys
+        alone = SignalFusion.from_mapping({"network": 1.0, "leaf": leaf_bonus})
+        weights = (alone if fusion is None else fusion).input_weights()
+        families = anchors.families
+        self._parents = families.rows_of_parents
+        self._of_network = self._by_row(weights, Input.NETWORK)
+        self._constants = self._by_row(weights, Input.ONE)
+        of_children = float(weights[0, Input.CHILDREN]) * families.log_counts
+        self._constants[self._parents] = of_children[:, None]
+        self._constants[barred] = -torch.inf
+        self._word_scores, self._tower = None, None
+        if fusion is not None:
+            self._word_scores = WordScores(
+                anchors.words, weights[0, OF_WORDS].tolist(), keys.device
+            )
+            self._tower = anchors.tower
+        is_bilinear = isinstance(network.match, LogBilinearMatch)
+        is_log = is_bilinear and not isinstance(network.match, DoubleExpMatch)
+        # The network alone is ranked by raw scores, and log f of the bilinear match is its score.
+        self._takes_log = fusion is not None and not is_log
+        self._is_folded = is_bilinear and not self._takes_log
+        self._folded = self._fold(weights)
+        self._cosines = self._cosine_scorer(weights)
+
+    @torch.no_grad()
+    def score(
+        self,
+        queries: Queries,
+        excluded: tuple[Tensor, Tensor] | None = None,
+        summary: ScoreSummary | None = None,
+        memory: ReusedMemory | None = None,
+    ) -> tuple[Tensor, QueryCosines]:
+        """Return the scores [A, Q], and the cosines of the queries.
+
+        The `excluded` pairs, as rows and columns, score minus infinity. The `summary` gets every
+        slice of the scores. The results are in `memory`, if it is given.
+        """
+        memory = ReusedMemory() if memory is None else memory
+        cosines = QueryCosines(self._anchors.families, queries, memory)
+        side, scores = self._query_side(queries), self._sparse_part(queries, excluded, memory)
+        projected = self._network.match.project_queries(queries.vectors[0])
+        mentions = None
+        if self._takes_log and self._network.mentions is not None:
+            mentions = self._add_mentions(torch.zeros_like(scores), queries)
+        by_cosine = None if self._cosines is None else self._cosines.of_queries(cosines)
+        for rows in row_slices(len(scores), len(queries), MAX_PAIRS, scores.device, GROUP_SIZE):
+            block = scores[rows]
+            if side is not None and self._folded is not None:
+                block.addmm_(self._folded[rows], side)
+            results = [block]
+            if not self._is_folded:
+                raw = self._network.match.score_all(self._keys[rows], projected)
+                if self._takes_log:
+                    results = [raw if mentions is None else raw.add_(mentions[rows]), block]
+                else:
+                    block += raw
+            if by_cosine is not None:
+                by_cosine.add_to(results, rows)
+            if self._takes_log:
+                log_f = self._network.match.log_match(results[0])
+                block.addcmul_(self._of_network[rows], log_f)
+            if summary is not None:
+                summary.add(block)
+        return scores, cosines
+
+    @torch.no_grad()
+    def features(self, queries: Queries) -> Tensor:
+        """Return the features of all pairs, which the fusion is fitted to: [F, A, Q]."""
+        network, anchors, families = self._network, self._anchors, self._anchors.families
+        query_words = self._words_of(queries)
+        projected = network.match.project_queries(queries.vectors[0])
+        raw = self._add_mentions(network.match.score_all(self._keys, projected), queries)
+        cosines = QueryCosines(families, queries)
+        below = raw.new_zeros(len(Input), len(families.parents), len(queries))
+        if anchors.tower is not None:
+            tower = self._tower_of(queries).T
+            by_anchor = anchors.tower[0] @ tower
+            below[Input.TOWER_MEAN_CHILD] = families.mean_of(anchors.tower[1]) @ tower
+            cosines.children = families.occurring(anchors.tower[1])
+        cosines.fill_parents(below[OF_COSINES].unbind(), slice(0, len(families.parents)))
+        is_leaf = raw.new_ones(len(raw), 1)
+        is_leaf[self._parents] = 0
+        features = raw.new_empty(len(FEATURES), *raw.shape)
+        for rows in row_slices(len(raw), len(queries), FEATURE_PAIRS, raw.device):
+            inputs = raw.new_zeros(len(Input), rows.stop - rows.start, len(queries))
+            families.write(below, rows, inputs)
+            cosines.fill_leaves(inputs[OF_COSINES].unbind(), rows)
+            inputs[Input.ONE] = 1.0
+            if anchors.tower is not None:
+                inputs[Input.TOWER_ANCHOR] = by_anchor[rows]
+            head = 0.0 if network.fusion is None else network.fusion(inputs[OF_HEAD])
+            inputs[Input.NETWORK] = network.match.log_match(raw[rows] + head)
+            words = anchors.words.compare(query_words, rows.start, rows.stop)
+            inputs[OF_WORDS] = torch.from_numpy(words).to(raw.device)
+            features[:, rows] = pair_features(inputs, is_leaf[rows])
+        return features
+
+    def _fold(self, weights: Floats) -> Tensor | None:
+        """Return the weighted vectors of anchors, to be multiplied with `_query_side`: [A, d]."""
+        parts = []
+        if self._is_folded:
+            is_plain = (weights[:, Input.NETWORK] == 1.0).all()
+            parts.append(self._keys if is_plain else self._keys * self._of_network)
+        if self._tower is not None:
+            of_anchors, of_concepts = self._tower
+            folded = of_anchors * self._by_row(weights, Input.TOWER_ANCHOR)
+            if of_mean := float(weights[0, Input.TOWER_MEAN_CHILD]):
+                mean = self._anchors.families.mean_of(of_concepts).mul_(of_mean)
+                folded.index_add_(0, self._parents, mean)
+            parts.append(folded)
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+    def _cosine_scorer(self, weights: Floats) -> CosineScorer | None:
+        """Return the part of scores that depends on the cosines of each pair, if there is any."""
+        of_cosines = weights[:, OF_COSINES].copy()
+        # The number of children and the constant are part of the constants of anchors.
+        of_cosines[:, [Input.CHILDREN - Input.NAME, Input.ONE - Input.NAME]] = 0.0
+        if self._network.fusion is None and not of_cosines.any():
+            return None
+        children = None
+        if self._tower is not None and of_cosines[0, -1]:
+            children = self._anchors.families.occurring(self._tower[1])
+        head_weights = weights[:, Input.NETWORK]
+        return CosineScorer(
+            self._network.fusion,
+            self._anchors.families,
+            of_cosines,
+            head_weights,
+            self._takes_log,
+            children,
+        )
+
+    def _query_side(self, queries: Queries) -> Tensor | None:
+        """Return the queries' side of the folded product: [d, Q]."""
+        parts = [queries.vectors[0]] if self._is_folded else []
+        if self._tower is not None:
+            parts.append(self._tower_of(queries))
+        return torch.cat(parts, 1).T if parts else None
+
+    def _tower_of(self, queries: Queries) -> Tensor:
+        """Return the tower's vectors of queries: [Q, D]."""
+        if queries.tower is None:
+            raise ModelError("the queries were not encoded by the fine-tuned encoder")
+        return queries.tower
+
+    def _words_of(self, queries: Queries) -> QueryWords:
+        """Return the words of the queries' labels."""
+        if len(queries.concepts) != len(queries):
+            raise ModelError("the learned fusion needs the labels of the queries")
+        return self._anchors.words.of_queries(queries.concepts)
+
+    def _sparse_part(
+        self, queries: Queries, excluded: tuple[Tensor, Tensor] | None, memory: ReusedMemory
+    ) -> Tensor:
+        """Return what the anchors add to all pairs, and words and mentions to few: [A, Q]."""
+        scores = memory.take("scores", self._constants, len(self._keys), len(queries))
+        scores.copy_(self._constants.expand_as(scores))
+        if self._word_scores is not None:
+            self._word_scores.add_to(scores, self._words_of(queries))
+        if not self._takes_log:
+            self._add_mentions(scores, queries, self._of_network)
+        if excluded is not None:
+            scores[excluded] = -torch.inf
+        return scores
+
+    def _add_mentions(
+        self, scores: Tensor, queries: Queries, weights: Tensor | None = None
+    ) -> Tensor:
+        """Add the bonus of the anchors that the queries mention, weighted by anchor, if any."""
+        mentions = self._network.mentions
+        if mentions is None or queries.mentions is None:
+            return scores
+        of, anchors, kinds = queries.mentions.of_many(np.arange(len(queries)))
+        rows, columns, kind = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
+        bonus = mentions.reach * mentions.weight.index_select(0, kind)
+        if weights is not None:
+            bonus *= weights.index_select(0, rows)[:, 0]
+        scores.view(-1).index_add_(0, rows * scores.shape[1] + columns, bonus)
+        return scores
+
+    def _by_row(self, weights: Floats, which: Input) -> Tensor:
+        """Return what an input counts for each anchor: [A, 1]."""
+        of_parents, of_leaves = weights[:, which].tolist()
+        column = self._keys.new_full((len(self._keys), 1), of_leaves)
+        column[self._parents] = of_parents
+        return column

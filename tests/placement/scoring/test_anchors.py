@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from fused_cases import fused_case
+
+from taxoexpan import Taxonomy
+from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+from taxoexpan.network.text_tower import TextTower, anchor_texts
+from taxoexpan.placement.scoring.anchors import AnchorTexts
+
+
+def test_texts_of_selected_anchors_are_rows_of_all() -> None:
+    ranker, queries = fused_case(8)
+    texts, rows = ranker.anchors.texts, np.array([3, 3, 0, 20])
+    assert texts is not None
+    selected = texts.select(rows)
+    assert texts.as_anchors is not None
+    assert texts.as_queries is not None
+    assert selected.as_anchors is not None
+    assert selected.as_queries is not None
+    assert torch.equal(selected.as_anchors, texts.as_anchors[rows])
+    assert torch.equal(selected.as_queries, texts.as_queries[rows])
+    asked = texts.words.of_queries(queries.concepts)
+    np.testing.assert_array_equal(
+        selected.words.compare(asked, 0, 4), texts.words.compare(asked, 0, 30)[:, rows]
+    )
+    wordless = AnchorTexts(texts.words).select(rows)
+    assert wordless.as_anchors is None
+    assert len(wordless.words) == 4
+
+
+def test_the_texts_of_a_taxonomy_are_encoded_as_anchors_and_as_queries(
+    pantry: Path, tiny_transformer: Path
+) -> None:
+    taxonomy = Taxonomy.read(pantry)
+    tower = TextTower(TransformerEncoder(str(tiny_transformer), "cpu").copy_model())
+    texts = AnchorTexts.of(taxonomy, tower)
+    assert texts.as_anchors is not None
+    assert texts.as_queries is not None
+    assert torch.equal(texts.as_anchors, tower.encode(anchor_texts(taxonomy)))
+    assert torch.equal(texts.as_queries, tower.encode(taxonomy.labels))
+    assert AnchorTexts.of(taxonomy, None).as_anchors is None
