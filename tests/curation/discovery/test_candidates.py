@@ -5,12 +5,8 @@ from pathlib import Path
 import pytest
 from discovery_corpus import discovered
 
-from taxoexpan.curation.discovery.candidates import (
-    choose_candidates,
-    cohesion,
-)
-from taxoexpan.curation.discovery.phrase_counts import count_phrases
-from taxoexpan.curation.discovery.words import WordKeys, phrase_key
+from taxoexpan.curation.discovery.candidates import choose_candidates, cohesion
+from taxoexpan.curation.discovery.words import WordKeys, count_phrases, phrase_key
 
 
 def test_words_that_co_occur_by_chance_have_less_cohesion() -> None:
@@ -20,7 +16,7 @@ def test_words_that_co_occur_by_chance_have_less_cohesion() -> None:
     assert cohesion("a", counts, 1000) == 1
 
 
-def test_the_cohesion_of_a_phrase_is_that_of_its_weakest_split() -> None:
+def test_the_weakest_split_of_a_phrase_decides_its_cohesion() -> None:
     counts = {"a": 10, "b": 10, "c": 100, "a b": 10, "b c": 1, "a b c": 1}
     assert cohesion("a b c", counts, 1000) < cohesion("a b", counts, 1000)
 

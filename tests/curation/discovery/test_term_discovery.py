@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 from discovery_corpus import FIELD, corpus, discovered, texts
 
-from taxoexpan.curation.discovery import (
-    discover,
-    discovered_concepts_table,
-)
+from taxoexpan.curation.discovery import discover, discovered_concepts_table
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -80,20 +77,16 @@ def test_top_limits_the_result_to_the_best_concepts(tmp_path: Path) -> None:
     assert [one.score for one in everything] == sorted((o.score for o in everything), reverse=True)
 
 
-def test_a_missing_corpus_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_empty_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="no such file"):
         discover(tmp_path / "none.txt", FIELD)
-
-
-def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="empty"):
         discover(corpus(tmp_path, ["", " "]), FIELD)
 
 
 def test_a_taxonomy_of_another_domain_is_refused(tmp_path: Path) -> None:
     animals = Taxonomy([Concept("1", "zebra")])
-    message = "no name of the taxonomy occurs at least 5 times in this corpus; check that"
-    with pytest.raises(FormatError, match=message):
+    with pytest.raises(FormatError, match="same domain"):
         discover(corpus(tmp_path, texts("We like slot filling.")), animals, workers=1)
 
 

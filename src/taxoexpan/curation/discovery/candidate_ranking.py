@@ -1,17 +1,16 @@
-"""The score of a candidate: how likely it is to be a concept of the taxonomy's domain.
-
-The score is a product, so a single bad factor is enough to lower it.
-"""
+"""The scores of candidates, and the known names that are nearest to them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from taxoexpan.curation.discovery.candidates import TrackedPhrases
 from taxoexpan.curation.discovery.observations import Count, Observations
+from taxoexpan.features.embedding import BLOCK_SIZE
+from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name
@@ -20,49 +19,58 @@ WORD_COHESION = 0.35
 """The cohesion of a single word, for which it cannot be measured."""
 
 MIN_WHOLE = 0.5
-"""A phrase is no fragment if this fraction of mentions is independent and ends a run of words."""
+"""A phrase is not a fragment if this fraction of mentions is independent and ends a word run."""
 
 MIN_TOPICALITY = 0.05
 
 PRIOR = 5.0
 """The weight of the average, as a number of mentions."""
 
+NEAREST = 5
+"""Known names that are found for each candidate."""
+
+MIN_DUPLICATE_COSINE = 0.92
+"""Two names with at least this cosine may name the same concept."""
+
+MIN_SAME_STEM_COSINE = 0.8
+"""The same for names with the same stems: relation extraction, relationship extraction."""
+
+_STEM_LENGTH = 5
+_BATCH_SIZE = 256
+
 
 def score_candidates(
     tracked: TrackedPhrases, observations: Observations, names: Iterable[str]
 ) -> Floats:
-    """A score from 0 to 1 for each candidate; `names` are the names of the taxonomy."""
-    table = observations.table
-    own = table[: len(tracked.candidates)]
-    return (
-        _strength(tracked, own)
-        * _unity(tracked, own)
-        * _nominality(tracked, table)
-        * _topicality(own, observations)
-        * _known_context(own)
-        * _introduction(tracked, observations, own)
-        * _specificity(tracked, names)
-    )
+    """A score from 0 to 1 for each candidate: how likely it is a concept of the domain.
 
-
-def _strength(tracked: TrackedPhrases, own: Indices) -> Floats:
-    """The logarithm of the mentions outside a longer phrase, relative to the maximum."""
-    independence = np.array([candidate.independence for candidate in tracked.candidates])
+    The score is a product, so a single bad factor is enough to lower it. `names` are the names of
+    the taxonomy.
+    """
+    candidates, table = tracked.candidates, observations.table(tracked.size)
+    own = table[: len(candidates)]
+    independence = np.array([candidate.independence for candidate in candidates])
+    # The logarithm of the mentions outside a longer phrase, relative to the maximum.
     strength = np.log1p(own[:, Count.MENTIONS] * independence)
-    scaled: Floats = strength / strength.max(initial=1e-9)
-    return scaled
-
-
-def _unity(tracked: TrackedPhrases, own: Indices) -> Floats:
-    """The cohesion of the words, lowered for fragments of longer phrases."""
-    cohesion = np.array(
-        [c.cohesion if len(c.words) > 1 else WORD_COHESION for c in tracked.candidates]
-    )
-    independence = np.array([candidate.independence for candidate in tracked.candidates])
+    scores: Floats = strength / strength.max(initial=1e-9)
+    # The cohesion of the words, lowered for fragments of longer phrases.
+    cohesion = np.array([c.cohesion if len(c.words) > 1 else WORD_COHESION for c in candidates])
     ends = own[:, Count.AT_END] / np.maximum(own[:, Count.MENTIONS], 1)
     whole = np.minimum(1, ends / MIN_WHOLE) * np.minimum(1, independence / MIN_WHOLE)
-    unity: Floats = np.sqrt(np.clip(cohesion, 0, 1)) * whole
-    return unity
+    scores *= np.sqrt(np.clip(cohesion, 0, 1)) * whole
+    scores *= _nominality(tracked, table)
+    scores *= _topicality(own, observations)
+    # The rate of sentences with a known concept; 1 at or above the average rate.
+    average = own[:, Count.WITH_KNOWN].sum() / max(own[:, Count.SENTENCES].sum(), 1)
+    rates = (own[:, Count.WITH_KNOWN] + PRIOR * average) / (own[:, Count.SENTENCES] + PRIOR)
+    scores *= np.minimum(1, np.maximum(rates, 1e-9) / max(average, 1e-9))
+    # Established terms often have an abbreviation.
+    given = np.zeros(len(candidates))
+    for (number, _), count in observations.abbreviations.items():
+        if number < len(given):
+            given[number] += count
+    scores *= (2 + np.minimum(1, 20 * given / (own[:, Count.DOCUMENTS] + PRIOR))) / 3
+    return scores * _specificity(tracked, names)
 
 
 def _nominality(tracked: TrackedPhrases, table: Indices) -> Floats:
@@ -94,24 +102,6 @@ def _topicality(own: Indices, observations: Observations) -> Floats:
     return topicality
 
 
-def _known_context(own: Indices) -> Floats:
-    """The rate of sentences with a known concept; 1 at or above the average rate."""
-    average = own[:, Count.WITH_KNOWN].sum() / max(own[:, Count.SENTENCES].sum(), 1)
-    rates = (own[:, Count.WITH_KNOWN] + PRIOR * average) / (own[:, Count.SENTENCES] + PRIOR)
-    context: Floats = np.minimum(1, np.maximum(rates, 1e-9) / max(average, 1e-9))
-    return context
-
-
-def _introduction(tracked: TrackedPhrases, observations: Observations, own: Indices) -> Floats:
-    """Return a factor that is higher with an abbreviation, which established terms often have."""
-    given = np.zeros(len(tracked.candidates))
-    for (number, _), count in observations.abbreviations.items():
-        if number < len(given):
-            given[number] += count
-    introduction: Floats = (2 + np.minimum(1, 20 * given / (own[:, Count.DOCUMENTS] + PRIOR))) / 3
-    return introduction
-
-
 def _specificity(tracked: TrackedPhrases, names: Iterable[str]) -> Floats:
     """Return a factor per candidate, which is 1 for a phrase of several words.
 
@@ -123,4 +113,44 @@ def _specificity(tracked: TrackedPhrases, names: Iterable[str]) -> Floats:
         uses.update(words if len(words) > 1 else ())
     return np.array(
         [1 / (1 + uses[c.words[0]] / 3) if len(c.words) == 1 else 1.0 for c in tracked.candidates]
+    )
+
+
+def find_nearest_names(
+    encoder: Encoder, labels: Sequence[str], names: Sequence[str]
+) -> list[list[tuple[str, float]]]:
+    """The nearest known names of each candidate with their cosines, nearest first."""
+    blocks = [encoder.encode(names[s : s + BLOCK_SIZE]) for s in range(0, len(names), BLOCK_SIZE)]
+    known: Vectors = np.concatenate(blocks)
+    count = min(NEAREST, len(names))
+    nearest = []
+    for start in range(0, len(labels), _BATCH_SIZE):
+        similar = encoder.encode(labels[start : start + _BATCH_SIZE]) @ known.T
+        best = np.argpartition(similar, -count, axis=1)[:, -count:]
+        order = np.argsort(-np.take_along_axis(similar, best, axis=1), axis=1, kind="stable")
+        indices = np.take_along_axis(best, order, axis=1)
+        cosines = np.take_along_axis(similar, indices, axis=1)
+        for row in zip(indices.tolist(), cosines.tolist(), strict=True):
+            nearest.append([(names[index], cosine) for index, cosine in zip(*row, strict=True)])
+    return nearest
+
+
+def may_be_duplicate(label: str, name: str, cosine: float) -> bool:
+    """Whether a label may name the same concept as a known name.
+
+    A label that adds words to the name does not, because it names a narrower concept: neural
+    machine translation is a machine translation.
+    """
+    own, known = normalize_name(label).split(), normalize_name(name).split()
+    if set(known) < set(own) or len("".join(own)) < _STEM_LENGTH:
+        return False
+    if cosine >= MIN_DUPLICATE_COSINE:
+        return True
+    return (
+        cosine >= MIN_SAME_STEM_COSINE
+        and len(own) == len(known)
+        and all(
+            one == other or (len(one) >= _STEM_LENGTH and one.startswith(other[:_STEM_LENGTH]))
+            for one, other in zip(own, known, strict=True)
+        )
     )

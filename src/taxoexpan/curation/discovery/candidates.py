@@ -7,8 +7,12 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from taxoexpan.curation.discovery.phrase_counts import PhraseCounts
-from taxoexpan.curation.discovery.words import MAX_PHRASE_WORDS, phrase_key, spelling_key
+from taxoexpan.curation.discovery.words import (
+    MAX_PHRASE_WORDS,
+    PhraseCounts,
+    phrase_key,
+    spelling_key,
+)
 
 MAX_CANDIDATES = 20_000
 """Candidates that the second pass observes."""

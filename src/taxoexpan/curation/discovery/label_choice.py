@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from taxoexpan.curation.discovery.observations import Observations
 from taxoexpan.curation.discovery.words import word_key
@@ -21,27 +20,13 @@ MIN_LOWER_CASE_FRACTION = 0.2
 """A word in lower case in at least this fraction of mentions is not a proper name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenNames:
-    """The label and the synonyms of a candidate."""
-
-    label: str
-    synonyms: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Abbreviations:
     """How often each lower-case abbreviation stands for each phrase number."""
 
-    meanings: Mapping[str, Counter[int]]
-
-    @classmethod
-    def of(cls, observations: Observations) -> Abbreviations:
-        """Collect the meanings of all observed abbreviations."""
-        meanings: dict[str, Counter[int]] = defaultdict(Counter)
+    def __init__(self, observations: Observations) -> None:
+        self.meanings: dict[str, Counter[int]] = defaultdict(Counter)
         for (number, short), count in observations.abbreviations.items():
-            meanings[short.lower()][number] += count
-        return cls(meanings)
+            self.meanings[short.lower()][number] += count
 
     def meaning(self, short: str) -> int | None:
         """The phrase that an abbreviation stands for in at least half of all cases."""
@@ -54,14 +39,6 @@ class Abbreviations:
     def count(self, short: str) -> int:
         """How often the texts explain an abbreviation."""
         return self.meanings[short].total() if short in self.meanings else 0
-
-
-def forms_by_number(observations: Observations) -> dict[int, Counter[str]]:
-    """The written forms of each candidate."""
-    forms: dict[int, Counter[str]] = defaultdict(Counter)
-    for (number, form), count in observations.forms.items():
-        forms[number][form] = count
-    return forms
 
 
 def shorts_by_number(
@@ -84,8 +61,10 @@ def prefers_plural(labels: Iterable[str]) -> bool:
     return 2 * sum(singular(head) != head for head in heads) > len(heads)
 
 
-def choose_names(forms: Counter[str], shorts: Iterable[str], plural: bool) -> ChosenNames:
-    """Choose a label; the other spellings and the abbreviations become synonyms."""
+def choose_names(
+    forms: Counter[str], shorts: Iterable[str], plural: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Choose a label and synonyms: the other spellings and the abbreviations."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for form, count in forms.items():
         spellings[" ".join(map(word_key, form.replace("-", " ").split()))][form] += count
@@ -95,7 +74,7 @@ def choose_names(forms: Counter[str], shorts: Iterable[str], plural: bool) -> Ch
         for spelling, count in _by_frequency(totals)
         if count >= MIN_FORM_FRACTION * totals.total()
     ]
-    return ChosenNames(names[0], tuple(dict.fromkeys([*names[1:], *shorts])))
+    return names[0], tuple(dict.fromkeys([*names[1:], *shorts]))
 
 
 def _form_in_number(forms: Counter[str], plural: bool) -> str:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from taxoexpan.curation.discovery.candidate_ranking import score_candidates
+from taxoexpan.curation.discovery.candidate_ranking import (
+    find_nearest_names,
+    may_be_duplicate,
+    score_candidates,
+)
 from taxoexpan.curation.discovery.candidates import TrackedPhrases, choose_candidates
-from taxoexpan.curation.discovery.contexts import observe_phrases
 from taxoexpan.curation.discovery.label_choice import (
     Abbreviations,
-    ChosenNames,
     choose_names,
-    forms_by_number,
     prefers_plural,
     shorts_by_number,
 )
-from taxoexpan.curation.discovery.nearest_known import find_nearest_names, may_be_duplicate
-from taxoexpan.curation.discovery.observations import Count, Observations
-from taxoexpan.curation.discovery.phrase_counts import CAPACITY, count_phrases
-from taxoexpan.curation.discovery.words import WordKeys, spelling_key
+from taxoexpan.curation.discovery.observations import Count, Observations, observe_phrases
+from taxoexpan.curation.discovery.words import CAPACITY, WordKeys, count_phrases, spelling_key
 from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.encoder import Encoder
@@ -33,7 +33,6 @@ from taxoexpan.formats.tables.table import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.known_names import known_names
 
@@ -85,45 +84,20 @@ def discover(
     number of phrases that are counted at the same time, which determines the memory use.
     """
     names = known_names(taxonomy)
-    keys = keys_of_words(names)
-    texts = documents_with_progress(corpus, "counting", progress)
-    phrase_counts = count_phrases(texts, keys, workers, capacity)
+    keys = WordKeys({singular(word) for name in names for word in name.split()})
+    phrase_counts = count_phrases(_documents(corpus, "counting", progress), keys, workers, capacity)
     tracked = choose_candidates(phrase_counts, names, min_count)
-    refuse_other_domain(corpus, tracked, min_count)
-    if not tracked.candidates:
-        return []
-    del phrase_counts  # the largest object in memory
-    texts = documents_with_progress(corpus, "reading", progress)
-    observations = observe_phrases(texts, keys, tracked, workers)
-    return rank_observed(taxonomy, tracked, observations, top, encoder)
-
-
-def keys_of_words(names: Iterable[str]) -> WordKeys:
-    """Return the cache of word keys for a taxonomy with these names."""
-    return WordKeys({singular(word) for name in names for word in name.split()})
-
-
-def refuse_other_domain(corpus: Path, tracked: TrackedPhrases, min_count: int) -> None:
-    """Refuse a corpus that mentions no concept of the taxonomy."""
     if not tracked.known:
         times = pluralize(min_count, "time")
         message = f"no name of the taxonomy occurs at least {times} in this corpus"
         raise FormatError(corpus, f"{message}; check that both are about the same domain")
-
-
-def rank_observed(
-    taxonomy: Taxonomy,
-    tracked: TrackedPhrases,
-    observations: Observations,
-    top: int = TOP,
-    encoder: Encoder | None = None,
-) -> list[DiscoveredConcept]:
-    """Rank the candidates by their observations in the whole corpus, best first."""
-    names = known_names(taxonomy)
-    scores = score_candidates(tracked, observations, names)
-    abbreviations = Abbreviations.of(observations)
-    ranking = _CandidateRanking(taxonomy, names, tracked, observations, abbreviations)
-    return ranking.best(scores, encoder or StaticEncoder(), top)
+    if not tracked.candidates:
+        return []
+    del phrase_counts  # the largest object in memory
+    texts = _documents(corpus, "reading", progress)
+    observations = observe_phrases(texts, keys, tracked, workers)
+    ranking = _CandidateRanking(taxonomy, names, tracked, observations, Abbreviations(observations))
+    return ranking.best(encoder or StaticEncoder(), top)
 
 
 def discovered_concepts_table(
@@ -151,29 +125,42 @@ class _CandidateRanking:
     observations: Observations
     abbreviations: Abbreviations
 
-    def best(self, scores: Floats, encoder: Encoder, top: int) -> list[DiscoveredConcept]:
+    def best(self, encoder: Encoder, top: int) -> list[DiscoveredConcept]:
         """The `top` candidates by score and similarity to the taxonomy."""
+        scores = score_candidates(self.tracked, self.observations, self.names).tolist()
         chosen = self._best_candidates(scores, max(MIN_COMPARED, 4 * top))
         chosen_names = self._choose_names(chosen)
-        names = list(self.names)
-        nearest = find_nearest_names(encoder, [own.label for own in chosen_names], names)
+        labels = [label for label, _ in chosen_names]
+        nearest = find_nearest_names(encoder, labels, list(self.names))
         spellings = {spelling_key(name): index for name, index in self.names.items()}
         concepts = []
-        for number, own, indices, cosines in zip(
-            chosen, chosen_names, nearest.indices.tolist(), nearest.cosines.tolist(), strict=True
-        ):
-            near = [(names[index], cosine) for index, cosine in zip(indices, cosines, strict=True)]
-            duplicate = self._duplicate_of(number, own.label, near, spellings)
-            similarity = max(0.0, sum(cosines) / len(cosines))
-            score = float(scores[number]) * similarity
-            concepts.append(self._concept(number, own, score, duplicate))
+        for number, (label, synonyms), near in zip(chosen, chosen_names, nearest, strict=True):
+            duplicate = self._duplicate_of(number, label, near, spellings)
+            similarity = max(0.0, sum(cosine for _, cosine in near) / len(near))
+            score = scores[number] * similarity * (DUPLICATE_FACTOR if duplicate else 1)
+            _, definition = self.observations.definitions.get(number, (0, ""))
+            concepts.append(
+                DiscoveredConcept(
+                    label,
+                    definition,
+                    synonyms,
+                    self._count(number, Count.MENTIONS),
+                    self._count(number, Count.DOCUMENTS),
+                    score,
+                    duplicate,
+                    self.observations.examples[number][1],
+                )
+            )
         return sorted(concepts, key=lambda each: (-each.score, each.label))[:top]
 
-    def _best_candidates(self, scores: Floats, count: int) -> list[int]:
+    def _count(self, number: int, kind: Count) -> int:
+        return self.observations.cells[number * len(Count) + kind]
+
+    def _best_candidates(self, scores: Sequence[float], count: int) -> list[int]:
         """The candidates with the highest scores, without abbreviations of other candidates."""
         chosen = (
             number
-            for number in np.argsort(-scores, kind="stable").tolist()
+            for number in np.argsort(-np.array(scores), kind="stable").tolist()
             if scores[number] > 0 and not self._abbreviates_candidate(number)
         )
         return list(islice(chosen, count))
@@ -187,15 +174,18 @@ class _CandidateRanking:
     def _is_abbreviation(self, number: int) -> bool:
         """Whether enough documents explain a candidate as an abbreviation."""
         explained = self.abbreviations.count(self.tracked.candidates[number].spellings[0])
-        documents = self.observations.table[number, Count.DOCUMENTS]
-        return explained > 0 and explained >= MIN_EXPLAINED_FRACTION * int(documents)
+        documents = self._count(number, Count.DOCUMENTS)
+        return explained > 0 and explained >= MIN_EXPLAINED_FRACTION * documents
 
     def _meaning(self, number: int) -> int | None:
         """The number of the phrase that a candidate abbreviates."""
         return self.abbreviations.meaning(self.tracked.candidates[number].spellings[0])
 
-    def _choose_names(self, chosen: Sequence[int]) -> list[ChosenNames]:
-        forms = forms_by_number(self.observations)
+    def _choose_names(self, chosen: Sequence[int]) -> list[tuple[str, tuple[str, ...]]]:
+        """The label and the synonyms of each candidate."""
+        forms: dict[int, Counter[str]] = defaultdict(Counter)
+        for (number, form), count in self.observations.forms.items():
+            forms[number][form] = count
         shorts = shorts_by_number(self.observations, self.abbreviations)
         plural = prefers_plural(self.taxonomy.labels)
         return [choose_names(forms[number], shorts.get(number, ()), plural) for number in chosen]
@@ -219,23 +209,8 @@ class _CandidateRanking:
                 return self.taxonomy.labels[self.names[name]]
         return ""
 
-    def _concept(
-        self, number: int, names: ChosenNames, score: float, duplicate: str
-    ) -> DiscoveredConcept:
-        _, definition = self.observations.definitions.get(number, (0, ""))
-        return DiscoveredConcept(
-            label=names.label,
-            definition=definition,
-            synonyms=names.synonyms,
-            count=int(self.observations.table[number, Count.MENTIONS]),
-            documents=int(self.observations.table[number, Count.DOCUMENTS]),
-            score=score * (DUPLICATE_FACTOR if duplicate else 1),
-            might_duplicate=duplicate,
-            example=self.observations.examples[number][1],
-        )
 
-
-def documents_with_progress(corpus: Path, description: str, progress: bool) -> Iterator[str]:
+def _documents(corpus: Path, description: str, progress: bool) -> Iterator[str]:
     """Yield the documents of a corpus, and show how much of it is read."""
     with Progress(description, corpus_bytes(corpus), "bytes", shown=progress) as bar:
         yield from read_documents(corpus, bar.move_to)

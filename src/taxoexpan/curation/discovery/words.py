@@ -1,17 +1,27 @@
-"""Words of running text: their keys, and the boundaries between phrases."""
+"""The first pass over the corpus: word keys, and counts of all phrases in bounded memory."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 
+import numpy as np
+
+from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import split_sentences
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
 from taxoexpan.taxonomy.names import normalize_name
 
 MAX_PHRASE_WORDS = 4
 MAX_CACHED_WORDS = 500_000
+
+CAPACITY = 2_000_000
+"""Phrases that are counted at the same time; they take about 400 MB."""
+
+BATCH_SIZE = 1 << 16
+"""Phrases that are collected before they are counted; a text may be a whole book."""
 
 _TOKEN = re.compile(
     r"\\[A-Za-z]+|https?://\S+"  # LaTeX commands and URLs, which are not words
@@ -39,18 +49,16 @@ class WordKeys(dict[str, str | None]):
         """Compute the key of a token and cache it."""
         if len(self) >= MAX_CACHED_WORDS:
             self.clear()  # a large corpus has an unlimited number of misspelled words
-        key = self[token] = self.compute(token)
-        return key
-
-    def compute(self, token: str) -> str | None:
-        """Compute the key of a token without caching it."""
         word = _plain(token)
-        if word in STOP_WORDS or "'" in word or _NOT_A_WORD.match(token):
-            return None
-        if not any(map(str.isalpha, word)):
-            return None
-        key = word_key(token)
-        return None if word.endswith("ly") and key not in self._kept else key
+        is_bound = word in STOP_WORDS or "'" in word or _NOT_A_WORD.match(token)
+        if is_bound or not any(map(str.isalpha, word)):
+            key = None
+        else:
+            key = word_key(token)
+            if word.endswith("ly") and key not in self._kept:
+                key = None
+        self[token] = key
+        return key
 
 
 def word_key(token: str) -> str:
@@ -103,3 +111,71 @@ def _respelled(word: str) -> str:
         for one, other in _SPELLINGS:
             word = word.replace(one, other)
     return word
+
+
+class PhraseCounts:
+    """Counts of phrases; if there are too many phrases, the rarest ones are dropped.
+
+    A count is too low by at most `max_error`, so a phrase with more mentions is never lost.
+    """
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self.counts: dict[str, int] = {}
+        self.max_error = 0
+        self._capacity = capacity
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add counts, and drop rare phrases if there are more than fit."""
+        own = self.counts
+        for phrase, count in counts.items():
+            own[phrase] = own.get(phrase, 0) + count
+        if len(own) > self._capacity:
+            self._drop_rare()
+
+    def _drop_rare(self) -> None:
+        """Keep only the most frequent phrases, at most half as many as the capacity."""
+        counts = np.fromiter(self.counts.values(), np.int64, count=len(self.counts))
+        position = len(counts) - max(1, self._capacity // 2)
+        threshold = int(np.partition(counts, position)[position])
+        self.counts = {phrase: n for phrase, n in self.counts.items() if n > threshold}
+        self.max_error += threshold
+
+
+def count_phrases(
+    texts: Iterator[str], keys: WordKeys, workers: int | None = None, capacity: int = CAPACITY
+) -> PhraseCounts:
+    """Count all phrases of a corpus by their keys.
+
+    Phrases with one word more than `MAX_PHRASE_WORDS` are counted too, because they show whether
+    a shorter phrase is only a part of a longer one.
+    """
+
+    def count(block: list[str]) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        phrases: list[str] = []
+        for text in block:
+            for _, tokens in tokenized_sentences(text):
+                phrases += _phrases_in(tokens, keys)
+                if len(phrases) >= BATCH_SIZE:
+                    counts.update(phrases)
+                    phrases.clear()
+        counts.update(phrases)
+        return counts
+
+    total = PhraseCounts(capacity)
+    for counts in map_blocks(count, texts, workers):
+        total.add(counts)
+    return total
+
+
+def _phrases_in(tokens: list[str], keys: WordKeys) -> list[str]:
+    """Every phrase of a sentence, repeated for each mention."""
+    phrases = []
+    words = [keys[token] for token in tokens]
+    for start, end in word_runs(words):
+        for first in range(start, end):
+            phrase = ""
+            for word in words[first : min(end, first + MAX_PHRASE_WORDS + 1)]:
+                phrase = f"{phrase} {word}" if phrase else f"{word}"
+                phrases.append(phrase)
+    return phrases

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from discovery_corpus import FIELD, corpus, discovered, texts
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import quickly
+
+from taxoexpan.curation.discovery import discover, words
+from taxoexpan.curation.discovery.candidates import Candidate, TrackedPhrases
+from taxoexpan.curation.discovery.observations import MAX_EXAMPLE_LENGTH, Count, observe_phrases
+from taxoexpan.curation.discovery.words import MAX_PHRASE_WORDS, WordKeys, tokenized_sentences
+
+
+def test_an_example_is_short_and_contains_the_phrase(tmp_path: Path) -> None:
+    long = "With " + "a boat on the river and " * 30 + "the federated learning of today."
+    short = "We know of federated learning in the village, and of nothing else that would matter."
+    assert discovered(tmp_path, long, short)["federated learning"].example == short
+    example = discovered(tmp_path, long)["federated learning"].example
+    assert "federated learning" in example
+    assert len(example) <= MAX_EXAMPLE_LENGTH + 4
+
+
+def test_mentions_are_counted_by_the_words_around_them() -> None:
+    tracked = TrackedPhrases(
+        [Candidate(("tea pot",), 1, 1)], [5], frozenset([1]), {"tea pot": 0, "lid": 1}
+    )
+    texts = ["Our tea pots. To tea pot a lid is tea pot lid, tea pot", "The tea pot of a lid."]
+    observations = observe_phrases(iter(texts), WordKeys(), tracked, workers=1)
+    counts = dict(zip(Count, observations.table(1)[0].tolist(), strict=True))
+    assert counts == {
+        Count.MENTIONS: 5,
+        Count.DOCUMENTS: 2,
+        Count.SENTENCES: 3,
+        Count.WITH_KNOWN: 2,
+        Count.AT_END: 4,
+        Count.AS_VERB: 1,
+        Count.AFTER_BEING: 1,
+        Count.AFTER_POINTING: 1,
+    }
+    assert (observations.texts, observations.sentences) == (2, 3)
+
+
+def test_a_long_text_is_counted_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = texts(
+        "Style transfer (ST) is the task of writing a text again.", "Of slot filling."
+    )
+    path = corpus(tmp_path, [" ".join(documents), *documents])
+    whole = discover(path, FIELD, workers=1)
+    monkeypatch.setattr(words, "BATCH_SIZE", 9)
+    assert discover(path, FIELD, workers=1) == whole
+    assert {one.documents for one in whole} >= {13}
+
+
+PHRASES = st.lists(
+    st.sampled_from(["red", "tea", "pot"]), min_size=1, max_size=MAX_PHRASE_WORDS + 1
+)
+TEXT = st.lists(st.sampled_from(["red", "teas", "pot", "lid", "the", "of", ".", "Pot"]))
+
+
+@given(st.lists(PHRASES, max_size=8), st.lists(TEXT, max_size=3))
+@quickly
+def test_the_mentions_are_the_ones_that_a_slow_search_finds(
+    phrases: list[list[str]], documents: list[list[str]]
+) -> None:
+    numbers = {phrase: i for i, phrase in enumerate(dict.fromkeys(map(" ".join, phrases)))}
+    tracked = TrackedPhrases([Candidate((p,), 1, 1) for p in numbers], [], frozenset(), numbers)
+    documents_as_text = [" ".join(document) for document in documents]
+    keys, expected = WordKeys(), [0] * len(numbers)
+    for text in documents_as_text:
+        for _, tokens in tokenized_sentences(text):
+            found = [keys[token] or "." for token in tokens]
+            for start in range(len(found)):
+                for end in range(start + 1, min(len(found), start + MAX_PHRASE_WORDS) + 1):
+                    number = numbers.get(" ".join(found[start:end]))
+                    if number is not None:
+                        expected[number] += 1
+    observations = observe_phrases(iter(documents_as_text), keys, tracked, workers=1)
+    assert observations.table(len(numbers))[:, Count.MENTIONS].tolist() == expected
