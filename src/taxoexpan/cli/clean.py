@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     taxonomy = read_defined_taxonomy(options.taxonomy, options)
 
     from taxoexpan.curation.cleaning import ModelOptions, clean
-    from taxoexpan.curation.cleaning.fold_files import remove_folds
+    from taxoexpan.curation.cleaning.folds import remove_folds
     from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
 
     work = options.work or options.output.with_name(f"{options.output.name}.folds")

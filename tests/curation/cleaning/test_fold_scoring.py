@@ -10,10 +10,13 @@ from messy_pantry import CALIBRATED, QUICK, large_pantry, messy_pantry
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions
-from taxoexpan.curation.cleaning.fold_files import FoldFiles
-from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.curation.cleaning.fold_scoring import score_fold
-from taxoexpan.curation.cleaning.folds import concepts_to_check, hide_parents, split_into_folds
+from taxoexpan.curation.cleaning.folds import (
+    RelationScores,
+    concepts_to_check,
+    hide_parents,
+    split_into_folds,
+)
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, describe_move
 from taxoexpan.training.tower_run import TowerRun
@@ -46,7 +49,7 @@ def test_relations_are_scored_as_in_the_ranking_of_the_model(inner: bool) -> Non
     deep = [*messy.relations, ("milk", "tea"), ("rye bread", "blue berry")]
     taxonomy = Taxonomy(messy.concepts, deep)
     queries = split_into_folds(concepts_to_check(taxonomy, inner), 3, seed=5)[1]
-    scores = score_fold(taxonomy, queries, QUICK).scores
+    scores = score_fold(taxonomy, queries, QUICK)
     expected = scored_slowly(taxonomy, queries.tolist(), QUICK)
     assert len(scores.ranks) == len(expected)
     for row in range(len(scores.ranks)):
@@ -63,7 +66,7 @@ def test_relations_are_scored_as_in_the_ranking_of_the_model(inner: bool) -> Non
 class Scored:
     """A scored fold of the large pantry, and the same model trained outside of it."""
 
-    fold: FoldResult
+    scores: RelationScores
     model: TaxoExpan
 
 
@@ -71,12 +74,12 @@ class Scored:
 def scored(request: pytest.FixtureRequest) -> Scored:
     pantry = large_pantry()
     queries = split_into_folds(concepts_to_check(pantry, request.param), 3, seed=5)[1]
-    fold = score_fold(pantry, queries, CALIBRATED, explained=40)
-    return Scored(fold, CALIBRATED.new_model().fit(hide_parents(pantry, queries)))
+    scores = score_fold(pantry, queries, CALIBRATED, explained=40)
+    return Scored(scores, CALIBRATED.new_model().fit(hide_parents(pantry, queries)))
 
 
 def test_confidences_come_from_the_calibration_of_the_model(scored: Scored) -> None:
-    pantry, scores, model = large_pantry(), scored.fold.scores, scored.model
+    pantry, scores, model = large_pantry(), scored.scores, scored.model
     calibration = model.calibrators.calibration
     assert calibration is not None
     firsts = 0
@@ -102,15 +105,17 @@ def test_confidences_come_from_the_calibration_of_the_model(scored: Scored) -> N
 
 def test_reasons_compare_the_better_parent_with_the_present_one(scored: Scored) -> None:
     pantry = large_pantry()
-    fold, scores, remaining = scored.fold, scored.fold.scores, scored.model.taxonomy
+    scores, remaining = scored.scores, scored.model.taxonomy
     vectors = scored.model._embedder.tensor(pantry.concepts)[0].cpu().numpy()
-    assert [(reason.concept, reason.parent) for reason in fold.reasons] == [
+    assert list(scores.reasons) == [
         (scores.concepts[row], scores.parents[row]) for row in scores.order[:40]
     ]
-    for row, reason in zip(scores.order.tolist(), fold.reasons, strict=False):
-        evidence = Evidence.from_dict(reason.evidence)
-        assert evidence.to_dict() == reason.evidence
-        assert evidence.query.id == pantry.ids[reason.concept]
+    for row, ((concept, _), reason) in zip(
+        scores.order.tolist(), scores.reasons.items(), strict=False
+    ):
+        evidence = Evidence.from_dict(reason)
+        assert evidence.to_dict() == reason
+        assert evidence.query.id == pantry.ids[concept]
         anchors = scores.better[row], scores.parents[row]
         log_scores = scores.better_log_scores[row], scores.log_scores[row]
         for anchor, log_score, support in zip(
@@ -123,7 +128,7 @@ def test_reasons_compare_the_better_parent_with_the_present_one(scored: Scored) 
             others = set(pantry.children(id)) - {evidence.query.id}
             assert support.child_count == len(others)
             cosines = {
-                child: vectors[pantry.index(child)] @ vectors[reason.concept]
+                child: vectors[pantry.index(child)] @ vectors[concept]
                 for child in remaining.children(id)
             }
             best = sorted(cosines.values(), reverse=True)[:3]
@@ -139,22 +144,11 @@ def test_reasons_compare_the_better_parent_with_the_present_one(scored: Scored) 
         assert f" '{evidence.suggestions[1].parent.label}'" in why
 
 
-def test_a_saved_fold_keeps_its_confidences_and_reasons(scored: Scored, tmp_path: Path) -> None:
-    fold, files = scored.fold, FoldFiles(tmp_path, "x")
-    files.save(1, fold)
-    loaded = files.load()[1]
-    assert loaded.reasons == fold.reasons
-    assert len(loaded.reasons) == 40
-    assert np.isfinite(loaded.scores.better_confidences).all()
-    for name, column in fold.scores.columns().items():
-        assert np.array_equal(loaded.scores.columns()[name], column)
-
-
 def test_a_relation_without_another_possible_parent_is_left_out() -> None:
     chain = Taxonomy.from_columns("abcde", "abcde", np.arange(4), np.arange(1, 5))
     fold = score_fold(chain, np.array([2]), QUICK, explained=3)
-    assert not len(fold.scores.ranks)
-    assert fold.reasons == ()
+    assert not len(fold.ranks)
+    assert not fold.reasons
 
 
 def test_the_model_must_be_validated_on_single_leaves() -> None:

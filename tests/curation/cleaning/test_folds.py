@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 from builders import random_taxonomy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.curation.cleaning.folds import concepts_to_check, hide_parents, split_into_folds
+from taxoexpan.curation.cleaning.folds import (
+    FoldFiles,
+    RelationScores,
+    concepts_to_check,
+    hide_parents,
+    remove_folds,
+    split_into_folds,
+)
+from taxoexpan.errors import FormatError
 
 
 @given(st.integers(0, 10_000), st.integers(2, 7), st.booleans())
@@ -41,3 +52,41 @@ def test_hide_parents_removes_only_the_relations_to_the_parents(seed: int) -> No
     assert set(remaining.relations) == {
         pair for pair in taxonomy.relations if pair[1] not in query_ids
     }
+
+
+def some_scores() -> RelationScores:
+    whole, part = np.arange(3), np.array([0.5, 0.25, np.nan])
+    reasons = {(1, 2): {"known": True, "words": ["a"]}}
+    return RelationScores(whole, whole, whole, part, whole, part, part, part, reasons)
+
+
+def test_a_saved_fold_keeps_its_scores_and_reasons(tmp_path: Path) -> None:
+    scores, files = some_scores(), FoldFiles(tmp_path / "folds", "x")
+    files.save(1, scores)
+    (loaded,) = files.load().values()
+    assert loaded.reasons == scores.reasons
+    for name, column in scores.columns().items():
+        assert np.array_equal(loaded.columns()[name], column, equal_nan=column.dtype == float)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "column", "reasons"])
+def test_a_damaged_fold_is_refused_with_a_remedy(tmp_path: Path, damage: str) -> None:
+    files, path = FoldFiles(tmp_path, "x"), tmp_path / "fold-1.npz"
+    files.save(1, some_scores())
+    if damage == "truncated":
+        path.write_bytes(path.read_bytes()[:-30])
+    else:
+        with np.load(path) as stored:
+            columns = {name: stored[name] for name in stored.files if name != "ranks"}
+        deep = np.frombuffer(b"[" * 100_000, np.uint8)
+        np.savez(path, **(columns if damage == "column" else {**columns, "reasons": deep}))
+    with pytest.raises(FormatError, match=r"fold-1.npz.*delete it to compute it again"):
+        files.load()
+
+
+def test_remove_folds_deletes_nothing_else(tmp_path: Path) -> None:
+    for name in ("fold-1.npz", "fold-12.npz", "fold-x.npz"):
+        (tmp_path / name).touch()
+    remove_folds(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["fold-x.npz"]
+    remove_folds(tmp_path / "none")

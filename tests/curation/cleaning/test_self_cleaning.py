@@ -1,17 +1,25 @@
 from __future__ import annotations
 
+import multiprocessing
+import pickle
+import select
+import time
 from dataclasses import replace
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
+from threading import Thread
 
 import pytest
+import torch
+from builders import star
+from ctrl_c import press_ctrl_c
 from messy_pantry import FULL, MISPLACED, QUICK, messy_pantry
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
-from taxoexpan.curation.cleaning.fold_files import FoldFiles
-from taxoexpan.curation.cleaning.fold_results import FoldResult, RelationScores
-from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, _identity
-from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.curation.cleaning.folds import FoldFiles, columns_of, concepts_to_check
+from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, FoldRun, _identity
+from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 
 
 @pytest.fixture(scope="module")
@@ -81,19 +89,15 @@ def test_a_saved_fold_is_not_computed_again(
     assert messages == ["2 of 2 folds were finished before"]
     files = FoldFiles(work, _identity(QUICK.new_model(), messy, 2, False, EXPLAINED))
     before = files.load()[1]
-    columns = before.scores.columns()
-    changed = {"ranks": columns["ranks"] + 1000, "confidences": columns["log_scores"] * 0 + 0.25}
-    reasons = tuple(
-        replace(reason, evidence={**reason.evidence, "has_vector": False})
-        for reason in before.reasons
-    )
-    files.save(1, FoldResult(RelationScores(**{**columns, **changed}), reasons))
+    reasons = {pair: {**each, "has_vector": False} for pair, each in before.reasons.items()}
+    changed = {"ranks": before.ranks + 1000, "confidences": before.log_scores * 0 + 0.25}
+    files.save(1, replace(before, **changed, reasons=reasons))
     again = clean(messy, QUICK, folds=2, work=work)
     files.save(1, before)
     for each in again:
         assert each.why.startswith("None of its words is known") == (each.rank > 1000)
         assert each.parent_confidence == (0.25 if each.rank > 1000 else None)
-    assert sum(each.rank > 1000 for each in again) == len(columns["ranks"])
+    assert sum(each.rank > 1000 for each in again) == len(before.ranks)
 
 
 def test_an_interrupted_run_resumes(
@@ -125,7 +129,7 @@ def test_folds_of_another_run_are_refused(
     saved: tuple[list[SuspiciousRelation], Path], messy: Taxonomy, change: dict[str, object]
 ) -> None:
     arguments: dict[str, object] = {"options": QUICK, "folds": 2, **change}
-    with pytest.raises(FormatError, match=r"another run.*repeat that.*, delete .*option work"):
+    with pytest.raises(FormatError, match=r"another run.*delete"):
         clean(messy, work=saved[1], **arguments)  # type: ignore[arg-type]
 
 
@@ -148,3 +152,60 @@ def test_invalid_arguments_are_refused(messy: Taxonomy) -> None:
             clean(messy, QUICK, **changes)
     with pytest.raises(ConfigurationError, match="seed is -1"):
         clean(messy, ModelOptions(seed=-1))
+
+
+@pytest.mark.slow
+def test_the_number_of_jobs_changes_neither_the_result_nor_the_warnings() -> None:
+    messy = messy_pantry()
+    german = [Concept(each.id, f"{each.label} für Köche") for each in messy.concepts]
+    taxonomy = Taxonomy(german, messy.relations)
+    results = []
+    for jobs in (1, 2):
+        with pytest.warns(UserWarning, match="do not seem to be English"):
+            results.append(clean(taxonomy, QUICK, folds=2, jobs=jobs))
+    assert results[0] == results[1]
+    assert not multiprocessing.active_children()
+
+
+def test_an_error_in_a_worker_names_the_fold_and_can_be_sent(tmp_path: Path) -> None:
+    small = star(2)
+    run = FoldRun(QUICK, EXPLAINED, torch.get_num_threads(), FoldFiles(tmp_path, "this run"))
+    with pytest.raises(ModelError, match=r"^fold 1: too little to learn from") as caught:
+        run.score_in_worker(columns_of(small), 1, concepts_to_check(small))
+    sent = pickle.loads(ForkingPickler.dumps(caught.value))
+    assert (type(sent), str(sent)) == (ModelError, str(caught.value))
+
+
+def test_a_worker_sends_messages_that_are_written_at_once(tmp_path: Path) -> None:
+    """A worker that is killed in the middle of a longer message would stop the main process."""
+    messy, files = messy_pantry(), FoldFiles(tmp_path, "this run")
+    run = FoldRun(QUICK, EXPLAINED, torch.get_num_threads(), files)
+    messages = run.score_in_worker(columns_of(messy), 1, concepts_to_check(messy)[:40])
+    assert len(files.load()[1].concepts) >= 40
+    assert len(ForkingPickler.dumps(messages)) < select.PIPE_BUF // 2
+
+
+def kill_a_worker() -> None:
+    """Wait until the two workers of a pool have been started, and kill one of them."""
+    while len(workers := multiprocessing.active_children()) < 2:
+        time.sleep(0.01)
+    workers[0].kill()
+
+
+def test_a_killed_worker_is_an_error_and_finished_folds_stay_saved(tmp_path: Path) -> None:
+    work = tmp_path / "folds"
+
+    def interrupt(message: str) -> None:
+        if message.startswith("1 of 4"):
+            press_ctrl_c()
+
+    with pytest.raises(KeyboardInterrupt):
+        clean(messy_pantry(), QUICK, folds=4, work=work, report=interrupt)
+    (saved,) = work.iterdir()
+    killer = Thread(target=kill_a_worker, daemon=True)
+    killer.start()
+    with pytest.raises(ModelError, match=r"a worker process ended .*; use fewer jobs"):
+        clean(messy_pantry(), QUICK, folds=4, jobs=2, work=work)
+    killer.join()
+    assert list(work.iterdir()) == [saved]
+    assert not multiprocessing.active_children()

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from taxoexpan.curation.cleaning.fold_results import FoldResult, RelationScores
-from taxoexpan.curation.cleaning.folds import hide_parents
-from taxoexpan.curation.cleaning.reasons import reasons_for
+from taxoexpan.curation.cleaning.folds import RelationScores, hide_parents
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.explain import Evidence, explain
+from taxoexpan.explain.similarity import ConceptLookup
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.learned.confidence import Calibration
+from taxoexpan.placement.scoring.ranking import Ranking
 from taxoexpan.placement.scoring.score_summary import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -50,7 +51,7 @@ def score_fold(
     options: ModelOptions,
     explained: int = 0,
     progress: bool = False,
-) -> FoldResult:
+) -> RelationScores:
     """Train without the parents of the queries, and score the hidden relations.
 
     The `explained` most suspicious relations get a reason. A relation is left out if the taxonomy
@@ -72,16 +73,16 @@ def score_fold(
         block = _Block(taxonomy, kept, queries[start:stop], parents, calibration)
         parts.append(block.score(scores, log_match(scores)))
     relation_scores = RelationScores.concatenate(parts)
-    reasons = reasons_for(model, taxonomy, kept, relation_scores, explained)
-    return FoldResult(relation_scores, reasons)
+    reasons = _reasons(model, taxonomy, kept, relation_scores, explained)
+    return replace(relation_scores, reasons=reasons)
 
 
 @dataclass(frozen=True)
 class _Block:
     """Some queries with the anchor numbers of their parents.
 
-    `kept` [N] are the anchors' indices in the whole taxonomy. The calibration is that of the fold's
-    model, or None if too few leaves were held out to learn one.
+    `kept` [N] are the anchors' indices in the whole taxonomy. The fold's model has no
+    calibration if too few leaves were held out to learn one.
     """
 
     taxonomy: Taxonomy
@@ -159,3 +160,48 @@ def _at(values: Tensor, rows: Indices, columns: Indices) -> Floats:
     device = values.device
     picked = values[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
     return picked.cpu().numpy().astype(np.float64)
+
+
+def _reasons(
+    model: TaxoExpan, taxonomy: Taxonomy, kept: Indices, scores: RelationScores, count: int
+) -> dict[tuple[int, int], Mapping[str, Any]]:
+    """Explain the `count` most suspicious relations, most suspicious first.
+
+    `kept` are the indices in the whole taxonomy of the concepts that the model was trained on.
+    """
+    rows = scores.order[:count]
+    if not len(rows):
+        return {}
+    pairs = np.stack([scores.better[rows], scores.parents[rows]], axis=1)
+    log_scores = np.stack([scores.better_log_scores[rows], scores.log_scores[rows]], axis=1)
+    anchor_of = np.full(len(taxonomy), -1)
+    anchor_of[kept] = np.arange(len(kept))
+    pair_scores = np.exp(log_scores).astype(np.float32)
+    indices = scores.concepts[rows].tolist()
+    concepts = [taxonomy.concept_at(index) for index in indices]
+    ranking = Ranking(anchor_of[pairs], pair_scores, pair_scores)
+    evidence = explain(model._ranker, model._queries(concepts), ranking)
+    whole = ConceptLookup(taxonomy)
+    return {
+        (concept, parent): _in_whole_taxonomy(each, whole, better, parent).to_dict()
+        for concept, (better, parent), each in zip(indices, pairs.tolist(), evidence, strict=True)
+    }
+
+
+def _in_whole_taxonomy(
+    evidence: Evidence, whole: ConceptLookup, better: int, parent: int
+) -> Evidence:
+    """The evidence with both parents' paths and numbers of children in the whole taxonomy.
+
+    The fold's taxonomy has no held-out leaves, and its held-out inner concepts are roots, so its
+    paths may be too short. The concept itself does not count as a child of its parent.
+    """
+    children = whole.taxonomy.children_of.degrees
+    first, second = evidence.suggestions
+    first = replace(first, path=whole.path(better), child_count=int(children[better]))
+    second = replace(second, path=whole.path(parent), child_count=int(children[parent]) - 1)
+    comparison = evidence.comparison
+    if comparison is not None:
+        position = whole.position(parent, relative_to=better)
+        comparison = replace(comparison, position=position)
+    return replace(evidence, suggestions=(first, second), comparison=comparison)

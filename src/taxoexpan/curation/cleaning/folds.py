@@ -1,15 +1,28 @@
-"""Groups of concepts whose parents are hidden in turn, and the taxonomy without those parents."""
+"""Folds: groups of concepts whose parents are hidden in turn, and their scores on disk."""
 
 from __future__ import annotations
 
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.files import write_whole
+from taxoexpan.files.inputs import parse_json, read_regular
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
+
+_OTHER_FOLDER = "choose another folder"
+_NAME = re.compile(r"fold-(\d+)\.npz")
 
 
 def concepts_to_check(taxonomy: Taxonomy, inner: bool = False) -> Indices:
@@ -64,3 +77,116 @@ def columns_of(taxonomy: Taxonomy) -> dict[str, Any]:
         "foreign_names": dict(taxonomy.foreign_names),
         "reserved": taxonomy.reserved,
     }
+
+
+@dataclass(frozen=True, eq=False)
+class RelationScores:
+    """How models score relations, one row per relation; concepts are indices in the taxonomy.
+
+    `ranks` are the ranks of the parents among all anchors, without the concept's other parents.
+    `better` are the best anchors that are not ancestors of the concept. Scores are logarithms,
+    because the smallest ones matter most. Confidences are NaN where the model has no calibration.
+    `reasons` has the evidence for the most suspicious pairs of a concept and a parent, as JSON.
+    """
+
+    concepts: Indices
+    parents: Indices
+    ranks: Indices
+    log_scores: Floats
+    better: Indices
+    better_log_scores: Floats
+    confidences: Floats
+    better_confidences: Floats
+    reasons: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def suspicions(self) -> Floats:
+        """The logarithm of the better anchor's score over the parent's score."""
+        return self.better_log_scores - self.log_scores
+
+    @property
+    def order(self) -> Indices:
+        """The rows, most suspicious first; ties are in the order of the taxonomy."""
+        return np.lexsort((self.parents, self.concepts, -self.suspicions))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns by name."""
+        return {name: getattr(self, name) for name in _COLUMNS}
+
+    def where(self, selected: NDArray[np.bool_]) -> RelationScores:
+        """Only the selected rows, without reasons."""
+        return RelationScores(**{name: col[selected] for name, col in self.columns().items()})
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[RelationScores]) -> RelationScores:
+        """The rows of all parts, one part after another."""
+        columns = [part.columns() for part in parts]
+        joined = {name: np.concatenate([each[name] for each in columns]) for name in _COLUMNS}
+        reasons = {pair: reason for part in parts for pair, reason in part.reasons.items()}
+        return cls(**joined, reasons=reasons)
+
+
+_COLUMNS = [column.name for column in fields(RelationScores) if column.name != "reasons"]
+
+
+@dataclass(frozen=True)
+class FoldFiles:
+    """A folder with the finished folds of one run; `identity` distinguishes runs."""
+
+    folder: Path
+    identity: str
+
+    def load(self) -> dict[int, RelationScores]:
+        """Read all saved folds by number, and refuse a damaged one or one of another run."""
+        return {number: self._read(path) for number, path in sorted(_files_in(self.folder))}
+
+    def save(self, number: int, scores: RelationScores) -> None:
+        """Save a finished fold: the scores as columns, the reasons as JSON."""
+        content = io.BytesIO()
+        reasons = [[*pair, reason] for pair, reason in scores.reasons.items()]
+        columns: dict[str, Any] = {
+            "identity": np.array(self.identity),
+            "reasons": np.frombuffer(json.dumps(reasons).encode(), np.uint8),
+            **scores.columns(),
+        }
+        np.savez(content, **columns)
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            message = f"cannot be created: {error.strerror}; {_OTHER_FOLDER}"
+            raise FormatError(self.folder, message, option="work") from None
+        write_whole({self.folder / f"fold-{number}.npz": content.getvalue()}, force=True)
+
+    def _read(self, path: Path) -> RelationScores:
+        try:
+            with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
+                identity, reasons = str(arrays["identity"]), parse_json(arrays["reasons"].tobytes())
+                columns = {name: arrays[name] for name in _COLUMNS}
+                evidence = {(concept, parent): reason for concept, parent, reason in reasons}
+        except Exception as error:  # damaged files cause errors of many kinds
+            message = f"cannot read this fold ({error}); delete it to compute it again"
+            raise FormatError(path, message) from None
+        if identity != self.identity:
+            raise FormatError(
+                path,
+                "this fold belongs to another run with another taxonomy, settings, seed, folds or "
+                f"top; repeat that command, delete {self.folder}, or {_OTHER_FOLDER}",
+                option="work",
+            )
+        return RelationScores(**columns, reasons=evidence)
+
+
+def remove_folds(folder: Path) -> None:
+    """Delete the saved folds, and the folder if it is empty then."""
+    for _, path in _files_in(folder):
+        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _files_in(folder: Path) -> list[tuple[int, Path]]:
+    """The numbers and files of the saved folds in a folder."""
+    if folder.exists() and not folder.is_dir():
+        raise FormatError(folder, f"is a file; {_OTHER_FOLDER}", option="work")
+    paths = folder.iterdir() if folder.exists() else ()
+    return [(int(name[1]), path) for path in paths if (name := _NAME.fullmatch(path.name))]

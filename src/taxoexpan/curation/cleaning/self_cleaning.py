@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread, current_thread, main_thread
+from typing import Any
 
 import torch
 
-from taxoexpan.curation.cleaning.fold_files import FoldFiles
-from taxoexpan.curation.cleaning.fold_results import FoldResult
-from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
-from taxoexpan.curation.cleaning.fold_workers import FoldTask, run_folds
-from taxoexpan.curation.cleaning.folds import concepts_to_check, split_into_folds
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
+from taxoexpan.curation.cleaning.folds import (
+    FoldFiles,
+    RelationScores,
+    columns_of,
+    concepts_to_check,
+    split_into_folds,
+)
 from taxoexpan.curation.cleaning.suspicious_relations import (
     SuspiciousRelation,
     suspicious_relations,
 )
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError
+from taxoexpan.features.corpus.parallel import exit_with_parent
 from taxoexpan.features.embedding import names_of
+from taxoexpan.files import temporary_folder
 from taxoexpan.model import TaxoExpan
-from taxoexpan.progress import spell_duration
+from taxoexpan.progress import keep_lock_in_process, spell_duration
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.storage import taxonomy_digest
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import identity_of
 
 EXPLAINED = 300
@@ -50,49 +65,134 @@ def clean(
     called with a message after each fold; a single job then shows its progress too. The `explained`
     most suspicious relations of each fold get evidence.
     """
-    _check_number("jobs", jobs, lowest=1)
-    _check_number("explained", explained, lowest=0)
+    for name, number, lowest in (("jobs", jobs, 1), ("explained", explained, 0)):
+        if not isinstance(number, int) or number < lowest:
+            message = f"{name} is {number!r}; it must be a whole number, at least {lowest}"
+            raise ConfigurationError(message)
     options, known = options or ModelOptions(), taxonomy.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
     # An encoder that learns from a corpus learns here once; every fold finds the result on disk.
     model.encoder.learn(names_of(known.concepts))
-    identity = _identity(model, known, folds, inner, explained)
-    files = FoldFiles(Path(work), identity) if work else None
-    finished = files.load() if files else {}
-    if report and finished:
-        report(f"{len(finished)} of {folds} folds were finished before")
-    # Sums differ in their last bits with the number of threads, so that number depends on the
-    # number of folds and not on the number of jobs.
-    threads = max(1, torch.get_num_threads() // folds)
-    tasks = [
-        FoldTask(number, queries, options, threads, explained)
-        for number, queries in enumerate(groups, start=1)
-        if number not in finished
-    ]
-    began = time.monotonic()
-    for done, (number, result) in enumerate(
-        run_folds(known, tasks, jobs, progress=report is not None), start=1
-    ):
-        finished[number] = result
-        if files:
-            files.save(number, result)
-        if report:
-            seconds = (time.monotonic() - began) * (len(tasks) - done) / done
-            rest = f"; about {spell_duration(seconds)} left" if done < len(tasks) else ""
-            report(f"{len(finished)} of {folds} folds are finished{rest}")
-    results = [finished[number] for number in sorted(finished)]
-    return suspicious_relations(known, FoldResult.concatenate(results))
-
-
-def _check_number(name: str, number: int, lowest: int) -> None:
-    """Refuse an argument that is no whole number, or too low."""
-    if not isinstance(number, int) or number < lowest:
-        message = f"{name} is {number!r}; it must be a whole number, at least {lowest}"
-        raise ConfigurationError(message)
+    with nullcontext(Path(work)) if work else temporary_folder() as folder:
+        files = FoldFiles(folder, _identity(model, known, folds, inner, explained))
+        saved = files.load()
+        if report and saved:
+            report(f"{len(saved)} of {folds} folds were finished before")
+        # Sums differ in their last bits with the number of threads, so that number depends on the
+        # number of folds and not on the number of jobs.
+        run = FoldRun(options, explained, max(1, torch.get_num_threads() // folds), files)
+        missing = {n: group for n, group in enumerate(groups, start=1) if n not in saved}
+        began = time.monotonic()
+        for done, _ in enumerate(_run_folds(run, known, missing, jobs, report is not None), 1):
+            if report:
+                seconds = (time.monotonic() - began) * (len(missing) - done) / done
+                rest = f"; about {spell_duration(seconds)} left" if done < len(missing) else ""
+                report(f"{len(saved) + done} of {folds} folds are finished{rest}")
+        scores = RelationScores.concatenate(list(files.load().values()))
+    return suspicious_relations(known, scores)
 
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
     """A digest of everything that determines the result, including the vectors."""
     own = (model.config.model_dump(), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)
+
+
+@dataclass(frozen=True)
+class FoldRun:
+    """How every fold is scored, and where the scores are saved."""
+
+    options: ModelOptions
+    explained: int
+    threads: int
+    files: FoldFiles
+
+    def score(
+        self, taxonomy: Taxonomy, number: int, queries: Indices, progress: bool = False
+    ) -> None:
+        """Score one fold and save the result."""
+        before = torch.get_num_threads()
+        torch.set_num_threads(self.threads)
+        try:
+            scores = score_fold(taxonomy, queries, self.options, self.explained, progress)
+        finally:
+            torch.set_num_threads(before)
+        self.files.save(number, scores)
+
+    def score_in_worker(self, columns: dict[str, Any], number: int, queries: Indices) -> list[str]:
+        """Score one fold in a worker, and return the warnings.
+
+        The result is too long for the pipe between the processes: if a worker is killed in the
+        middle of a long message, the main process waits for the rest of it forever.
+        """
+        with warnings.catch_warnings(record=True) as caught:
+            try:
+                self.score(Taxonomy.from_columns(**columns), number, queries)
+            except TaxoExpanError as error:
+                # Not every error or warning can be sent to another process as it is.
+                raise ModelError(f"fold {number}: {error}") from None
+        return [str(warning.message) for warning in caught]
+
+
+def _run_folds(
+    run: FoldRun, taxonomy: Taxonomy, groups: Mapping[int, Indices], jobs: int, progress: bool
+) -> Iterator[None]:
+    """Score the folds, one after another or in worker processes; yield after each of them."""
+    if jobs > 1 and len(groups) > 1:
+        yield from _run_in_pool(run, taxonomy, groups, min(jobs, len(groups)))
+        return
+    for number, queries in groups.items():
+        run.score(taxonomy, number, queries, progress)
+        yield
+
+
+def _run_in_pool(
+    run: FoldRun, taxonomy: Taxonomy, groups: Mapping[int, Indices], jobs: int
+) -> Iterator[None]:
+    """Score the folds in worker processes; all workers are stopped at the end or on an error."""
+    # A forked process could use neither a GPU nor torch's threads.
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(jobs, context, initializer=_prepare_worker)
+    try:
+        columns = columns_of(taxonomy)
+        with _interrupts_ignored():  # all workers start here
+            futures = [pool.submit(run.score_in_worker, columns, *each) for each in groups.items()]
+        for future in as_completed(futures):
+            for message in future.result():
+                warnings.warn(message, stacklevel=2)
+            yield
+    except BrokenProcessPool:
+        raise ModelError(
+            "a worker process ended before its fold was finished, perhaps for lack of memory; "
+            "use fewer jobs"
+        ) from None
+    finally:
+        # A pool would wait for the running folds, which can take hours.
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
+
+
+def _prepare_worker() -> None:
+    """Leave interrupts to the main process, and exit when it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_lock_in_process()
+    Thread(target=exit_with_parent, daemon=True).start()
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; processes that start meanwhile inherit that.
+
+    Without it, a worker that is still importing modules would print a traceback on Ctrl-C.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

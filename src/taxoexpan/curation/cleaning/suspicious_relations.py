@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taxoexpan.curation.cleaning.fold_results import FoldResult
+from taxoexpan.curation.cleaning.folds import RelationScores
 from taxoexpan.explain import Evidence, describe_move
 from taxoexpan.formats.tables.formulas import protect_cells
 from taxoexpan.formats.tables.table import csv_text
@@ -28,9 +28,9 @@ class SuspiciousRelation:
 
     `rank` is the rank of the parent among all anchors, and `score` its softmax probability.
     `better` is the best anchor that is not an ancestor of the concept. Both paths end with the
-    anchor. `confidence` is the calibrated probability of the better parent, `parent_confidence`
-    that of the parent, if the model could learn a calibration. Only the most suspicious relations
-    have `evidence`; its first suggestion is the better parent, its runner-up the parent.
+    anchor. `confidence` and `parent_confidence` are the calibrated probabilities of the better
+    parent and of the parent, if the model could learn a calibration. Only the most suspicious
+    relations have `evidence`; its first suggestion is the better parent, its runner-up the parent.
     """
 
     concept: Concept
@@ -77,15 +77,13 @@ class SuspiciousRelation:
         return {**self.as_dict(), "evidence": evidence}
 
 
-def suspicious_relations(taxonomy: Taxonomy, result: FoldResult) -> list[SuspiciousRelation]:
-    """All relations of a result, most suspicious first; ties are in the order of the taxonomy."""
-    order = result.scores.order
-    columns = {name: column[order] for name, column in result.scores.columns().items()}
+def suspicious_relations(taxonomy: Taxonomy, scores: RelationScores) -> list[SuspiciousRelation]:
+    """All scored relations, most suspicious first; ties are in the order of the taxonomy."""
+    order = scores.order
+    columns = {name: column[order] for name, column in scores.columns().items()}
     for name in ("log_scores", "better_log_scores"):
         columns[name] = np.exp(columns[name])
-    reasons = {
-        (each.concept, each.parent): Evidence.from_dict(each.evidence) for each in result.reasons
-    }
+    reasons = {pair: Evidence.from_dict(reason) for pair, reason in scores.reasons.items()}
     return [
         SuspiciousRelation(
             concept=taxonomy.concept_at(concept),
@@ -106,7 +104,7 @@ def suspicious_relations(taxonomy: Taxonomy, result: FoldResult) -> list[Suspici
             suspicion,
         ) in zip(
             *(column.tolist() for column in columns.values()),
-            result.scores.suspicions[order].tolist(),
+            scores.suspicions[order].tolist(),
             strict=True,
         )
     ]  # fmt: skip
