@@ -37,7 +37,7 @@ from taxoexpan.model import TaxoExpan
 from taxoexpan.progress import keep_lock_in_process, spell_duration
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.stored_columns import taxonomy_digest
+from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.checkpoint import identity_of
 
 EXPLAINED = 300
