@@ -24,11 +24,12 @@ from pathlib import Path
 
 from independent_readers import Comparison, compare_files
 
-from taxoexpan.cli.arguments import read_options
 from taxoexpan.cli.main import build_parser
 from taxoexpan.cli.main import main as run_taxoexpan
+from taxoexpan.cli.parser import options_of
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
+from taxoexpan.option_groups import ReadingOptions
 from taxoexpan.taxonomy import Taxonomy
 
 LABELS = ("sample concept", "another sample concept")
@@ -94,7 +95,8 @@ def expand(path: Path, parents: tuple[str, str], options: list[str], output: Pat
 
 def open_file(path: Path, options: list[str]) -> TaxonomyFile:
     parsed = build_parser().parse_args(["info", str(path), *options])
-    return TaxonomyFile.open(path, parsed.format, read_options(parsed))
+    reading = options_of(ReadingOptions, parsed)
+    return TaxonomyFile.open(path, reading.format, read_options(reading))
 
 
 def describe(comparison: Comparison, stated: bool) -> str:

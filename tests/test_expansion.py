@@ -13,11 +13,7 @@ from suggestion_tables import read_suggestions
 
 from taxoexpan import Concept, Taxonomy, expand_file
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.expansion import (
-    ExpansionRequest,
-    apply_suggestions,
-    prepare_expansion,
-)
+from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
@@ -92,42 +88,41 @@ def test_expand_parses_its_input_once_and_verifies_the_output_once(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"acceptance": Acceptance(min_confidence=0.5), "accept_at_precision": 0.9},
-            "both set a threshold",
-        ),
-        ({"acceptance": Acceptance(allow_moves=True), "together": True}, "no moves and no merges"),
-        (
-            {"acceptance": Acceptance(min_confidence=0.0), "accept_at_precision": 0.9},
-            "both set a threshold",
-        ),
+        ({"min_confidence": 0.0, "accept_at_precision": 0.9}, "both set a threshold"),
+        ({"min_score": 0.0, "all": True}, "a threshold has no meaning"),
+        ({"accept_at_precision": 0.9, "all": True}, "a threshold has no meaning"),
+        ({"id_start": 5, "id_range": (5, 9)}, "say where the numbers of ids begin"),
+        ({"allow_moves": True, "together": True}, "no moves and no merges"),
         ({"accept_at_precision": 0.9, "together": True}, "computes no confidence"),
+        ({"taxonomy": None}, "^taxonomy is None; it must be the path of a file"),
+        ({"new": ["tea"]}, "^new is .* must be the path of a file"),
+        ({"accept_at_precision": 3}, "^accept_at_precision is 3"),
+        ({"min_confidence": 7}, "^min_confidence is 7"),
+        ({"allow_moves": 1}, "^allow_moves is 1"),
+        ({"hidden_dim": 0}, "^hidden_dim is 0"),
+        ({"top": 3}, "no setting is called 'top'"),
     ],
 )
-def test_contradicting_options_are_refused_before_any_file_is_read(
+def test_wrong_and_contradicting_options_are_refused_before_any_file_is_read(
     options: dict[str, Any], message: str
 ) -> None:
-    missing = Path("does-not-exist")
+    arguments = {"taxonomy": "missing.csv", "new": "missing.csv", "output": "c.csv", **options}
     with pytest.raises(ConfigurationError, match=message):
-        ExpansionRequest(taxonomy=missing, new=missing, output=missing, **options)
+        expand_file(**arguments)
 
 
 def test_an_existing_output_is_refused_before_the_input_is_read(new: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
     output.write_text("mine", encoding="utf-8")
-    request = ExpansionRequest(taxonomy=tmp_path / "missing.csv", new=new, output=output)
     with pytest.raises(FormatError, match=r"out\.csv"):
-        prepare_expansion(request)
+        expand_file(tmp_path / "missing.csv", new, output)
     assert output.read_text(encoding="utf-8") == "mine"
 
 
-def test_without_new_concepts_no_model_is_needed(pantry: Path, tmp_path: Path) -> None:
+def test_without_new_concepts_no_model_is_trained(pantry: Path, tmp_path: Path) -> None:
     known = tmp_path / "known.csv"
     known.write_text("label\noat milk\n", encoding="utf-8")
-    request = ExpansionRequest(taxonomy=pantry, new=known, output=tmp_path / "out.csv")
-    expansion = prepare_expansion(request)
-    assert not expansion.needs_model
-    applied = expansion.write(expansion.decide(expansion.place(None)))
+    applied = expand_file(pantry, known, tmp_path / "out.csv", epochs=2**60)
     assert applied.additions.concepts == ()
     assert (tmp_path / "out.csv").read_bytes() == pantry.read_bytes()
     assert not (tmp_path / "out.suggestions.csv").exists()
@@ -173,23 +168,6 @@ def test_a_filled_in_query_id_keeps_the_score_in_the_provenance(tmp_path: Path) 
     assert "(confidence 0.61)" in text
     assert "score" not in text
     assert sorted("chosen by a person" in note for note in notes) == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"taxonomy": None}, "taxonomy is None; it must be the path of a file"),
-        ({"new": ["tea"]}, r"new is \['tea'\]; it must be the path of a file"),
-        ({"accept_at_precision": 3}, "accept_at_precision is 3; it must be from 0 to 1"),
-        ({"min_confidence": 7}, "min_confidence is 7; it must be from 0 to 1"),
-    ],
-)
-def test_expand_file_refuses_wrong_arguments_before_any_work(
-    options: dict[str, Any], message: str
-) -> None:
-    arguments = {"taxonomy": "a.csv", "new": "b.csv", "output": "c.csv", **options}
-    with pytest.raises(ConfigurationError, match=message):
-        expand_file(**arguments)
 
 
 @pytest.mark.parametrize(

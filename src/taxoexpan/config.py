@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import FeatureOptions
 
 PRESETS = ("best", "fast", "paper", "authors")
 
@@ -276,6 +277,18 @@ def configure(settings: Mapping[str, Any]) -> Config:
         return Config.model_validate(dict(settings))
     except ValidationError as error:
         raise _translated(error) from None
+
+
+def changed_settings(options: FeatureOptions, epochs: int | None = None) -> dict[str, Any]:
+    """Return the settings that options change."""
+    given = {"epochs": epochs, "features": options.features}
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for each in options.settings:
+        name, value = parse_setting(each) if isinstance(each, str) else each
+        if name in settings:
+            raise ConfigurationError(f"{name} is set twice; set it once")
+        settings[name] = value
+    return settings
 
 
 def parse_setting(text: str) -> tuple[str, str | int | float | bool]:

@@ -1,19 +1,22 @@
 """The file-to-file use cases: expand a taxonomy file, and apply suggestions to one.
 
-Functions here return results and print nothing; `cli` reports them.
+Functions here return results and print nothing; an observer can follow the steps.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from taxoexpan.config import changed_settings, load_preset, settings_without_effect
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
+from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.glossary.definition_lookup import (
     LookedUpDefinitions,
     look_up_definitions,
@@ -28,16 +31,12 @@ from taxoexpan.files import (
 )
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
-from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
-from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles, read_options
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import OWN as MODEL_FILES
-from taxoexpan.placement.adding.acceptance import (
-    DEFAULT_ACCEPTANCE,
-    Acceptance,
-    decide,
-    leave_undecided,
-)
+from taxoexpan.option_groups import AcceptanceOptions, ExpandOptions, TrainingOptions
+from taxoexpan.options import declared_options
+from taxoexpan.placement.adding.acceptance import Acceptance, decide, leave_undecided
 from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.missing_confidence import (
@@ -47,13 +46,11 @@ from taxoexpan.placement.learned.missing_confidence import (
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.placement.suggesting.tables import suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
-from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
+from taxoexpan.taxonomy.id_policy import IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
-SUGGESTIONS_SUFFIX = ".suggestions.csv"
-"""How the name of the file of suggestions ends, if it has the name of the output."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +78,9 @@ def apply_suggestions(
 ) -> AppliedSuggestions:
     """Write the taxonomy of a file with the accepted suggestions added to it.
 
-    Without an output, nothing is written; the result has the insertions into the file.
-    In a CSV file, new texts that a spreadsheet would compute get an apostrophe, unless
-    `keep_formulas` is set.
+    Without an output, nothing is written; the result has the insertions into the file. In a CSV
+    file, new texts that a spreadsheet would compute get an apostrophe, unless `keep_formulas` is
+    set.
     """
     accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
     additions = replace(accepted.additions, provenance=_provenance(accepted.suggestions))
@@ -104,82 +101,47 @@ def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
     return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), reasons)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExpansionRequest:
-    """A taxonomy file, a list of new concepts, the outputs, and what to accept.
-
-    Without a threshold in `acceptance`, `decide` says what is accepted. `accept_at_precision` sets
-    the confidence threshold at which this fraction of the held-out concepts was right. `together`
-    places all new concepts jointly. `report` is only checked here, with the other outputs.
-    Definitions from a `glossary` help to place concepts, and are not written to the expanded file.
-    """
-
-    taxonomy: Path
-    new: Path
-    output: Path
-    suggestions: Path | None = None
-    model: Path | None = None
-    report: Path | None = None
-    force: bool = False
-    acceptance: Acceptance = DEFAULT_ACCEPTANCE
-    accept_at_precision: float | None = None
-    together: bool = False
-    glossary: Path | None = None
-    format: str | None = None
-    read_options: ReadOptions = DEFAULT_OPTIONS
-    keep_formulas: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse options that contradict each other."""
-        a, precision = self.acceptance, self.accept_at_precision
-        if precision is not None and not 0 <= precision <= 1:
-            raise ConfigurationError(
-                f"accept_at_precision is {precision!r}; it must be from 0 to 1"
-            )
-        if precision is not None and a.min_confidence is not None:
-            message = "a minimum confidence and a precision both set a threshold; give one of them"
-            raise ConfigurationError(message, "accept_at_precision")
-        if self.together and (a.allow_moves or a.allow_merges):
-            message = "placing together proposes no moves and no merges; do not allow them"
-            raise ConfigurationError(message, "together")
-        if self.together and self.needs_confidence:
-            message = "placing together computes no confidence, so it cannot have a threshold"
-            raise ConfigurationError(f"{message}; omit one of the two", "together")
-
-    @property
-    def suggestions_file(self) -> Path:
-        """Where the suggestions are written: by default next to the output."""
-        if self.suggestions is None and self.output == STANDARD_STREAM:
-            message = "standard output has no place for the suggestions next to it"
-            raise ConfigurationError(f"{message}; give a file", "suggestions")
-        return self.suggestions or self.output.with_suffix(SUGGESTIONS_SUFFIX)
-
-    @property
-    def needs_confidence(self) -> bool:
-        """Whether a given threshold needs a confidence."""
-        return self.accept_at_precision is not None or bool(self.acceptance.min_confidence)
+def acceptance_of(options: AcceptanceOptions) -> Acceptance:
+    """Return which suggestions the options accept; `all` is a minimum confidence of zero."""
+    return Acceptance(
+        top_k=options.top_k,
+        min_score=options.min_score,
+        min_confidence=0.0 if options.all else options.min_confidence,
+        allow_moves=options.allow_moves,
+        allow_merges=options.allow_merges,
+        ids=IdPolicy.of(options),
+    )
 
 
-@dataclass(frozen=True)
-class PlacedConcepts:
-    """The suggestions for all new concepts, the evidence if requested, and the calibrators."""
+def check_training(options: TrainingOptions) -> None:
+    """Refuse wrong settings, and warn about those without effect, before any work."""
+    settings = changed_settings(options, options.epochs)
+    config = with_chosen_encoder(load_preset(options.preset, **settings))
+    for name, reason in settings_without_effect(config, settings).items():
+        warnings.warn(f"{name} has no effect, because {reason}", stacklevel=2)
 
-    suggestions: list[Suggestion]
-    evidence: list[Evidence]
-    calibrators: Calibrators
+
+def new_model(options: TrainingOptions) -> TaxoExpan:
+    """Return an untrained model."""
+    settings = changed_settings(options, options.epochs)
+    return TaxoExpan(options.preset, options.seed or 0, options.device, **settings)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Expansion:
-    """An expansion whose inputs were read and checked.
+    """An expansion whose inputs were read and checked; the later fields are filled step by step.
 
-    `place`, `decide` and `write` are its next steps.
+    Definitions from a glossary help to place concepts, and are not written to the expanded file.
     """
 
-    request: ExpansionRequest
+    options: ExpandOptions
+    acceptance: Acceptance
     file: TaxonomyFile
     concepts: FilteredConcepts
     looked_up: LookedUpDefinitions | None = None
+    suggestions: list[Suggestion] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    calibrators: Calibrators = field(default_factory=Calibrators)
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -197,188 +159,216 @@ class Expansion:
         return self.looked_up.new if self.looked_up else self.concepts.new
 
     @property
-    def needs_model(self) -> bool:
-        """Whether a model has to be trained: there are new concepts, or it is to be kept."""
-        return bool(self.concepts.new) or self.request.model is not None
-
-    def place(self, model: TaxoExpan | None) -> PlacedConcepts:
-        """Rank parents for the new concepts; save the model if requested."""
-        if model is None:
-            return PlacedConcepts([], [], Calibrators())
-        placed = self._rank(model)
-        if self.request.model:
-            model.save(self.request.model, self.request.force)
-        return placed
-
-    def decide(self, placed: PlacedConcepts) -> PlacedConcepts:
-        """Mark the suggestions as accepted or undecided, and write them to their file.
-
-        They are written even if the requested threshold does not exist: all undecided.
-        """
-        try:
-            acceptance = replace(self.request.acceptance, min_confidence=self.threshold(placed))
-            suggestions = decide(placed.suggestions, acceptance)
-        except ConfigurationError:
-            self._write_suggestions(leave_undecided(placed.suggestions))
-            raise
-        self._write_suggestions(suggestions)
-        return replace(placed, suggestions=suggestions)
-
-    def _write_suggestions(self, suggestions: Sequence[Suggestion]) -> None:
-        if self.writes_suggestions:
-            content = suggestions_csv(suggestions, self.request.keep_formulas).encode()
-            path, force = self.request.suggestions_file, self.request.force
-            write_whole({path: content}, force)
+    def suggestions_file(self) -> Path:
+        """Where the suggestions are written: by default next to the output."""
+        return _suggestions_file(self.options)
 
     @property
-    def writes_suggestions(self) -> bool:
-        """Whether there is a file of suggestions: there are new concepts, or it is requested."""
-        return bool(self.concepts.new) or self.request.suggestions is not None
-
-    def _rank(self, model: TaxoExpan) -> PlacedConcepts:
-        request, new = self.request, self.queries
-        top_k = max(NUM_RANKED, request.acceptance.top_k)
-        evidence: list[Evidence] = []
-        if request.together:
-            suggestions = model.suggest_together(new)
-        elif request.report:
-            suggestions, evidence = model.suggest_with_evidence(new, top_k)
-        else:
-            suggestions = model.suggest(new, top_k)
-        return PlacedConcepts(suggestions, evidence, model.calibrators)
-
-    def threshold(self, placed: PlacedConcepts) -> float | None:
-        """Return the confidence at or above which suggestions are accepted, if one is requested."""
-        request = self.request
-        if request.accept_at_precision is None or not placed.suggestions:
-            return request.acceptance.min_confidence
-        kept = f"; taxoexpan apply with {request.suggestions_file} needs no further training"
-        return confidence_threshold(placed.calibrators, request.accept_at_precision, kept)
-
-    def write(self, placed: PlacedConcepts) -> AppliedSuggestions:
-        """Write the expanded taxonomy with the accepted suggestions."""
-        # The decisions are made: they are applied as `apply` does it with the file of suggestions.
-        acceptance = replace(self.request.acceptance, min_score=None, min_confidence=None)
-        output, force = self.request.output, self.request.force
-        suggestions = self._without_glossary(placed.suggestions)
-        keep = self.request.keep_formulas
-        return apply_suggestions(self.file, suggestions, output, acceptance, force, keep)
-
-    def _without_glossary(self, suggestions: Sequence[Suggestion]) -> Sequence[Suggestion]:
-        """Return the suggestions with the queries as they were listed, to be written."""
-        if self.looked_up is None:
-            return suggestions
-        listed = {concept.id: concept for concept in self.concepts.new}
-        return [replace(each, query=listed[each.query.id]) for each in suggestions]
+    def threshold(self) -> float | None:
+        """The confidence at or above which suggestions are accepted, if one is requested."""
+        precision = self.options.accept_at_precision
+        if precision is None or not self.suggestions:
+            return self.acceptance.min_confidence
+        kept = f"; taxoexpan apply with {self.suggestions_file} needs no further training"
+        return confidence_threshold(self.calibrators, precision, kept)
 
 
-def prepare_expansion(request: ExpansionRequest, progress: bool = False) -> Expansion:
-    """Read the inputs and refuse, before any training, what could not be written afterwards.
+class ExpansionObserver:
+    """Follows the steps of an expansion; a subclass reports those that it is interested in."""
 
-    With `progress`, a bar is shown while a large glossary is read.
-    """
-    _refuse_outputs(request)
-    file = TaxonomyFile.open(request.taxonomy, request.format, request.read_options)
-    file.refuse_unused_options()
-    changes = request.acceptance.allowed_changes
-    file.check_changes(changes)
-    ids = request.acceptance.ids
-    concepts = filter_known_names(file.taxonomy, read_concepts(request.new), ids)
-    file.can_hold(
-        concepts.new,
-        max_parents=request.acceptance.top_k,
-        output=request.output,
-        changes=changes,
-        force=request.force,
-        ids=ids,
-    )
-    looked_up = None
-    if request.glossary:
-        looked_up = look_up_definitions(request.glossary, file.taxonomy, concepts.new, progress)
-    return Expansion(request, file, concepts, looked_up)
+    shows_progress = False
+
+    def prepared(self, expansion: Expansion) -> None:
+        """The inputs were read and checked."""
+
+    def training(self, expansion: Expansion, model: TaxoExpan) -> None:
+        """The training of the model begins."""
+
+    def trained(self, model: TaxoExpan) -> None:
+        """The model is trained."""
+
+    def placed(self, expansion: Expansion) -> None:
+        """The parents of the new concepts are ranked."""
+
+    def saved(self, what: str, path: Path) -> None:
+        """An output besides the expanded taxonomy was written."""
+
+    def applied(self, expansion: Expansion, applied: AppliedSuggestions) -> None:
+        """The expanded taxonomy was written."""
 
 
-def _refuse_outputs(request: ExpansionRequest) -> None:
-    """Refuse outputs that would overwrite each other or an input."""
-    if request.report and request.model:
-        refuse_inside(request.report, request.model)
-    table = request.suggestions_file
-    if request.suggestions is None and table.exists() and not request.force:
-        message = "already exists, and the suggestions would be written there"
-        fix = "choose another file, or overwrite it with force"
-        raise FormatError(table, f"{message}; {fix}", option="suggestions")
-    others = [p for p in (table, request.report, request.model) if p is not None]
-    inputs = [request.new, *([request.glossary] if request.glossary else [])]
-    preflight([request.output, *others], inputs, request.force)
-    preflight(others, [request.taxonomy], request.force)
-    if request.model:
-        check_directory(request.model, MODEL_FILES, request.force)
-    if request.report:
-        refuse_inside(request.report, request.taxonomy, "is an input")
+def expand(options: ExpandOptions, observer: ExpansionObserver | None = None) -> AppliedSuggestions:
+    """Train on a taxonomy file, place the concepts of a list, and write the expanded file."""
+    observer = observer or ExpansionObserver()
+    check_training(options)
+    with output_lock(options.output):
+        expansion = _prepare(options, observer.shows_progress)
+        observer.prepared(expansion)
+        if expansion.concepts.new or options.model:
+            _place(expansion, _trained_model(expansion, observer), observer)
+        _decide(expansion, observer)
+        applied = _write(expansion)
+        observer.applied(expansion, applied)
+        if options.report:
+            _write_report(expansion, applied, options.report)
+            observer.saved("report", options.report)
+        return applied
 
 
 def expand_file(
-    taxonomy: str | Path,
-    new: str | Path,
-    output: str | Path,
-    *,
-    preset: str = "best",
-    seed: int = 0,
-    device: str = "auto",
-    top_k: int = 1,
-    min_score: float | None = None,
-    min_confidence: float | None = None,
-    accept_at_precision: float | None = None,
-    allow_moves: bool = False,
-    allow_merges: bool = False,
-    together: bool = False,
-    glossary: str | Path | None = None,
-    suggestions: str | Path | None = None,
-    model: str | Path | None = None,
-    force: bool = False,
-    ids: IdPolicy = DEFAULT_IDS,
-    **settings: Any,
+    taxonomy: str | Path, new: str | Path, output: str | Path, **options: Any
 ) -> AppliedSuggestions:
     """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
 
     Every byte of the old file is kept, unless moves or merges are allowed. By default, concepts
     without a suitable parent are not written, nor placements with a confidence below 0.5, if a
     confidence could be learned. `min_score`, `min_confidence` and `accept_at_precision` replace
-    this rule; `min_confidence=0` writes all concepts.
+    this rule; `all=True` writes all concepts.
 
     The suggestions say what was accepted and what is undecided. They are written to `suggestions`,
-    or next to the output (`OUT.suggestions.csv`). `model` is a further output. Definitions
-    from a `glossary` help to place concepts, and are not written to the file. `ids` says how new
-    concepts without an id get one. `settings` change single settings of the preset.
+    or next to the output (`OUT.suggestions.csv`).
+
+    Args:
+        taxonomy: the taxonomy file.
+        new: the list of new concepts.
+        output: the file to write.
+        options: the options of `taxoexpan expand`, with underscores, such as `top_k=2`; see
+            `taxoexpan.option_groups.ExpandOptions`. Other names change single settings of the
+            preset, such as `hidden_dim=64`.
     """
-    for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
-        if not isinstance(path, str | Path):
-            raise ConfigurationError(f"{name} is {path!r}; it must be the path of a file")
-    request = ExpansionRequest(
-        taxonomy=Path(taxonomy),
-        new=Path(new),
-        output=Path(output),
-        suggestions=None if suggestions is None else Path(suggestions),
-        model=None if model is None else Path(model),
-        force=force,
-        acceptance=Acceptance(
-            top_k=top_k,
-            min_score=min_score,
-            min_confidence=min_confidence,
-            allow_moves=allow_moves,
-            allow_merges=allow_merges,
-            ids=ids,
-        ),
-        accept_at_precision=accept_at_precision,
-        together=together,
-        glossary=None if glossary is None else Path(glossary),
+    known = declared_options(ExpandOptions)
+    settings = tuple((name, value) for name, value in options.items() if name not in known)
+    given = {name: value for name, value in options.items() if name in known}
+    given["settings"] = (*given.get("settings", ()), *settings)
+    files: dict[str, Any] = {"taxonomy": taxonomy, "new": new, "output": output}
+    return expand(ExpandOptions(**files, **given))
+
+
+def _prepare(options: ExpandOptions, progress: bool) -> Expansion:
+    """Read the inputs and refuse, before any training, what could not be written afterwards."""
+    acceptance = acceptance_of(options)
+    _refuse_outputs(options)
+    file = TaxonomyFile.open(options.taxonomy, options.format, read_options(options))
+    file.refuse_unused_options()
+    changes = acceptance.allowed_changes
+    file.check_changes(changes)
+    concepts = filter_known_names(file.taxonomy, read_concepts(options.new), acceptance.ids)
+    file.can_hold(
+        concepts.new,
+        max_parents=acceptance.top_k,
+        output=options.output,
+        changes=changes,
+        force=options.force,
+        ids=acceptance.ids,
     )
-    untrained = TaxoExpan(preset, seed, device, **settings)
-    with output_lock(request.output):
-        expansion = prepare_expansion(request)
-        trained = None
-        if expansion.needs_model:
-            if request.needs_confidence:
-                refuse_missing_confidence(expansion.taxonomy, untrained.config)
-            trained = untrained.fit(expansion.training_taxonomy, expected=expansion.queries)
-        return expansion.write(expansion.decide(expansion.place(trained)))
+    looked_up = None
+    if options.glossary:
+        looked_up = look_up_definitions(options.glossary, file.taxonomy, concepts.new, progress)
+    return Expansion(options, acceptance, file, concepts, looked_up)
+
+
+def _refuse_outputs(options: ExpandOptions) -> None:
+    """Refuse outputs that would overwrite each other or an input."""
+    if options.report and options.model:
+        refuse_inside(options.report, options.model)
+    table = _suggestions_file(options)
+    if options.suggestions is None and table.exists() and not options.force:
+        message = "already exists, and the suggestions would be written there"
+        fix = "choose another file, or overwrite it with force"
+        raise FormatError(table, f"{message}; {fix}", option="suggestions")
+    others = [p for p in (table, options.report, options.model) if p is not None]
+    inputs = [options.new, *([options.glossary] if options.glossary else [])]
+    preflight([options.output, *others], inputs, options.force)
+    preflight(others, [options.taxonomy], options.force)
+    if options.model:
+        check_directory(options.model, MODEL_FILES, options.force)
+    if options.report:
+        refuse_inside(options.report, options.taxonomy, "is an input")
+
+
+def _suggestions_file(options: ExpandOptions) -> Path:
+    if options.suggestions is None and options.output == STANDARD_STREAM:
+        message = "standard output has no place for the suggestions next to it"
+        raise ConfigurationError(f"{message}; give a file", "suggestions")
+    return options.suggestions or options.output.with_suffix(".suggestions.csv")
+
+
+def _trained_model(expansion: Expansion, observer: ExpansionObserver) -> TaxoExpan:
+    """Train a model, unless a threshold needs a confidence that cannot be learned."""
+    options, taxonomy = expansion.options, expansion.training_taxonomy
+    model = new_model(options)
+    if options.accept_at_precision is not None or options.min_confidence:
+        refuse_missing_confidence(expansion.taxonomy, model.config)
+    observer.training(expansion, model)
+    model.fit(taxonomy, progress=observer.shows_progress, expected=expansion.queries)
+    observer.trained(model)
+    return model
+
+
+def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) -> None:
+    """Rank parents for the new concepts; save the model if requested."""
+    options, new, expansion.calibrators = expansion.options, expansion.queries, model.calibrators
+    top_k = max(NUM_RANKED, expansion.acceptance.top_k)
+    if options.together:
+        expansion.suggestions = model.suggest_together(new)
+    elif options.report:
+        expansion.suggestions, expansion.evidence = model.suggest_with_evidence(new, top_k)
+    else:
+        expansion.suggestions = model.suggest(new, top_k)
+    if options.model:
+        model.save(options.model, options.force)
+        observer.saved("model", options.model)
+    observer.placed(expansion)
+
+
+def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
+    """Mark the suggestions as accepted or undecided, and write them to their file.
+
+    They are written even if the requested threshold does not exist: all undecided.
+    """
+    try:
+        acceptance = replace(expansion.acceptance, min_confidence=expansion.threshold)
+        expansion.suggestions = decide(expansion.suggestions, acceptance)
+    except ConfigurationError:
+        expansion.suggestions = leave_undecided(expansion.suggestions)
+        _write_suggestions(expansion, observer)
+        raise
+    _write_suggestions(expansion, observer)
+
+
+def _write_suggestions(expansion: Expansion, observer: ExpansionObserver) -> None:
+    options, path = expansion.options, expansion.suggestions_file
+    if expansion.concepts.new or options.suggestions:
+        content = suggestions_csv(expansion.suggestions, options.keep_formulas).encode()
+        write_whole({path: content}, options.force)
+        observer.saved("suggestions", path)
+
+
+def _write(expansion: Expansion) -> AppliedSuggestions:
+    """Write the expanded taxonomy with the accepted suggestions."""
+    # The decisions are made: they are applied as `apply` does it with the file of suggestions.
+    acceptance = replace(expansion.acceptance, min_score=None, min_confidence=None)
+    listed = {concept.id: concept for concept in expansion.concepts.new}
+    # Without the definitions from the glossary.
+    suggestions = [replace(each, query=listed[each.query.id]) for each in expansion.suggestions]
+    options = expansion.options
+    keep = options.keep_formulas
+    return apply_suggestions(
+        expansion.file, suggestions, options.output, acceptance, options.force, keep
+    )
+
+
+def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path) -> None:
+    """Write a report on what was added, and what was not."""
+    from taxoexpan.report import joint_page, suggestions_page
+    from taxoexpan.report.html import render
+
+    options, taxonomy, suggestions = expansion.options, expansion.taxonomy, expansion.suggestions
+    title = f"{options.new.name} in {options.taxonomy.name}"
+    about = (title, datetime.now(UTC), expansion.concepts.present, applied.additions)
+    if options.together:
+        page = joint_page(taxonomy, suggestions, *about)
+    else:
+        evidence, calibrators = expansion.evidence, expansion.calibrators
+        page = suggestions_page(taxonomy, suggestions, evidence, calibrators, *about)
+    write_whole({path: render(page).encode()}, options.force)

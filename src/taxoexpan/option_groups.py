@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
+from typing import Any
 
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.options import (
     FRACTION,
     NATURAL,
@@ -12,6 +15,7 @@ from taxoexpan.options import (
     POSITIVE,
     RANGE,
     SEED,
+    Kind,
     OptionGroup,
     argument,
     option,
@@ -19,6 +23,11 @@ from taxoexpan.options import (
     repeated,
     switch,
 )
+
+COLUMNS = Kind("a list of columns", str, lambda value: isinstance(value, str | Mapping))
+SETTING = Kind("NAME=VALUE", str, lambda value: isinstance(value, str | tuple))
+
+ALL_AND_THRESHOLD = "all suggestions are accepted, so a threshold has no meaning; omit it", "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +45,11 @@ class ReadingOptions(OptionGroup):
         "one)",
         metavar="TAG",
     )
-    columns: str | None = option(
+    columns: str | Mapping[str, str | int] | None = option(
         "columns of a table, by header or number: --columns "
         'id="Unique ID",label=Name,parent=3; the names are id, label, parent, parent_label, child, '
         "path, definition, synonyms, deprecated, level1, level2, … (default: by the headers)",
+        kind=COLUMNS,
         metavar="NAME=COLUMN[,…]",
     )
     sheet: str | None = option("sheet of an Excel file (default: the first)", metavar="NAME")
@@ -85,8 +95,9 @@ class FeatureOptions(OptionGroup):
         "of the preset best)",
         metavar="ENCODER",
     )
-    settings: tuple[str, ...] = repeated(
+    settings: tuple[str | tuple[str, Any], ...] = repeated(
         "change one setting of the preset, such as hidden_dim=64; can be repeated",
+        SETTING,
         metavar="NAME=VALUE",
         flags=("--set",),
     )
@@ -101,7 +112,7 @@ class TrainingOptions(FeatureOptions, DeviceOptions):
         "the authors' code)",
         "best",
     )
-    seed: int = option("random seed", 0, SEED)
+    seed: int | None = option("random seed (default: 0)", None, SEED)
     epochs: int | None = option(
         "maximum number of epochs (default: as in the preset)", None, POSITIVE
     )
@@ -117,6 +128,19 @@ class GlossaryOptions(OptionGroup):
         "Wikipedia's dump of abstracts; the taxonomy file is not changed",
         kind=PATH,
         metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementOptions(OptionGroup):
+    """How new concepts are placed, and a report on it."""
+
+    together: bool = switch(
+        "place all new concepts jointly, so that one can become the parent of another; use it for "
+        "related concepts. Each gets one parent and no confidence"
+    )
+    report: Path | None = option(
+        "also write a report to read in a browser", kind=PATH, metavar="HTML"
     )
 
 
@@ -152,6 +176,12 @@ class IdOptions(OptionGroup):
         metavar="TEMPLATE",
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.id_start is not None and self.id_range is not None:
+            message = "a first number and a range both say where the numbers of ids begin"
+            raise ConfigurationError(f"{message}; give one of them", "id_range")
+
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceOptions(IdOptions):
@@ -176,6 +206,11 @@ class AcceptanceOptions(IdOptions):
         "there (default: do not add the new concept)"
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.all and (self.min_score, self.min_confidence) != (None, None):
+            raise ConfigurationError(*ALL_AND_THRESHOLD)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExpandOptions(
@@ -184,6 +219,7 @@ class ExpandOptions(
     AcceptanceOptions,
     TrainingOptions,
     GlossaryOptions,
+    PlacementOptions,
     FormulaOptions,
 ):
     """How a taxonomy file is expanded: inputs, outputs, training, and what is accepted."""
@@ -208,10 +244,18 @@ class ExpandOptions(
         metavar="CSV",
     )
     model: Path | None = option("also save the model", kind=PATH, metavar="DIR")
-    report: Path | None = option(
-        "also write a report to read in a browser", kind=PATH, metavar="HTML"
-    )
-    together: bool = switch(
-        "place all new concepts jointly, so that one can become the parent of another; use it for "
-        "related concepts. Each gets one parent and no confidence"
-    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        precision, confidence = self.accept_at_precision, self.min_confidence
+        if self.all and precision is not None:
+            raise ConfigurationError(*ALL_AND_THRESHOLD)
+        if precision is not None and confidence is not None:
+            message = "a minimum confidence and a precision both set a threshold; give one of them"
+            raise ConfigurationError(message, "accept_at_precision")
+        if self.together and (self.allow_moves or self.allow_merges):
+            message = "placing together proposes no moves and no merges; do not allow them"
+            raise ConfigurationError(message, "together")
+        if self.together and (precision is not None or confidence):
+            message = "placing together computes no confidence, so it cannot have a threshold"
+            raise ConfigurationError(f"{message}; omit one of the two", "together")

@@ -96,12 +96,12 @@ def test_a_report_can_be_written_in_addition_to_the_table(
     ("name", "options", "message"),
     [
         ("suspicious.txt", [], "the file name must end in .csv, .json, .html"),
-        ("there.csv", [], "already exists; choose another name, or use --force"),
+        ("there.csv", [], "(option --force)"),
         ("suspicious.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
         ("suspicious.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
         ("suspicious.csv", ["--report", "suspicious.csv"], "give each file its own name"),
         ("suspicious.csv", ["--report", "there.csv"], "already exists; choose another name"),
-        ("suspicious.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
+        ("suspicious.csv", ["--work", "there.csv"], "(option --work)"),
     ],
 )
 def test_invalid_options_are_refused_before_any_training(

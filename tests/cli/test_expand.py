@@ -257,7 +257,7 @@ def test_all_and_a_threshold_contradict_each_other(
     new.write_text("nut milk\n")
     command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--all"]
     assert main([*command, option, "0.5"]) == 2
-    assert "--all accepts every suggestion" in capsys.readouterr().err
+    assert "(option --all)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("taken", ["model", "out.csv", "out.suggestions.csv"])

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import (
-    acceptance,
-    add_acceptance,
-    add_keep_formulas,
-    add_output,
-    add_taxonomy,
-    open_taxonomy,
-)
+from taxoexpan.cli.arguments import open_taxonomy
 from taxoexpan.cli.messages import note, print_applied, spell_files
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import AcceptanceOptions, FormulaOptions, ReadingOptions
+from taxoexpan.options import PATH, argument, option, output_option, repeated, switch
 from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
@@ -24,55 +19,48 @@ if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_taxonomy(parser)
-    parser.add_argument(
-        "decisions",
-        type=Path,
-        metavar="DECISIONS",
-        help="a CSV file from suggest or expand, edited or not, or your own with the columns "
-        "query and parent_id (or parent_label, or path)",
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadingOptions, AcceptanceOptions, FormulaOptions):
+    """The options of `apply`."""
+
+    taxonomy: Path = argument("TAXONOMY", "a taxonomy file, or - for standard input")
+    decisions: Path = argument(
+        "DECISIONS",
+        "a CSV file from suggest or expand, edited or not, or your own with the columns query and "
+        "parent_id (or parent_label, or path)",
     )
-    add_output(parser, "the taxonomy file to write, or - for standard output")
-    add_acceptance(parser, "also add the concepts that are marked as undecided")
-    parser.add_argument(
-        "--concepts",
-        type=Path,
+    output: Path | None = output_option("the taxonomy file to write, or - for standard output")
+    force: bool = switch("overwrite existing outputs")
+    concepts: Path | None = option(
+        "the list of new concepts, to copy definitions and synonyms from; they replace those in "
+        "the columns definition and synonyms of DECISIONS",
+        kind=PATH,
         metavar="NEW",
-        help="the list of new concepts, to copy definitions and synonyms from; they replace those "
-        "in the columns definition and synonyms of DECISIONS",
     )
-    parser.add_argument(
-        "--patch",
-        type=Path,
+    patch: Path | None = option(
+        "write the change as a patch for git apply, or - for standard output; the taxonomy file "
+        "stays as it is, and OUT may be omitted",
+        kind=PATH,
         metavar="FILE",
-        help="write the change as a patch for git apply, or - for standard output; the taxonomy "
-        "file stays as it is, and OUT may be omitted",
     )
-    parser.add_argument(
-        "--changes",
-        type=Path,
-        action="append",
-        default=[],
+    changes: tuple[Path, ...] = repeated(
+        "also write the changes: FILE.kgcl as commands of the Knowledge Graph Change Language, "
+        "FILE.md for a pull request, FILE.sssom.tsv with the merges as mappings; can be repeated",
+        PATH,
         metavar="FILE",
-        help="also write the changes: FILE.kgcl as commands of the Knowledge Graph Change "
-        "Language, FILE.md for a pull request, FILE.sssom.tsv with the merges as mappings; can "
-        "be repeated",
     )
-    add_keep_formulas(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Apply the decisions."""
-    from taxoexpan.expansion import apply_suggestions
+    from taxoexpan.expansion import acceptance_of, apply_suggestions
     from taxoexpan.files import write_whole
     from taxoexpan.formats.changes.git_patch import git_patch, refuse_unpatchable
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
 
     _refuse_outputs(options)
-    accept = acceptance(options)
+    accept = acceptance_of(options)
     file = open_taxonomy(options.taxonomy, options)
     if options.patch:
         refuse_unpatchable(file.file)
@@ -97,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_outputs(options: argparse.Namespace) -> None:
+def _refuse_outputs(options: Options) -> None:
     """Refuse missing outputs, and those that would overwrite each other or an input."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.changes.change_set import change_format
@@ -113,7 +101,7 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
 
 
 def _write_changes(
-    options: argparse.Namespace,
+    options: Options,
     file: TaxonomyFile,
     applied: AppliedSuggestions,
     own_ids: Collection[str],

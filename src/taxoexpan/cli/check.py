@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from taxoexpan.cli.arguments import read_options
 from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
@@ -78,6 +77,7 @@ def run(options: Options) -> int:
     from taxoexpan.curation.checks.all_checks import check_file
     from taxoexpan.curation.finding_formats import FindingFormat, finding_format, render
     from taxoexpan.files import preflight, write_whole
+    from taxoexpan.formats.taxonomy_file import read_options
 
     _refuse_unknown([*(options.select or ()), *(options.ignore or ())])
     formats = {path: finding_format(path) for path in options.output}

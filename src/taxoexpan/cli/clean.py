@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import MISSING, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.argument_types import positive
-from taxoexpan.cli.arguments import (
-    add_glossary,
-    add_keep_formulas,
-    add_output,
-    add_report,
-    add_taxonomy,
-    add_training,
-    read_defined_taxonomy,
-    training_options,
-)
+from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
+from taxoexpan.option_groups import (
+    FormulaOptions,
+    GlossaryOptions,
+    TaxonomyOptions,
+    TrainingOptions,
+)
+from taxoexpan.options import PATH, POSITIVE, option, output_option, switch
 
 if TYPE_CHECKING:
     from taxoexpan.curation.cleaning import SuspiciousRelation
@@ -31,62 +28,58 @@ EXTENSIONS = (".csv", ".json", ".html")
 """The file name extensions of the output, which determine its format."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_taxonomy(parser)
-    add_output(parser, "file to write: .csv, .json, or a .html report", required=True)
-    parser.add_argument(
-        "--folds",
-        type=positive,
-        default=5,
-        help="number of groups of concepts that are hidden in turn (default: 5)",
+@dataclass(frozen=True, kw_only=True)
+class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions):
+    """The options of `clean`."""
+
+    output: Path = output_option("file to write: .csv, .json, or a .html report", MISSING)
+    force: bool = switch("overwrite existing outputs")
+    folds: int = option("number of groups of concepts that are hidden in turn", 5, POSITIVE)
+    top: int = option("number of relations to write", 100, POSITIVE)
+    inner: bool = switch("also examine concepts that have children")
+    jobs: int = option(
+        "number of folds to train in parallel (default: 1); each fold uses 1/FOLDS of the cores, "
+        "so that the result does not depend on the number of jobs",
+        1,
+        POSITIVE,
     )
-    parser.add_argument(
-        "--top", type=positive, default=100, help="number of relations to write (default: 100)"
-    )
-    parser.add_argument(
-        "--inner", action="store_true", help="also examine concepts that have children"
-    )
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        default=1,
-        help="number of folds to train in parallel (default: 1); each fold uses "
-        "1/FOLDS of the cores, so that the result does not depend on the number of jobs",
-    )
-    parser.add_argument(
-        "--work",
-        type=Path,
-        metavar="DIR",
-        help="folder for intermediate results (default: OUT.folds); run the same command again to "
+    work: Path | None = option(
+        "folder for intermediate results (default: OUT.folds); run the same command again to "
         "resume",
+        kind=PATH,
+        metavar="DIR",
     )
-    add_report(parser, "also write an HTML report, in addition to the .csv or .json output")
-    add_training(parser)
-    add_glossary(parser)
-    add_keep_formulas(parser)
+    report: Path | None = option(
+        "also write an HTML report, in addition to the .csv or .json output",
+        kind=PATH,
+        metavar="HTML",
+    )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Score the relations of all leaves, and write the most suspicious ones."""
     from taxoexpan.files import output_lock, preflight, write_whole
 
     _refuse_extension(options.output)
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, list(filter(None, (options.taxonomy, options.glossary))), options.force)
-    training = training_options(options)
-    taxonomy = read_defined_taxonomy(options.taxonomy, options)
+    from taxoexpan.config import changed_settings
+    from taxoexpan.expansion import check_training
+
+    check_training(options)
+    taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
 
     from taxoexpan.curation.cleaning import ModelOptions, clean
     from taxoexpan.curation.cleaning.folds import remove_folds
     from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
 
+    settings = changed_settings(options, options.epochs)
     work = options.work or options.output.with_name(f"{options.output.name}.folds")
     try:
         with output_lock(options.output):
             relations = clean(
                 taxonomy,
-                ModelOptions(training.preset, training.seed, training.device, training.settings),
+                ModelOptions(options.preset, options.seed or 0, options.device, settings),
                 options.folds,
                 options.inner,
                 options.jobs,
@@ -116,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _html_report(
-    options: argparse.Namespace,
+    options: Options,
     taxonomy: Taxonomy,
     relations: Sequence[SuspiciousRelation],
     checked: int,
@@ -129,7 +122,7 @@ def _html_report(
     return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))
 
 
-def _text(options: argparse.Namespace, relations: Sequence[SuspiciousRelation]) -> str:
+def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:
     """The relations as JSON or CSV."""
     from taxoexpan.curation.cleaning import suspicious_relations_csv
 

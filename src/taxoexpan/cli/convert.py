@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from taxoexpan.cli.arguments import read_options
 from taxoexpan.cli.messages import note, print_protected, spell_files
 from taxoexpan.option_groups import FormulaOptions, ReadingOptions
 from taxoexpan.options import argument, option, switch
@@ -34,6 +33,7 @@ def run(options: Options) -> int:
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
     from taxoexpan.formats.format import DEFAULT_BASE, Target
+    from taxoexpan.formats.taxonomy_file import read_options
     from taxoexpan.phrasing import pluralize
 
     preflight([options.output], [options.taxonomy], options.force)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.argument_types import positive
-from taxoexpan.cli.arguments import (
-    add_device,
-    add_features,
-    add_output,
-    add_taxonomy,
-    changed_settings,
-    read_taxonomy,
-)
+from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import note, print_json, print_line
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import DeviceOptions, FeatureOptions, ReadingOptions
+from taxoexpan.options import POSITIVE, argument, option, output_option, repeated, switch
 
 if TYPE_CHECKING:
     from taxoexpan.features.encoder import Encoder, Vectors
@@ -25,30 +19,27 @@ if TYPE_CHECKING:
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_taxonomy(parser, "a taxonomy file, or a model directory, whose encoder is then used")
-    parser.add_argument(
-        "new", type=Path, nargs="?", metavar="NEW", help="new concepts to embed as well"
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadingOptions, FeatureOptions, DeviceOptions):
+    """The options of `embed`."""
+
+    taxonomy: Path = argument(
+        "TAXONOMY", "a taxonomy file, or a model directory, whose encoder is then used"
     )
-    add_output(parser, "the file to write: .npz, or .vec or .txt for word2vec text")
-    parser.add_argument(
-        "--nearest",
-        action="append",
-        default=[],
-        metavar="TERM",
-        help="show the concepts nearest to this term; can be repeated",
+    new: Path | None = argument("NEW", "new concepts to embed as well", default=None)
+    output: Path | None = output_option(
+        "the file to write: .npz, or .vec or .txt for word2vec text"
     )
-    parser.add_argument(
-        "--top", type=positive, default=10, help="number of concepts to show per term (default: 10)"
+    force: bool = switch("overwrite existing outputs")
+    nearest: tuple[str, ...] = repeated(
+        "show the concepts nearest to this term; can be repeated", metavar="TERM"
     )
-    add_features(parser)
-    add_device(parser)
-    parser.add_argument("--json", action="store_true", help="print the nearest concepts as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    top: int = option("number of concepts to show per term", 10, POSITIVE)
+    json: bool = switch("print the nearest concepts as JSON")
+    quiet: bool = switch("show no progress")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Embed the concepts, write the vectors, and print the closest ones."""
     from taxoexpan.features.embedding import refuse_unknown, warn_of_unknown
     from taxoexpan.features.nearest import nearest_concepts
@@ -86,22 +77,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _opened(
-    options: argparse.Namespace, others: list[Concept]
+    options: Options, others: list[Concept]
 ) -> tuple[Taxonomy, Encoder, Callable[[list[Concept]], Vectors]]:
     """Return the taxonomy, its encoder, and a function that embeds concepts.
 
     Terms of --nearest are not added to the vocabulary: they are encoded as `suggest` encodes them.
     """
     from taxoexpan.archive import load_archive
-    from taxoexpan.config import load_preset
+    from taxoexpan.config import changed_settings, load_preset
     from taxoexpan.features.embedding import embed_concepts, names_of
     from taxoexpan.features.encoder_choice import with_chosen_encoder
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.model_directory import is_archive
 
-    settings = changed_settings(options.changes, options.features)
+    settings = changed_settings(options)
     if is_archive(options.taxonomy):
-        if options.changes:
+        if options.settings:
             raise ConfigurationError("a model has its own settings; omit --set")
         archive = load_archive(options.taxonomy, options.features, options.device)
         taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.config

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from taxoexpan.cli.argument_types import positive, seed
-from taxoexpan.cli.arguments import (
-    add_device,
-    add_features,
-    add_glossary,
-    add_keep_formulas,
-    add_output,
-    add_read_options,
-    changed_settings,
-    open_taxonomies,
-)
+from taxoexpan.cli.arguments import open_taxonomies, print_glossary
 from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import (
+    SETTING,
+    DeviceOptions,
+    FeatureOptions,
+    FormulaOptions,
+    GlossaryOptions,
+    ReadingOptions,
+)
+from taxoexpan.options import POSITIVE, SEED, argument, option, output_option, repeated, switch
 
 if TYPE_CHECKING:
     from taxoexpan.evaluation.growth import Growth
@@ -51,52 +49,49 @@ MIN_QUERIES = 30
 """With fewer queries, the bootstrap intervals are not reliable."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("old", type=Path, metavar="OLD", help="taxonomy file")
-    parser.add_argument(
-        "new", type=Path, metavar="NEW", help="later release of the taxonomy, in any format"
-    )
-    parser.add_argument(
-        "--methods",
-        metavar="NAMES",
-        help=f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors "
-        "and taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last four are "
+@dataclass(frozen=True, kw_only=True)
+class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, FormulaOptions):
+    """The options of `evaluate`."""
+
+    old: Path = argument("OLD", "taxonomy file")
+    new: Path = argument("NEW", "later release of the taxonomy, in any format")
+    methods: str | None = option(
+        f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors and "
+        "taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last four are "
         "what train fits with the presets authors, paper, fast and best",
+        metavar="NAMES",
     )
-    add_features(
-        parser,
-        features="encoder of all methods, as in train (default: that of its preset for each "
-        "taxoexpan method, and that of the preset best for the baselines)",
-        changes="change one setting of all taxoexpan methods, such as hidden_dim=64; can be "
-        "repeated",
+    features: str | None = option(
+        "encoder of all methods, as in train (default: that of its preset for each taxoexpan "
+        "method, and that of the preset best for the baselines)",
+        metavar="ENCODER",
     )
-    parser.add_argument(
-        "--seed",
-        type=seed,
-        default=0,
-        help="random seed (default: 0); equal seeds give equal results",
+    settings: tuple[str | tuple[str, Any], ...] = repeated(
+        "change one setting of all taxoexpan methods, such as hidden_dim=64; can be repeated",
+        SETTING,
+        metavar="NAME=VALUE",
+        flags=("--set",),
     )
-    parser.add_argument("--epochs", type=positive, help="maximum number of epochs of the networks")
-    parser.add_argument(
-        "--averaging",
+    seed: int = option("random seed (default: 0); equal seeds give equal results", 0, SEED)
+    epochs: int | None = option("maximum number of epochs of the networks", None, POSITIVE)
+    averaging: Literal["fraction", "any", "pooled"] = option(
+        "how to score a concept with several true parents: fraction = average over them (default), "
+        "any = the best one only, pooled = every parent counts as one query",
+        "fraction",
         choices=("fraction", "any", "pooled"),
-        default="fraction",
-        help="how to score a concept with several true parents: fraction = average over them "
-        "(default), any = the best one only, pooled = every parent counts as one query",
     )
-    add_glossary(parser)
-    add_read_options(parser)
-    add_device(parser)
-    add_output(parser, "CSV file to write: the rank that each method gives to every true parent")
-    add_keep_formulas(parser)
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    output: Path | None = output_option(
+        "CSV file to write: the rank that each method gives to every true parent"
+    )
+    force: bool = switch("overwrite existing outputs")
+    json: bool = switch("print the results as JSON")
+    quiet: bool = switch("show no progress")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Train each method on OLD, and let it place the new concepts of NEW."""
     from taxoexpan.cli.evaluation_messages import print_results, ranks_csv
+    from taxoexpan.config import changed_settings
     from taxoexpan.device import choose_device
     from taxoexpan.evaluation.growth import evaluate_growth, growth_between
     from taxoexpan.features.encoder_choice import choose_features
@@ -107,10 +102,11 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         inputs = filter(None, (options.old, options.new, options.glossary))
         preflight([options.output], list(inputs), options.force)
-    settings = changed_settings(options.changes, options.features, options.epochs)
+    settings = changed_settings(options, options.epochs)
     methods = _methods(_chosen(options.methods), settings, options)
     device = choose_device(options.device)
-    options.features = choose_features(settings.get("features", "auto"))
+    options = replace(options, features=choose_features(settings.get("features", "auto")))
+    assert options.features is not None
     encoder = make_encoder(options.features, device=options.device)
     encoder.show_progress(not options.quiet)
     old, new = (file.taxonomy for file in open_taxonomies([options.old, options.new], options))
@@ -144,13 +140,13 @@ def _note_few_queries(growth: Growth) -> None:
         )
 
 
-def _with_definitions(growth: Growth, options: argparse.Namespace) -> Growth:
+def _with_definitions(growth: Growth, options: Options) -> Growth:
     """Look up definitions of the old and the new concepts in a glossary."""
-    from taxoexpan.cli.glossary_messages import print_glossary
     from taxoexpan.features.glossary.definition_lookup import look_up_definitions
 
     queries = growth.queries
     path, progress = options.glossary, not options.quiet
+    assert path is not None
     found = look_up_definitions(path, queries.taxonomy, queries.concepts, progress)
     matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
     print_glossary(path, found.glossary, matches)
@@ -181,7 +177,7 @@ def _chosen(names: str | None) -> list[str]:
 
 
 def _methods(
-    names: list[str], settings: dict[str, Any], options: argparse.Namespace
+    names: list[str], settings: dict[str, Any], options: Options
 ) -> dict[str, Method | TaxoExpan]:
     """Make the baselines with the settings of the paper, and the models as `train` does."""
     from taxoexpan.evaluation.methods import make_baseline

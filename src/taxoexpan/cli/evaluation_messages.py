@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 from collections.abc import Mapping
@@ -11,12 +10,11 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.messages import print_json
 
 if TYPE_CHECKING:
+    from taxoexpan.cli.evaluate import Options
     from taxoexpan.evaluation.growth import Growth, MethodResult
 
 
-def print_results(
-    growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
-) -> None:
+def print_results(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
     """Print the comparison of all methods."""
     if options.json:
         _print_json(growth, results, options)
@@ -24,9 +22,7 @@ def print_results(
         _print_text(growth, results, options)
 
 
-def _print_json(
-    growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
-) -> None:
+def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
     from taxoexpan.evaluation.comparison import compare, overlap_hits
 
     ranks = {name: result.ranks for name, result in results.items()}
@@ -52,9 +48,7 @@ def _print_json(
     print_json({**facts, **settings, "methods": methods})
 
 
-def _print_text(
-    growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
-) -> None:
+def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
     from taxoexpan.evaluation.comparison import (
         aligned_text,
         compare,

@@ -96,11 +96,10 @@ EXAMPLES = {
 }
 
 
-def with_examples(command: str, epilog: str | None) -> str | None:
-    """Return the text below the help of a command: its examples, and what it has of its own."""
-    examples = EXAMPLES.get(command, ())
-    parts = [indented("example" if len(examples) == 1 else "examples", examples)]
-    return "\n\n".join(filter(None, [*(parts if examples else ()), epilog])) or None
+def with_examples(command: str) -> str:
+    """Return the examples of a command for the text below its help."""
+    examples = EXAMPLES[command]
+    return indented("example" if len(examples) == 1 else "examples", examples)
 
 
 def indented(title: str, lines: tuple[str, ...]) -> str:

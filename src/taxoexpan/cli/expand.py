@@ -2,161 +2,135 @@
 
 from __future__ import annotations
 
-import argparse
-from datetime import UTC, datetime
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.argument_types import fraction
-from taxoexpan.cli.arguments import (
-    TrainingOptions,
-    acceptance,
-    add_acceptance,
-    add_glossary,
-    add_keep_formulas,
-    add_new_concepts,
-    add_output,
-    add_report,
-    add_taxonomy,
-    add_together,
-    add_training,
-    read_options,
-    training_options,
-)
-from taxoexpan.cli.decision_messages import print_rule, print_undecided
-from taxoexpan.cli.fitting import fit_model
-from taxoexpan.cli.glossary_messages import print_glossary
+from taxoexpan.cli.arguments import print_glossary
 from taxoexpan.cli.messages import (
     note,
     print_applied,
     print_file_notes,
     print_filtered,
     print_no_parent,
-    write_report,
 )
+from taxoexpan.cli.model_messages import begin_training, print_training
+from taxoexpan.option_groups import ExpandOptions
+from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
-    from taxoexpan.expansion import AppliedSuggestions, Expansion, ExpansionRequest, PlacedConcepts
+    from taxoexpan.expansion import AppliedSuggestions, Expansion
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.report.html import Page
+
+Options = ExpandOptions
 
 
-ALL_HELP = (
-    "add all new concepts (default: only those that have a suitable parent and a confidence of 0.5 "
-    "or more; the others are undecided in the file of suggestions)"
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_taxonomy(parser)
-    add_new_concepts(parser)
-    add_output(parser, "the taxonomy file to write, or - for standard output", required=True)
-    add_acceptance(parser, ALL_HELP)
-    parser.add_argument(
-        "--accept-at-precision",
-        type=fraction,
-        metavar="FRACTION",
-        help="accept only above a confidence threshold, chosen so that this fraction of the "
-        "accepted suggestions is right on held-out concepts; not with --min-confidence",
-    )
-    add_training(parser)
-    add_glossary(parser)
-    parser.add_argument(
-        "--suggestions",
-        type=Path,
-        metavar="CSV",
-        help="file for the ranked parents, with what was accepted and what is undecided (default: "
-        "next to OUT, as OUT.suggestions.csv)",
-    )
-    parser.add_argument("--model", type=Path, metavar="DIR", help="also save the model")
-    add_together(parser)
-    add_report(parser, "also write a report to read in a browser")
-    add_keep_formulas(parser)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: ExpandOptions) -> int:
     """Train, suggest and apply."""
-    from taxoexpan.expansion import ExpansionRequest
-    from taxoexpan.files import output_lock
-
-    request = ExpansionRequest(
-        taxonomy=options.taxonomy,
-        new=options.new,
-        output=options.output,
-        suggestions=options.suggestions,
-        model=options.model,
-        report=options.report,
-        force=options.force,
-        acceptance=acceptance(options),
-        accept_at_precision=options.accept_at_precision,
-        together=options.together,
-        glossary=options.glossary,
-        format=options.format,
-        read_options=read_options(options),
-        keep_formulas=options.keep_formulas,
-    )
-    with output_lock(request.output):
-        expand(request, training_options(options))
+    expand_with_messages(options)
     return 0
 
 
-def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcepts:
+def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
     """Expand a taxonomy file, and print every step."""
-    from taxoexpan.expansion import prepare_expansion
+    from taxoexpan.expansion import ExpansionObserver, expand
+
+    class Messages(ExpansionObserver):
+        """Prints the steps of an expansion."""
+
+        shows_progress = not options.quiet
+
+        def prepared(self, expansion: Expansion) -> None:
+            print_file_notes(expansion.file)
+            print_filtered(expansion.taxonomy, expansion.concepts)
+            found = expansion.looked_up
+            if options.glossary and found:
+                matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
+                print_glossary(options.glossary, found.glossary, matches)
+
+        def training(self, expansion: Expansion, model: TaxoExpan) -> None:
+            begin_training(model, expansion.training_taxonomy, options.quiet)
+
+        def trained(self, model: TaxoExpan) -> None:
+            print_training(model, options.quiet)
+
+        def placed(self, expansion: Expansion) -> None:
+            _print_no_parent(expansion)
+
+        def saved(self, what: str, path: Path) -> None:
+            note(f"{what} written to {path}")
+
+        def applied(self, expansion: Expansion, applied: AppliedSuggestions) -> None:
+            print_applied(expansion.taxonomy, applied, expansion.acceptance)
+            _print_rule(expansion)
+            _print_undecided(expansion, applied.accepted.undecided)
+
+    return expand(options, Messages())
+
+
+def _print_no_parent(expansion: Expansion) -> None:
+    """Print how many new concepts have no suitable parent."""
     from taxoexpan.placement.adding.acceptance import no_suitable_parent
 
-    expansion = prepare_expansion(request, progress=not training.quiet)
-    print_file_notes(expansion.file)
-    print_filtered(expansion.taxonomy, expansion.concepts)
-    _print_definitions(expansion)
-    ranked = expansion.place(_trained_model(expansion, training))
-    if request.model:
-        note(f"model written to {request.model}")
-    count = len({suggestion.query.id for suggestion in ranked.suggestions})
-    print_no_parent(no_suitable_parent(ranked.suggestions), count)
-    placed = expansion.decide(ranked)
-    if expansion.writes_suggestions:
-        note(f"suggestions written to {request.suggestions_file}")
-    applied = expansion.write(placed)
-    print_applied(expansion.taxonomy, applied, request.acceptance)
-    print_rule(expansion, placed)
-    print_undecided(expansion, placed, applied.accepted.undecided)
-    if request.report:
-        write_report(request.report, _page(expansion, placed, applied), request.force)
-    return placed
+    count = len({suggestion.query.id for suggestion in expansion.suggestions})
+    print_no_parent(no_suitable_parent(expansion.suggestions), count)
 
 
-def _print_definitions(expansion: Expansion) -> None:
-    """Print what was found in the glossary, if there is one."""
-    path, found = expansion.request.glossary, expansion.looked_up
-    if path and found:
-        matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
-        print_glossary(path, found.glossary, matches)
+def _print_rule(expansion: Expansion) -> None:
+    """Print the threshold that was learned, or why there is none."""
+    from taxoexpan.placement.adding.acceptance import have_confidence
+
+    precision = expansion.options.accept_at_precision
+    if not expansion.suggestions:
+        return
+    if precision is not None:
+        threshold = f"{expansion.threshold:.3f} or more"
+        note(
+            f"accepted: a confidence of {threshold} ({precision:.0%} precision on held-out "
+            "concepts)"
+        )
+    elif expansion.acceptance.has_threshold:
+        return
+    elif expansion.options.together:
+        note(
+            "no confidence is computed for concepts that are placed together, so all placements "
+            "are written; review them"
+        )
+    elif not have_confidence(expansion.suggestions):
+        note(
+            "without a confidence, all concepts that have a suitable parent are written; review "
+            "them"
+        )
 
 
-def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
-    """Return a trained model, if the expansion needs one."""
-    from taxoexpan.placement.learned.missing_confidence import refuse_missing_confidence
-
-    if not expansion.needs_model:
-        return None
-    model = training.new_model()
-    if expansion.request.needs_confidence:
-        refuse_missing_confidence(expansion.taxonomy, model.config)
-    fit_model(model, expansion.training_taxonomy, training.quiet, expected=expansion.queries)
-    return model
-
-
-def _page(expansion: Expansion, placed: PlacedConcepts, applied: AppliedSuggestions) -> Page:
-    """Return the report: what was added, and what was not."""
-    from taxoexpan.report import joint_page, suggestions_page
-
-    request, taxonomy = expansion.request, expansion.taxonomy
-    title = f"{request.new.name} in {request.taxonomy.name}"
-    about = (title, datetime.now(UTC), expansion.concepts.present, applied.additions)
-    if request.together:
-        return joint_page(taxonomy, placed.suggestions, *about)
-    return suggestions_page(
-        taxonomy, placed.suggestions, placed.evidence, placed.calibrators, *about
+def _print_undecided(expansion: Expansion, count: int) -> None:
+    """Print how many concepts were not written, why, and how to add them."""
+    if not count:
+        return
+    options, file = expansion.options, expansion.file
+    total = pluralize(len({each.query.id for each in expansion.suggestions}), "new concept")
+    verb = "is" if count == 1 else "are"
+    table, output = str(expansion.suggestions_file), str(options.output)
+    files = [output, table, "--concepts", str(options.new), "-o", output, "--force"]
+    # An output in another format is not read in the same way.
+    flags = file.read_flags if options.output.suffixes == file.path.suffixes else []
+    command = shlex.join(["taxoexpan", "apply", *files, *flags])
+    note(
+        f"{count:,} of {total} {verb} undecided and not written: {_reason(expansion)}; to review "
+        f"them, write accepted into the column decision of {table}, then run: {command} (with "
+        "--all, it writes all of them)"
     )
+
+
+def _reason(expansion: Expansion) -> str:
+    """Return why concepts are undecided."""
+    from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE, have_confidence
+
+    minimum, confidence = expansion.acceptance.min_score, expansion.threshold
+    if minimum is None and confidence is None:
+        if not have_confidence(expansion.suggestions):
+            return "no suitable parent"
+        return f"a confidence below {DEFAULT_MIN_CONFIDENCE}, or no suitable parent"
+    reasons = [f"a score below {minimum}"] if minimum else []
+    reasons += [f"a confidence below {confidence:.3g}"] if confidence else []
+    return " or ".join(reasons)

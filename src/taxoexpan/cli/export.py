@@ -2,59 +2,54 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import add_keep_formulas, add_output, add_read_options, open_taxonomy
+from taxoexpan.cli.arguments import open_taxonomy, require_web_extra
 from taxoexpan.cli.messages import note
-from taxoexpan.cli.server_arguments import require_web_extra
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import FormulaOptions, ReadingOptions
+from taxoexpan.options import PATH, TEXT, argument, option, output_option, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.desk.store.decision_store import DecisionStore
+    from taxoexpan.formats.changes.change_set import ChangeFormat
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "store",
-        metavar="DECISIONS",
-        help="the file of decisions that review writes, such as reviews.db, or postgresql://…",
+@dataclass(frozen=True, kw_only=True)
+class Options(FormulaOptions, ReadingOptions):
+    """The options of `export`."""
+
+    store: str = argument(
+        "DECISIONS",
+        "the file of decisions that review writes, such as reviews.db, or postgresql://…",
+        TEXT,
     )
-    add_output(
-        parser,
+    output: Path | None = output_option(
         "the file to write: .csv with the decisions for apply (also on standard output, the "
-        "default); with --taxonomy, the changes as .kgcl, .sssom.tsv (the merges) or .md",
+        "default); with --taxonomy, the changes as .kgcl, .sssom.tsv (the merges) or .md"
     )
-    parser.add_argument(
-        "--taxonomy",
-        type=Path,
-        metavar="FILE",
-        help="the taxonomy file to which the changes belong",
+    force: bool = switch("overwrite existing outputs")
+    taxonomy: Path | None = option(
+        "the taxonomy file to which the changes belong", kind=PATH, metavar="FILE"
     )
-    parser.add_argument(
-        "--history",
-        action="store_true",
-        help="write all decisions, also those that were undone: who, when, what",
-    )
-    add_keep_formulas(parser)
-    add_read_options(parser)
+    history: bool = switch("write all decisions, also those that were undone: who, when, what")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Write the decisions."""
     from taxoexpan.files import preflight, write_whole
 
     require_web_extra()
-    _refuse_contradictions(options)
+    format = _change_format(options)
     from taxoexpan.desk.store.decision_store import DecisionStore
 
     inputs = [Path(options.store), *filter(None, [options.taxonomy])]
     preflight([*filter(None, [options.output])], inputs, options.force)
     with DecisionStore.open(options.store, must_exist=True) as store:
-        text, summary = _content(options, store)
+        text, summary = _content(options, store, format)
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
         note(f"{summary} written to {options.output}")
@@ -63,30 +58,33 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_contradictions(options: argparse.Namespace) -> None:
-    table = options.output is None or options.output.suffix.lower() == ".csv"
-    if options.history and not table:
-        raise ConfigurationError("--history writes CSV; use a name that ends in .csv")
-    if table and options.taxonomy:
-        raise ConfigurationError("a CSV file needs no --taxonomy; omit it, or write .kgcl")
-    if not table:
-        from taxoexpan.formats.changes.change_set import change_format
+def _change_format(options: Options) -> ChangeFormat | None:
+    """Return the format of the changes to write, or None for a CSV table of the decisions."""
+    from taxoexpan.formats.changes.change_set import change_format
 
-        try:
-            change_format(options.output)
-        except ConfigurationError as error:
-            other = "or in .csv (the decisions for apply, without --taxonomy)"
-            raise ConfigurationError(f"{error}, {other}") from None
-    if not table and not options.taxonomy:
+    if options.output is None or options.output.suffix.lower() == ".csv":
+        if options.taxonomy:
+            raise ConfigurationError("a CSV file needs no --taxonomy; omit it, or write .kgcl")
+        return None
+    if options.history:
+        raise ConfigurationError("--history writes CSV; use a name that ends in .csv")
+    try:
+        format = change_format(options.output)
+    except ConfigurationError as error:
+        other = "or in .csv (the decisions for apply, without --taxonomy)"
+        raise ConfigurationError(f"{error}, {other}") from None
+    if not options.taxonomy:
         message = f"{options.output} describes the changes of a taxonomy file"
         raise ConfigurationError(f"{message}; give it with --taxonomy, or use a name with .csv")
+    return format
 
 
-def _content(options: argparse.Namespace, store: DecisionStore) -> tuple[str, str]:
+def _content(
+    options: Options, store: DecisionStore, format: ChangeFormat | None
+) -> tuple[str, str]:
     """Return the text to write, and what it contains."""
     from taxoexpan.desk.store.change_export import changes_text
     from taxoexpan.desk.store.history_table import history_csv
-    from taxoexpan.formats.changes.change_set import change_format
     from taxoexpan.placement.suggesting.suggestions import Verdict
     from taxoexpan.placement.suggesting.tables import suggestions_csv
 
@@ -96,9 +94,8 @@ def _content(options: argparse.Namespace, store: DecisionStore) -> tuple[str, st
     decided = store.export_suggestions()
     accepted = {s.query.label for s in decided if s.decision == Verdict.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")
-    if not options.taxonomy:
+    if format is None or options.taxonomy is None:
         return suggestions_csv(decided, options.keep_formulas, details=True), summary
-    format = change_format(options.output)
     file = open_taxonomy(options.taxonomy, options)
     text, notes = changes_text(file.taxonomy, file, decided, format)
     for message in notes:

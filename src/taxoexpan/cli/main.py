@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tomllib
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import resources
 
 from taxoexpan.cli import (
     apply,
@@ -31,12 +33,12 @@ from taxoexpan.cli import (
     train,
     update,
 )
-from taxoexpan.cli.arguments import Version
 from taxoexpan.cli.examples import WORKFLOW, indented, with_examples
 from taxoexpan.cli.messages import note
 from taxoexpan.cli.parser import (
     ArgumentParser,
     GroupedHelpFormatter,
+    Version,
     add_options,
     flag,
     options_of,
@@ -44,6 +46,8 @@ from taxoexpan.cli.parser import (
 from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
+from taxoexpan.option_groups import FeatureOptions
+from taxoexpan.options import OptionGroup
 
 COMMANDS = (
     check,
@@ -88,9 +92,8 @@ def _run(options: argparse.Namespace) -> int:
     """Run a command; its warnings are printed as messages."""
     with warnings.catch_warnings(), standard_output():
         warnings.showwarning = _OnceShown()
-        declared = getattr(options.command, "Options", None)
-        given = options_of(declared, options) if declared else options
-        status: int = options.command.run(given)
+        command = options.command
+        status: int = command.run(options_of(command.Options, options))
         if sys.stdout is not None:
             sys.stdout.flush()
     return status
@@ -154,14 +157,23 @@ def build_parser() -> argparse.ArgumentParser:
         name = command.__name__.rpartition(".")[2]
         summary = (command.__doc__ or "").splitlines()[0]
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
-        subparser.epilog = getattr(command, "EPILOG", None)
-        if hasattr(command, "Options"):
-            add_options(subparser, command.Options)
-        else:
-            command.add_arguments(subparser)
+        declared: type[OptionGroup] = getattr(command, "Options")  # noqa: B009
+        add_options(subparser, declared)
+        epilog = [with_examples(name), getattr(command, "EPILOG", "")]
+        if issubclass(declared, FeatureOptions):
+            epilog.append(
+                f"Settings for --set: {', '.join(_setting_names())}. The documentation (make docs) "
+                "describes them on its page Settings."
+            )
+        subparser.epilog = "\n\n".join(filter(None, epilog))
         subparser.set_defaults(command=command)
-        subparser.epilog = with_examples(name, subparser.epilog)
     return parser
+
+
+def _setting_names() -> list[str]:
+    """Return the names of all settings, read from a preset: `config` takes longer to import."""
+    text = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
+    return list(tomllib.loads(text))
 
 
 if __name__ == "__main__":

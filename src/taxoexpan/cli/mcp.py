@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from taxoexpan.cli.arguments import add_device, add_read_options, read_options
-from taxoexpan.cli.messages import note, print_training_advice
-from taxoexpan.cli.model_arguments import add_encoder_location, add_model
+from taxoexpan.cli.arguments import ModelOptions
+from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import ReadingOptions
+from taxoexpan.options import PATH, declared_options, option
 
 MAX_WAITING = 1000
 """Concepts that may wait to be placed."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_model(parser)
-    parser.add_argument(
-        "--taxonomy",
-        type=Path,
-        metavar="FILE",
-        help="the taxonomy file that the tool check looks at; it is read again when it has changed "
+@dataclass(frozen=True, kw_only=True)
+class Options(ModelOptions, ReadingOptions):
+    """The options of `mcp`."""
+
+    taxonomy: Path | None = option(
+        "the taxonomy file that the tool check looks at; it is read again when it has changed "
         "(default: the taxonomy in the model)",
+        kind=PATH,
+        metavar="FILE",
     )
-    add_read_options(parser)
-    add_encoder_location(parser)
-    add_device(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Answer one client on standard input and output until it closes standard input."""
     if find_spec("mcp") is None:
         message = "this command needs mcp, which is not installed"
@@ -40,13 +38,12 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.desk.assistant.server import build_server
     from taxoexpan.desk.assistant.stdio import printing_to_standard_error, run_on_stdio
     from taxoexpan.desk.service.suggester import Suggester
-    from taxoexpan.model import TaxoExpan
+    from taxoexpan.formats.taxonomy_file import read_options
 
     with printing_to_standard_error():
         path, reading = options.taxonomy, read_options(options)
         checked = CheckedTaxonomy.of_file(path, options.format, reading) if path else None
-        model = TaxoExpan.load(options.model, options.device, options.features)
-        print_training_advice(model)
+        model = options.load()
         suggester = Suggester(model, MAX_WAITING, lambda _, __: None)
         suggester.warm_up()
         checked = checked or CheckedTaxonomy.of_model(model.taxonomy)
@@ -56,11 +53,11 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_unused_options(options: argparse.Namespace) -> None:
+def _refuse_unused_options(options: Options) -> None:
     """Refuse options for reading a file if there is none."""
     if options.taxonomy is not None:
         return
-    for name in ("format", "language", "columns", "sheet", "instances"):
+    for name in declared_options(ReadingOptions):
         if getattr(options, name):
-            message = f"--{name} is about a taxonomy file, but none is given"
-            raise ConfigurationError(f"{message}; add --taxonomy FILE, or omit --{name}")
+            message = "no taxonomy file is given, so it cannot be said how to read it"
+            raise ConfigurationError(f"{message}; add --taxonomy FILE", name)

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING
 from taxoexpan.phrasing import join_words, pluralize, shortened_message, visible, visible_json
 
 if TYPE_CHECKING:
-    from taxoexpan.archive import ModelSummary
     from taxoexpan.expansion import AppliedSuggestions
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
-    from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.adding.acceptance import Acceptance
-    from taxoexpan.placement.learned.calibrators import Calibrators
     from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.report.html import Page
     from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
 
 MAX_NOTES = 10
 MAX_NAMED = 5
-PRECISIONS = (0.95, 0.9, 0.8)
-"""Precisions for which `train` prints the confidence threshold and the coverage."""
 
 
 def note(message: str) -> None:
@@ -125,54 +120,6 @@ def _plural_notes(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[str]:
         for concept in concepts
         if (key := name_key(concept.label)) in known
     ]
-
-
-def print_confidence(calibrators: Calibrators) -> None:
-    """Print the calibration error and the confidence thresholds that a model has learned."""
-    if calibrators.calibration is None:
-        return
-    reliability = calibrators.calibration.reliability
-    note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
-    thresholds = {p: reliability.threshold(p) for p in PRECISIONS}
-    for precision, threshold in thresholds.items():
-        if threshold is not None:
-            confidence = reliability.confidence
-            coverage = sum(c >= threshold for c in confidence) / len(confidence)
-            note(
-                f"confidence: at {threshold:.2f} or more, {precision:.0%} of the suggestions are "
-                f"right; this accepts {coverage:.0%} of the held-out concepts"
-            )
-    if not any(threshold is not None for threshold in thresholds.values()):
-        note(
-            f"confidence: no threshold reaches {PRECISIONS[-1]:.0%} precision on the held-out "
-            "concepts"
-        )
-
-
-def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
-    """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
-    from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
-    from taxoexpan.placement.learned.missing_confidence import MissingConfidence
-
-    calibration = model.calibrators.calibration
-    if calibration is None:
-        missing = MissingConfidence.find(model.taxonomy, model.config)
-        reason = missing.sentence() if missing else "the model has no confidence"
-        note(f"note: {reason}; scores do not say how often suggestions are right")
-    elif (count := len(calibration.reliability.right)) < FEW_HELD_OUT:
-        note(
-            f"note: the confidence is coarse, because it was learned from only {count} held-out "
-            "leaves; review accepted suggestions, too"
-        )
-
-
-def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
-    """Print that a continued training pays, if the taxonomy has grown that much by updates."""
-    added, trained = len(model.growth.added), model.training.concepts
-    if model.growth.is_training_advised(trained):
-        count = f"{pluralize(added, 'concept')} ({100 * added / trained:.0f} %)"
-        fix = "train --from MODEL learns from them, and ranks better"
-        note(f"note: updates have added {count} since the training; {fix}")
 
 
 def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:

@@ -72,6 +72,20 @@ def options_of(cls: type[Declared], parsed: argparse.Namespace) -> Declared:
     return cls(**{name: value for name, value in given.items() if value is not None})
 
 
+class Version(argparse.Action):
+    """Prints the version, which is looked up only when requested."""
+
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the version and exit."""
+        from importlib.metadata import version
+
+        print(f"taxoexpan {version('taxoexpan')}")
+        parser.exit()
+
+
 class HelpFormatter(argparse.HelpFormatter):
     """Keeps the lines of paragraphs that have indented lines, and fills the others."""
 

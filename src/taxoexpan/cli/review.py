@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import getpass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import (
-    add_device,
-    add_glossary,
-    add_keep_formulas,
-    add_new_concepts,
-    add_read_options,
-    open_taxonomy,
+from taxoexpan.cli.arguments import ModelOptions, ServerOptions, defined_concepts, open_taxonomy
+from taxoexpan.cli.messages import note, print_filtered
+from taxoexpan.option_groups import (
+    FormulaOptions,
+    GlossaryOptions,
+    NewConceptOptions,
+    ReadingOptions,
 )
-from taxoexpan.cli.messages import note, print_filtered, print_training_advice
-from taxoexpan.cli.model_arguments import add_encoder_location, add_model
-from taxoexpan.cli.server_arguments import access, add_server
+from taxoexpan.options import PATH, option, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
@@ -26,53 +24,40 @@ if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.model import TaxoExpan
     from taxoexpan.taxonomy import Concept
-    from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_model(parser)
-    add_new_concepts(parser)
-    parser.add_argument(
-        "--decisions",
-        default="reviews.db",
-        metavar="STORE",
-        help="where decisions are kept: a SQLite file, or postgresql://… (default: reviews.db)",
+@dataclass(frozen=True, kw_only=True)
+class Options(
+    ModelOptions, NewConceptOptions, GlossaryOptions, ServerOptions, FormulaOptions, ReadingOptions
+):
+    """The options of `review`."""
+
+    decisions: str = option(
+        "where decisions are kept: a SQLite file, or postgresql://…", "reviews.db", metavar="STORE"
     )
-    parser.add_argument(
-        "--taxonomy",
-        type=Path,
-        metavar="FILE",
-        help="the taxonomy file, to download it with the accepted concepts",
+    taxonomy: Path | None = option(
+        "the taxonomy file, to download it with the accepted concepts", kind=PATH, metavar="FILE"
     )
-    parser.add_argument(
-        "--curator", metavar="NAME", help="your name in the history (default: the login name)"
+    curator: str | None = option(
+        "your name in the history (default: the login name)", metavar="NAME"
     )
-    add_glossary(parser)
-    add_keep_formulas(parser)
-    add_server(parser, port=0)
-    parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
-    add_read_options(parser)
-    add_device(parser)
-    add_encoder_location(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    no_browser: bool = switch("do not open the browser")
+    quiet: bool = switch("show no progress")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Fill the queue, and serve the pages until the command is stopped."""
-    allowed = access(options)
+    allowed = options.access()
     from taxoexpan.desk.review.queue_preparation import refuse_other_file
     from taxoexpan.desk.review.review_app import create_app
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.desk.web.protection import protect_pages
     from taxoexpan.desk.web.server import run_server
     from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.model import TaxoExpan
 
     listed = read_concepts(options.new)
     file = open_taxonomy(options.taxonomy, options) if options.taxonomy else None
-    model = TaxoExpan.load(options.model, options.device, options.features)
-    print_training_advice(model)
+    model = options.load()
     if file is not None:
         refuse_other_file(model.taxonomy, file)
     with DecisionStore.open(options.decisions) as store:
@@ -84,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _prepare(
-    options: argparse.Namespace,
+    options: Options,
     store: DecisionStore,
     model: TaxoExpan,
     listed: list[Concept],
@@ -98,7 +83,8 @@ def _prepare(
 
     concepts = filter_known_names(model.taxonomy, listed)
     print_filtered(model.taxonomy, concepts)
-    defined = _definitions(options.glossary, model, concepts) if options.glossary else {}
+    looked_up = defined_concepts(options.glossary, concepts.new, model.taxonomy)
+    defined = {concept.id: concept for concept in looked_up} if options.glossary else {}
     name = model_name(options.model, options.glossary)
     computed = fill_queue(store, model, name, concepts.new, defined, not options.quiet)
     if computed < len(concepts.new):
@@ -118,7 +104,7 @@ def _prepare(
     return desk
 
 
-def _note_others(options: argparse.Namespace, desk: ReviewDesk) -> None:
+def _note_others(options: Options, desk: ReviewDesk) -> None:
     """Say how many concepts of the store are not in the list: it was another one, or is shorter."""
     others = desk.count_others()
     if others:
@@ -131,17 +117,6 @@ def _note_others(options: argparse.Namespace, desk: ReviewDesk) -> None:
         note(f"{message}; to keep lists apart, give --decisions with another name")
 
 
-def _definitions(path: Path, model: TaxoExpan, concepts: FilteredConcepts) -> dict[str, Concept]:
-    """Return the new concepts by id, with definitions from a glossary."""
-    from taxoexpan.cli.glossary_messages import print_glossary
-    from taxoexpan.features.glossary.glossary import Glossary
-
-    glossary = Glossary.read(path, concepts.new, progress=True)
-    defined = glossary.define_concepts(concepts.new, model.taxonomy)
-    print_glossary(path, glossary, {"new concepts": defined.matches})
-    return {concept.id: concept for concept in defined.concepts}
-
-
 def login_name() -> str:
     """Return the name under which the user is logged in."""
     try:
@@ -150,7 +125,7 @@ def login_name() -> str:
         return "curator"
 
 
-def _announce(url: str, options: argparse.Namespace) -> None:
+def _announce(url: str, options: Options) -> None:
     """Print the address, and open the browser."""
     note(f"review at {url} (Ctrl+C stops it)")
     if not options.no_browser:

@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.argument_types import positive
-from taxoexpan.cli.arguments import (
-    add_device,
-    add_glossary,
-    add_ids,
-    add_keep_formulas,
-    add_new_concepts,
-    add_output,
-    add_report,
-    add_together,
-    id_policy,
-)
-from taxoexpan.cli.messages import (
-    note,
-    print_confidence_limits,
-    print_filtered,
-    print_training_advice,
-    write_report,
-)
-from taxoexpan.cli.model_arguments import add_encoder_location, add_model
-from taxoexpan.cli.placement_engine import (
-    RAY,
-    add_engine,
-    blocks_from_ray,
-    refuse_engine_conflicts,
-)
+from taxoexpan.cli.arguments import ModelOptions, defined_concepts
+from taxoexpan.cli.messages import note, print_filtered, write_report
+from taxoexpan.cli.model_messages import print_confidence_limits, print_training_advice
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
+    placements_table,
     text_output,
     with_few_warnings,
     write_csv,
     write_json,
 )
 from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.option_groups import (
+    FormulaOptions,
+    GlossaryOptions,
+    IdOptions,
+    NewConceptOptions,
+    PlacementOptions,
+)
+from taxoexpan.options import POSITIVE, option, output_option, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
@@ -58,58 +43,75 @@ if TYPE_CHECKING:
     from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_model(parser)
-    add_new_concepts(parser)
-    add_glossary(parser)
-    add_output(
-        parser,
+RAY = "ray"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(
+    ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions, IdOptions, FormulaOptions
+):
+    """The options of `suggest`."""
+
+    output: Path | None = output_option(
         "the file to write: CSV, or Parquet if the name ends in .parquet (default: CSV on standard "
-        "output)",
+        "output)"
     )
-    parser.add_argument(
-        "--top-k",
-        type=positive,
-        default=5,
-        help="number of parents to suggest per concept (default: 5)",
+    force: bool = switch("overwrite existing outputs")
+    top_k: int = option("number of parents to suggest per concept", 5, POSITIVE)
+    evidence: bool = switch(
+        'fill the column "why" with an explanation of the first suggestion of each concept; with '
+        "--json, also give the numbers behind it"
     )
-    add_encoder_location(parser)
-    add_device(parser)
-    parser.add_argument(
-        "--evidence",
-        action="store_true",
-        help='fill the column "why" with an explanation of the first suggestion of each concept; '
-        "with --json, also give the numbers behind it",
+    json: bool = switch("write JSON instead of CSV")
+    table: bool = switch("write a human-readable table instead of CSV")
+    engine: str = option(
+        "where to compute: in this process, or in several ones with Ray",
+        "local",
+        choices=("local", RAY),
     )
-    add_together(parser)
-    add_ids(parser)
-    add_engine(parser)
-    add_report(parser, "also write a report to read in a browser")
-    add_keep_formulas(parser)
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
-    output.add_argument(
-        "--table", action="store_true", help="write a human-readable table instead of CSV"
+    workers: int | None = option(
+        "with --engine ray: the number of workers, each of which holds the model (default: one per "
+        "core, at most eight per machine)",
+        None,
+        POSITIVE,
+    )
+    address: str | None = option(
+        "with --engine ray: a running Ray cluster to which this machine belongs; the model "
+        "directory must have the same path on all of its machines",
+        metavar="HOST:PORT",
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.json and self.table:
+            raise ConfigurationError("a table is not JSON; omit one of the two", "table")
+        if self.together and self.evidence:
+            message = "concepts that are placed together have no evidence"
+            raise ConfigurationError(f"{message}; omit one of the two", "together")
+        for name in ("together", "report") if self.engine == RAY else ():
+            if getattr(self, name):
+                message = "Ray places concepts in several processes, and this needs one"
+                raise ConfigurationError(f"{message}; omit it, or use --engine local", name)
+        for name in ("workers", "address") if self.engine != RAY else ():
+            if getattr(self, name) is not None:
+                raise ConfigurationError("this belongs to Ray; add --engine ray", name)
 
-def run(options: argparse.Namespace) -> int:
+    @property
+    def needs_evidence(self) -> bool:
+        """Whether an option needs the evidence for the suggestions."""
+        return not self.together and bool(self.evidence or self.report)
+
+
+def run(options: Options) -> int:
     """Write the ranked parents."""
-    from taxoexpan.files import preflight, refuse_inside
     from taxoexpan.progress import Progress
 
-    _refuse_conflicts(options)
-    outputs = list(filter(None, (options.output, options.report)))
-    inputs = filter(None, (options.new, options.model, options.glossary))
-    preflight(outputs, list(inputs), options.force)
-    for path in outputs:
-        refuse_inside(path, options.model)
+    _refuse_outputs(options)
     about, concepts = _new_concepts(options)
     model = None if options.engine == RAY else _load(options, about)
     print_filtered(about.taxonomy, concepts)
-    if options.glossary:
-        concepts = _with_definitions(options.glossary, concepts, about.taxonomy)
+    new = defined_concepts(options.glossary, concepts.new, about.taxonomy)
+    concepts = replace(concepts, new=tuple(new))
     summary = SuggestionSummary()
     # Without -o the suggestions themselves may go to the terminal, where they show the progress.
     bar = Progress("suggestions", len(concepts.new), "concepts", shown=bool(options.output))
@@ -130,22 +132,31 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_conflicts(options: argparse.Namespace) -> None:
-    """Refuse options that exclude each other, before any work."""
+def _refuse_outputs(options: Options) -> None:
+    """Refuse outputs that cannot be written, and missing libraries, before any work."""
+    from taxoexpan.files import preflight, refuse_inside
     from taxoexpan.placement.suggesting.tables import check_arrow, is_parquet
 
-    if options.together and options.evidence:
-        message = "--together has no evidence per concept"
-        raise ConfigurationError(f"{message}; omit one of the two")
-    refuse_engine_conflicts(options)
+    if options.engine == RAY:
+        from taxoexpan.cluster.placement import check_ray
+
+        check_ray()
+        from taxoexpan.cluster.session import refuse_ray_client
+
+        refuse_ray_client(options.address)
     if options.output and is_parquet(options.output):
         if options.json or options.table:
             message = f"{options.output} is the name of a Parquet file"
             raise ConfigurationError(f"{message}; choose another, or omit --json and --table")
         check_arrow(options.output)
+    outputs = list(filter(None, (options.output, options.report)))
+    inputs = filter(None, (options.new, options.model, options.glossary))
+    preflight(outputs, list(inputs), options.force)
+    for path in outputs:
+        refuse_inside(path, options.model)
 
 
-def _load(options: argparse.Namespace, about: ModelSummary) -> TaxoExpan:
+def _load(options: Options, about: ModelSummary) -> TaxoExpan:
     """Load the rest of a model whose files are checked and whose taxonomy is read."""
     from taxoexpan.archive import load_archive
     from taxoexpan.model import TaxoExpan
@@ -155,7 +166,7 @@ def _load(options: argparse.Namespace, about: ModelSummary) -> TaxoExpan:
 
 
 def _write_suggestions(
-    options: argparse.Namespace,
+    options: Options,
     blocks: Iterable[SuggestedBlock],
     concepts: FilteredConcepts,
     summary: SuggestionSummary,
@@ -182,8 +193,6 @@ def _write_suggestions(
         return kept
     with text_output(options.output, options.force) as write:
         if options.table:
-            from taxoexpan.cli.text_table import placements_table
-
             suggestions = [each for block in noted() for each in block.suggestions]
             write(placements_table(suggestions) + "\n")
         elif options.json:
@@ -191,20 +200,21 @@ def _write_suggestions(
                 {"query": concept.label, "id": known.id, "label": known.label}
                 for concept, known in concepts.present
             ]
-            write_json(noted(), write, _needs_evidence(options), present)
+            write_json(noted(), write, options.needs_evidence, present)
         else:
             write_csv(noted(), write, options.keep_formulas)
     return kept
 
 
-def _new_concepts(options: argparse.Namespace) -> tuple[ModelSummary, FilteredConcepts]:
+def _new_concepts(options: Options) -> tuple[ModelSummary, FilteredConcepts]:
     """Return what is known of the model, and the new concepts with their ids.
 
     This happens before the encoder is loaded.
     """
     from taxoexpan.formats.concept_list import read_concepts
+    from taxoexpan.taxonomy.id_policy import IdPolicy
 
-    new, ids = read_concepts(options.new), id_policy(options)
+    new, ids = read_concepts(options.new), IdPolicy.of(options)
     from taxoexpan.archive import load_summary
     from taxoexpan.taxonomy.known_names import filter_known_names
 
@@ -212,26 +222,8 @@ def _new_concepts(options: argparse.Namespace) -> tuple[ModelSummary, FilteredCo
     return about, filter_known_names(about.taxonomy, new, ids)
 
 
-def _with_definitions(
-    path: Path, concepts: FilteredConcepts, taxonomy: Taxonomy
-) -> FilteredConcepts:
-    """Look up definitions of the new concepts in a glossary."""
-    from taxoexpan.cli.glossary_messages import print_glossary
-    from taxoexpan.features.glossary.glossary import Glossary
-
-    glossary = Glossary.read(path, concepts.new, progress=True)
-    defined = glossary.define_concepts(concepts.new, taxonomy)
-    print_glossary(path, glossary, {"new concepts": defined.matches})
-    return replace(concepts, new=defined.concepts)
-
-
-def _needs_evidence(options: argparse.Namespace) -> bool:
-    """Return whether an option needs the evidence for the suggestions."""
-    return not options.together and bool(options.evidence or options.report)
-
-
 def _blocks(
-    options: argparse.Namespace,
+    options: Options,
     model: TaxoExpan | None,
     taxonomy: Taxonomy,
     concepts: FilteredConcepts,
@@ -239,9 +231,20 @@ def _blocks(
     """Yield the suggestions, and their evidence if an option needs it."""
     from taxoexpan.explain.suggested_block import SuggestedBlock
 
-    explain = _needs_evidence(options)
+    explain = options.needs_evidence
     if model is None:
-        yield from blocks_from_ray(options, taxonomy, concepts.new, explain)
+        from taxoexpan.cluster import ClusterOptions, suggest_on_cluster
+
+        yield from suggest_on_cluster(
+            options.model,
+            taxonomy,
+            concepts.new,
+            ClusterOptions(options.workers, options.address),
+            top_k=options.top_k,
+            explain=explain,
+            device=options.device,
+            features=options.features,
+        )
     elif options.together:
         _ensure_joint_prior(model, options.model)
         yield SuggestedBlock(model.suggest_together(concepts.new), [])
@@ -263,7 +266,7 @@ def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
 
 
 def _page(
-    options: argparse.Namespace,
+    options: Options,
     model: TaxoExpan,
     suggestions: Sequence[Suggestion],
     evidence: Sequence[Evidence],

@@ -2,82 +2,97 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import MISSING, dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import (
-    add_glossary,
-    add_output,
-    add_report,
-    add_taxonomy,
-    add_training,
-    read_defined_taxonomy,
-    training_options,
-)
-from taxoexpan.cli.fitting import fit_model
-from taxoexpan.cli.learning import add_continuation, read_feedback, refit_model, refuse_conflicts
+from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import note, print_json, write_report
-from taxoexpan.errors import FormatError
+from taxoexpan.cli.model_messages import begin_training, print_decisions, print_training
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.option_groups import GlossaryOptions, TaxonomyOptions, TrainingOptions
+from taxoexpan.options import PATH, declared_options, option, output_option, switch
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
+    from taxoexpan.placement.suggesting.feedback import Feedback
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_taxonomy(parser)
-    add_output(parser, "the model directory to write", required=True)
-    add_training(parser)
-    parser.set_defaults(preset=None, seed=None)  # those of the model with --from
-    add_continuation(parser)
-    add_glossary(parser)
-    parser.add_argument(
-        "--expect",
-        type=Path,
+@dataclass(frozen=True, kw_only=True)
+class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
+    """The options of `train`."""
+
+    output: Path = output_option("the model directory to write", MISSING)
+    force: bool = switch("overwrite existing outputs")
+    start: Path | None = option(
+        "continue the training of this model, with its settings and vectors, in a fraction of the "
+        "time; for a taxonomy that has grown, or with --decisions",
+        kind=PATH,
+        metavar="MODEL",
+        flags=("--from",),
+    )
+    decisions: str | None = option(
+        "learn from the decisions of a review (a file such as reviews.db, or postgresql://…): "
+        "accepted placements are added to the taxonomy for the training, and rejected ones are not "
+        "proposed again; needs --from",
+        metavar="STORE",
+    )
+    expect: Path | None = option(
+        "list of concepts to be placed later; used only with skipgram:CORPUS, which then learns "
+        "vectors for their names",
+        kind=PATH,
         metavar="NEW",
-        help="list of concepts to be placed later; used only with skipgram:CORPUS, which then "
-        "learns vectors for their names",
     )
-    parser.add_argument("--json", action="store_true", help="print the training record as JSON")
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="resume an interrupted training that was started with the same OUT",
+    json: bool = switch("print the training record as JSON")
+    resume: bool = switch("resume an interrupted training that was started with the same OUT")
+    log: Path | None = option(
+        "append one line of JSON per epoch to this file", kind=PATH, metavar="FILE"
     )
-    parser.add_argument(
-        "--log", type=Path, metavar="FILE", help="append one line of JSON per epoch to this file"
-    )
-    parser.add_argument(
-        "--tensorboard",
-        type=Path,
+    tensorboard: Path | None = option(
+        "write the metrics of every epoch for TensorBoard, which must be installed",
+        kind=PATH,
         metavar="DIR",
-        help="write the metrics of every epoch for TensorBoard, which must be installed",
     )
-    add_report(parser, "also write a report to read in a browser")
+    report: Path | None = option(
+        "also write a report to read in a browser", kind=PATH, metavar="HTML"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start is None and self.decisions is not None:
+            message = "decisions are learned when the training of a model is continued"
+            raise ConfigurationError(f"{message}; give the model with --from", "decisions")
+        declared = declared_options(Options)
+        for name in ("preset", "features", "settings", "epochs", "expect", "resume"):
+            if self.start is not None and getattr(self, name) != declared[name][1]:
+                message = "a continued training has the settings and the vectors of the model"
+                flag = "set" if name == "settings" else name
+                raise ConfigurationError(f"{message}; omit this, or train without --from", flag)
+
+    @property
+    def checkpoints(self) -> list[Path]:
+        """The checkpoint files next to the model that exist: of the network and of its tower."""
+        from taxoexpan.training.checkpoint import tower_path
+
+        path = self.checkpoint
+        return [each for each in (path, tower_path(path)) if each.exists()]
+
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint file of the network."""
+        return self.output.with_name(f"{self.output.name}.checkpoint")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Train and save."""
     try:
-        return _train(options)
+        model = _train(options)
     except KeyboardInterrupt:
-        for path in _existing_checkpoints(options)[-1:]:
+        for path in options.checkpoints[-1:]:
             note(f"\n--resume continues the training from {path}")
         raise
-
-
-def _train(options: argparse.Namespace) -> int:
-    from taxoexpan.files import output_lock
-
-    refuse_conflicts(options)
-    resumed = options.resume and bool(_existing_checkpoints(options))
-    _refuse_outputs(options, options.force or resumed)
-    # Two trainings with the same output would overwrite each other's checkpoints.
-    with output_lock(options.output):
-        model = _continued(options) if options.start else _trained(options)
-        _save(options, model, options.force or resumed)
     if options.report:
         from taxoexpan.report import training_page
 
@@ -88,93 +103,113 @@ def _train(options: argparse.Namespace) -> int:
     return 0
 
 
-def _save(options: argparse.Namespace, model: TaxoExpan, replace_model: bool) -> None:
-    """Save the model; its checkpoints are removed, unless Ctrl-C has ended the training."""
-    is_finished = False
-    try:
-        model.save(options.output, replace_model)
-        note(f"model written to {options.output}")
-        is_finished = not model.training.interrupted
-    finally:
-        for path in _existing_checkpoints(options):
-            if is_finished:
-                path.unlink()
-            else:
-                note(f"--resume continues the training from {path}")
+def _train(options: Options) -> TaxoExpan:
+    """Train a model and save it; an interrupted training keeps its checkpoints."""
+    from taxoexpan.files import output_lock
 
-
-def _trained(options: argparse.Namespace) -> TaxoExpan:
-    """Train a new model."""
-    from taxoexpan.formats.concept_list import read_concepts
-
-    options.preset, options.seed = options.preset or "best", options.seed or 0
-    expected = read_concepts(options.expect) if options.expect else []
-    model = training_options(options).new_model()
-    checkpoint = _checkpoint(options)
-    taxonomy = read_defined_taxonomy(options.taxonomy, options)
-    fit_model(
-        model,
-        taxonomy,
-        options.quiet,
-        options.log,
-        checkpoint,
-        options.tensorboard,
-        expected,
-    )
+    replaces = options.force or (options.resume and bool(options.checkpoints))
+    _refuse_outputs(options, replaces)
+    # Two trainings with the same output would overwrite each other's checkpoints.
+    with output_lock(options.output):
+        model = _continued(options, options.start) if options.start else _trained(options)
+        is_finished = False
+        try:
+            model.save(options.output, replaces)
+            note(f"model written to {options.output}")
+            is_finished = not model.training.interrupted
+        finally:
+            for path in options.checkpoints:
+                if is_finished:
+                    path.unlink()
+                else:
+                    note(f"--resume continues the training from {path}")
     return model
 
 
-def _continued(options: argparse.Namespace) -> TaxoExpan:
+def _trained(options: Options) -> TaxoExpan:
+    """Train a new model."""
+    from taxoexpan.expansion import check_training, new_model
+    from taxoexpan.formats.concept_list import read_concepts
+
+    expected = read_concepts(options.expect) if options.expect else []
+    check_training(options)
+    model = new_model(options)
+    _begin_checkpoint(options)
+    taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
+    begin_training(model, taxonomy, options.quiet)
+    model.fit(
+        taxonomy,
+        progress=not options.quiet,
+        log=options.log,
+        checkpoint=options.checkpoint,
+        tensorboard=options.tensorboard,
+        expected=expected,
+    )
+    print_training(model, options.quiet)
+    return model
+
+
+def _continued(options: Options, start: Path) -> TaxoExpan:
     """Continue the training of a model; the decisions are read before anything expensive."""
-    feedback = read_feedback(options.decisions) if options.decisions else None
-    taxonomy = read_defined_taxonomy(options.taxonomy, options)
-    return refit_model(options, taxonomy, feedback)
+    feedback = _read_feedback(options.decisions) if options.decisions else None
+    taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
+    from taxoexpan.model import TaxoExpan
+
+    model = TaxoExpan.load(start, options.device)
+    if options.seed is not None:
+        model.seed = options.seed
+    if not options.quiet:
+        note(f"continuing the training of {start}")
+    judged = model.refit(taxonomy, feedback, not options.quiet, options.log, options.tensorboard)
+    if feedback:
+        print_decisions(judged)
+    print_training(model, options.quiet)
+    return model
 
 
-def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
+def _read_feedback(store: str) -> Feedback:
+    """Read the decisions of a store; one without decisions is an error."""
+    if find_spec("sqlalchemy") is None:
+        message = "reading decisions needs SQLAlchemy, which is not installed"
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")
+    from taxoexpan.desk.store.decision_store import DecisionStore
+
+    with DecisionStore.open(store, must_exist=True) as opened:
+        feedback, name = opened.feedback(), opened.name
+    if not feedback:
+        message = f"{name} has no accepted or rejected placements to learn from"
+        raise ConfigurationError(f"{message}; review some concepts first, or omit --decisions")
+    return feedback
+
+
+def _refuse_outputs(options: Options, replaces: bool) -> None:
     """Refuse outputs that would overwrite each other or an input."""
     from taxoexpan.files import check_directory, check_output, preflight, refuse_inside
     from taxoexpan.model_directory import OWN
+    from taxoexpan.training.checkpoint import tower_path
 
-    check_directory(options.output, OWN, replace_model)
+    check_directory(options.output, OWN, replaces)
     if options.log:
         check_output(options.log, force=True)  # a log is appended to
     if options.tensorboard:
         from taxoexpan.training.tensorboard import check_tensorboard
 
         check_tensorboard(options.tensorboard)
-    for path in filter(None, (options.log, options.tensorboard, options.report)):
+    outputs = [options.log, options.tensorboard, options.report]
+    for path in filter(None, outputs):
         refuse_inside(path, options.output)
     if options.report:
-        others = (
-            options.expect,
-            options.glossary,
-            options.start,
-            options.log,
-            options.tensorboard,
-            *_checkpoint_paths(options),
-        )
-        preflight([options.report], [options.taxonomy, *filter(None, others)], options.force)
+        checkpoints = options.checkpoint, tower_path(options.checkpoint)
+        inputs = options.expect, options.glossary, options.start, *outputs[:2], *checkpoints
+        preflight([options.report], [options.taxonomy, *filter(None, inputs)], options.force)
         refuse_inside(options.report, options.taxonomy, "is an input")
 
 
-def _checkpoint_paths(options: argparse.Namespace) -> list[Path]:
-    """Return the checkpoint files next to the model: of the network and of the fine-tuning."""
-    from taxoexpan.training.checkpoint import tower_path
-
-    path: Path = options.output.with_name(f"{options.output.name}.checkpoint")
-    return [path, tower_path(path)]
-
-
-def _existing_checkpoints(options: argparse.Namespace) -> list[Path]:
-    return [path for path in _checkpoint_paths(options) if path.exists()]
-
-
-def _checkpoint(options: argparse.Namespace) -> Path:
-    """Return the network's checkpoint file; refuse to discard an existing one without --force."""
-    path, existing = _checkpoint_paths(options)[0], _existing_checkpoints(options)
+def _begin_checkpoint(options: Options) -> None:
+    """Refuse to discard an existing checkpoint without --force."""
+    existing = options.checkpoints
     if options.resume and not existing:
-        note(f"note: {path} does not exist; the training starts from the beginning")
+        note(f"note: {options.checkpoint} does not exist; the training starts from the beginning")
     elif existing and not options.resume:
         if not options.force:
             message = "holds an interrupted training"
@@ -182,4 +217,3 @@ def _checkpoint(options: argparse.Namespace) -> Path:
             raise FormatError(existing[0], f"{message}; {fix}")
         for each in existing:
             each.unlink()
-    return path

@@ -22,8 +22,9 @@ from taxoexpan.formats.format import Format, Insertions
 from taxoexpan.formats.property_index import BlankProperty, blank_properties
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES, find_format
-from taxoexpan.formats.tables.columns import columns_text
+from taxoexpan.formats.tables.columns import checked_columns, columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
+from taxoexpan.option_groups import ReadingOptions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -231,6 +232,12 @@ class TaxonomyFile:
                 raise
             message = f"{names[0]!r} cannot be a synonym of a concept in this file"
             raise FormatError(self.path, f"{message}; rename it, or do not allow merges") from None
+
+
+def read_options(options: ReadingOptions) -> ReadOptions:
+    """Return how a file is to be read."""
+    columns = checked_columns(options.columns or "")
+    return ReadOptions(options.language, options.instances, columns, options.sheet)
 
 
 def _file_names(directory: Path) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import IdOptions
 from taxoexpan.taxonomy.curies import OBO_BASE, is_long, obo_iri
 from taxoexpan.taxonomy.ids import common_prefix
 from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -108,6 +109,13 @@ class IdPolicy:
         if has_range and self.template and not self.template.has("number"):
             message = f"the id template {self.template.text!r} has no {{number}}"
             raise ConfigurationError(f"{message}, so a range of numbers has no meaning")
+
+    @classmethod
+    def of(cls, options: IdOptions) -> IdPolicy:
+        """Return the policy that options ask for."""
+        template = IdTemplate(options.id_template) if options.id_template is not None else None
+        first, last = options.id_range or (options.id_start, None)
+        return cls(template, first, last)
 
     def numbers_from(self, default: int) -> Iterator[int]:
         """Return the numbers in order, from the first of the range, or from a default."""

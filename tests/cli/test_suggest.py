@@ -19,10 +19,10 @@ def new(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--engine ray --together", "--together needs all concepts in one process"),
-        ("--engine ray --report r.html", "--report needs all concepts in one process"),
-        ("--workers 2", "--workers belongs to Ray; add --engine ray"),
-        ("--address ray://host:10001", "--address belongs to Ray; add --engine ray"),
+        ("--engine ray --together", "(option --together)"),
+        ("--engine ray --report r.html", "(option --report)"),
+        ("--workers 2", "add --engine ray (option --workers)"),
+        ("--address ray://host:10001", "add --engine ray (option --address)"),
         ("--engine ray --address ray://host:10001", "Ray Data does not run through Ray Client"),
         ("-o s.parquet --json", "s.parquet is the name of a Parquet file"),
         ("-o s.parquet --table", "s.parquet is the name of a Parquet file"),
