@@ -288,27 +288,27 @@ BARE_XML = f"""\
         (
             DEFAULT_XML,
             f"""
-   <Concept r:about="{KIWI}" xmlns:owl="http://www.w3.org/2002/07/owl#">
+   <Concept rdf:about="{KIWI}" xmlns:owl="http://www.w3.org/2002/07/owl#" xmlns:rdf="{RDF}">
       <prefLabel xml:lang="de">kiwi</prefLabel>
-      <owl:deprecated r:datatype="{rdflib.XSD.boolean}">true</owl:deprecated>
-      <broader r:resource="{FRUIT}"/>
+      <owl:deprecated rdf:datatype="{rdflib.XSD.boolean}">true</owl:deprecated>
+      <broader rdf:resource="{FRUIT}"/>
    </Concept>
-   <Concept r:about="{FIG}">
+   <Concept rdf:about="{FIG}" xmlns:rdf="{RDF}">
       <prefLabel xml:lang="de">fig</prefLabel>
-      <broader r:resource="{FRUIT}"/>
+      <broader rdf:resource="{FRUIT}"/>
    </Concept>
 """,
         ),
         (
             BARE_XML,
             f"""
-  <skos:Concept rdf:about="{KIWI}" xmlns:rdf="{RDF}" xmlns:skos="{SKOS}" \
-xmlns:owl="http://www.w3.org/2002/07/owl#">
+  <skos:Concept rdf:about="{KIWI}" xmlns:skos="{SKOS}" \
+xmlns:owl="http://www.w3.org/2002/07/owl#" xmlns:rdf="{RDF}">
     <skos:prefLabel>kiwi</skos:prefLabel>
     <owl:deprecated rdf:datatype="{rdflib.XSD.boolean}">true</owl:deprecated>
     <skos:broader rdf:resource="{FRUIT}"/>
   </skos:Concept>
-  <skos:Concept rdf:about="{FIG}" xmlns:rdf="{RDF}" xmlns:skos="{SKOS}">
+  <skos:Concept rdf:about="{FIG}" xmlns:skos="{SKOS}" xmlns:rdf="{RDF}">
     <skos:prefLabel>fig</skos:prefLabel>
     <skos:broader rdf:resource="{FRUIT}"/>
   </skos:Concept>

@@ -6,6 +6,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from taxoexpan.formats.json.parser import (
@@ -21,13 +22,14 @@ from taxoexpan.formats.text_file import Insertion, TextFile
 
 _INDENT = re.compile(r"[ \t]*")
 _COLON = re.compile(r"[ \t\n\r]*:[ \t]*")
+_MAX_EXAMPLES = 10_000
 
 
 class JsonEditor:
     """Appends entries to lists, adds members to objects, and sets values.
 
     A new value is laid out like an example: the first value of its kind under the same key, or
-    else under any key. Examples are all objects inside `examples`; `lists` has further lists, by
+    else under any key. Examples are the objects inside `examples`; `lists` has further lists, by
     the key for which they are examples. A container is multiline if a line ends after its opening
     bracket.
     """
@@ -36,7 +38,8 @@ class JsonEditor:
         self.source, self.text = source, source.text
         self._examples: dict[tuple[str, str], Object | Array] = {}
         self._flat: set[tuple[str, str]] = set()
-        objects = [entry for entry, _ in objects_in(list(examples)) if entry]
+        found = (entry for entry, _ in objects_in(list(examples)) if entry)
+        objects = list(islice(found, _MAX_EXAMPLES))
         for entry in objects:
             for key, value in entry.items():
                 self._learn(key, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence, Set
+from collections.abc import Container, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import ClassVar
@@ -20,7 +20,7 @@ from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.rdf.statements import Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import OBO_SYNONYMS, local_name, namespace_of, text
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy import Additions, Move, Taxonomy
 
 _CLASS_TYPES = (vocabulary.OWL_CLASS, vocabulary.RDFS_CLASS)
 _INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.OBO_NAMESPACE)
@@ -31,13 +31,6 @@ _LANGUAGE_NAMESPACES = (vocabulary.RDF, vocabulary.RDFS, vocabulary.OWL)
 _SKOS_WORDS = ("Concept", "broader", "narrower")
 """A file without any of these is not SKOS, so that it need not be parsed to find out."""
 _ANNOTATED = tuple(f"{vocabulary.OWL}annotated{part}" for part in ("Source", "Property", "Target"))
-_NEW_STYLE = Style(
-    [vocabulary.OWL_CLASS],
-    TextProperty(vocabulary.RDFS_LABEL),
-    TextProperty(vocabulary.ALT_LABEL),
-    TextProperty(vocabulary.DEFINITION),
-    vocabulary.SUBCLASS_OF,
-)
 
 Node = ox.NamedNode | ox.Literal
 
@@ -169,6 +162,13 @@ class OwlFormat(RdfFormat):
 
     index = OwlIndex
     up = vocabulary.SUBCLASS_OF
+    new_style = Style(
+        [vocabulary.OWL_CLASS],
+        TextProperty(vocabulary.RDFS_LABEL),
+        TextProperty(vocabulary.ALT_LABEL),
+        TextProperty(vocabulary.DEFINITION),
+        vocabulary.SUBCLASS_OF,
+    )
     container = ("ontology", vocabulary.ONTOLOGY)
     prefixes: ClassVar = {**vocabulary.PREFIXES, "rdfs": vocabulary.RDFS}
 
@@ -191,12 +191,6 @@ class OwlFormat(RdfFormat):
             raise FormatError(source.path, message, option="format")
         return super().read(source)
 
-    def describe(
-        self, concept: Concept, parents: Sequence[str], container: str, tag: Callable[[str], str]
-    ) -> Iterator[ox.Triple]:
-        """Yield the triples of a class."""
-        return _NEW_STYLE.triples(concept, parents, (), tag)
-
     def new_triples(
         self,
         source: TextFile,
@@ -218,7 +212,7 @@ class OwlFormat(RdfFormat):
         }
         for concept in additions.concepts:
             id = concept.id
-            yield from style.triples(concept, expanded.parents(id))
+            yield from style.triples(id, concept, expanded.parents(id))
             for property, values in inherited.items():
                 for value in values[id]:
                     yield ox.Triple(ox.NamedNode(id), ox.NamedNode(property), value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -18,8 +18,7 @@ from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.lines import subject_lines
-from taxoexpan.formats.rdf.links import move_links
+from taxoexpan.formats.rdf.positions import move_links, subject_lines
 from taxoexpan.formats.rdf.serialization import insert_triples, write_triples
 from taxoexpan.formats.rdf.statements import N_TRIPLES, TURTLE, detect_syntax, tag_spellings
 from taxoexpan.formats.rdf.vocabulary import as_iris, flag, is_iri, link, text
@@ -48,13 +47,13 @@ class Style:
 
     def triples(
         self,
+        id: str,
         concept: Concept,
         parents: Iterable[str],
         links: Iterable[tuple[str, str]] = (),
         tag: Callable[[str], str] | None = None,
     ) -> Iterator[ox.Triple]:
         """Yield the types, links, texts and parents of a concept; `tag` overrides languages."""
-        id = concept.id
         yield from (link(id, vocabulary.TYPE, type) for type in self.types)
         yield from (link(id, *other) for other in links)
         texts = [(self.label, concept.label), *((self.synonym, name) for name in concept.synonyms)]
@@ -80,8 +79,12 @@ class RdfFormat(Format):
     """The property from a child to its parent."""
     down: ClassVar[str] = ""
     """The property from a parent to its child, if there is one."""
+    new_style: ClassVar[Style]
+    """The style of new files."""
     container: ClassVar[tuple[str, str]]
     """The name and the type of the resource that stands for the whole vocabulary in a new file."""
+    container_links: ClassVar[tuple[str, str]] = ("", "")
+    """The properties from every concept and from every root to that resource, if there are any."""
     prefixes: ClassVar[dict[str, str]] = vocabulary.PREFIXES
 
     @abstractmethod
@@ -93,12 +96,6 @@ class RdfFormat(Format):
         linked: Set[tuple[str, str]],
     ) -> Iterator[ox.Triple]:
         """Yield the triples of the additions; moves have already stated the linked relations."""
-
-    @abstractmethod
-    def describe(
-        self, concept: Concept, parents: Sequence[str], container: str, tag: Callable[[str], str]
-    ) -> Iterator[ox.Triple]:
-        """Yield the triples of a concept in a new file."""
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read every concept with its texts in one language, and all relations.
@@ -137,11 +134,13 @@ class RdfFormat(Format):
         used, (name, type) = set(ids.values()), self.container
         container = next(iri for iri in numbered(target.base + name) if iri not in used)
         triples = [link(container, vocabulary.TYPE, type)]
+        membership, top = self.container_links
+        links = [(membership, container)] if membership else []
         for concept in taxonomy.concepts:
-            parents = [ids[parent] for parent in taxonomy.parents(concept.id)]
+            id, parents = ids[concept.id], [ids[parent] for parent in taxonomy.parents(concept.id)]
             tag = partial(target.tag, concept.id)
-            renamed = replace(concept, id=ids[concept.id])
-            triples += self.describe(renamed, parents, container, tag)
+            triples += self.new_style.triples(id, concept, parents, links, tag)
+            triples += [link(id, top, container)] if top and not parents else []
         return Copy({target.path: write_triples(triples, target, self.prefixes)}, ids)
 
     def supported_changes(self, source: TextFile) -> frozenset[str]:

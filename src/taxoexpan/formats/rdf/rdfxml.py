@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.rdf.vocabulary import (
-    CONCEPT,
-    OWL_CLASS,
-    RDF,
-    RDFS_CLASS,
-    STRING,
-    TYPE,
-    USUAL_PREFIXES,
-    by_subject,
-)
+from taxoexpan.formats.rdf.vocabulary import RDF, STRING, by_subject
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.taxonomy.ids import numbered
 
 _MAX_DEPTH = 256
 """The time of the parser grows with the square of the depth; no vocabulary is that deep."""
@@ -37,8 +27,10 @@ _AMPERSAND = re.compile(r"&#(?:0*38|[xX]0*26);")
 _REFERENCE = re.compile(r"&([^&;\s]+);")
 _FINAL_NAME = re.compile(r"[^\W\d][\w.-]*$")
 _FORBIDDEN = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ELEMENT_TYPES = (CONCEPT, OWL_CLASS, RDFS_CLASS)
-"""Types that are written as the name of the element."""
+_ELEMENT_START = re.compile(r"^(?=\t<[^/])", re.MULTILINE)
+_PLAIN_TEXT = re.compile(r"^(\t\t<[^\s/>]+)>", re.MULTILINE)
+_TABS = re.compile(r"^\t+(?=<)", re.MULTILINE)
+"""The indentation of an element; in a text, there is no unescaped `<`."""
 _DEFAULT_INDENT = "  "
 
 
@@ -150,8 +142,13 @@ def refuse_predicates_without_name(source: TextFile, triples: Iterable[ox.Triple
             raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .jsonld instead")
 
 
-def insert_elements(source: TextFile, triples: list[ox.Triple]) -> Insertion:
-    """Insert new elements before the end tag of the root."""
+def insert_elements(
+    source: TextFile, triples: list[ox.Triple], usual_prefixes: Mapping[str, str]
+) -> Insertion:
+    """Insert new elements before the end tag of the root, with the prefixes of the root.
+
+    Elements declare the usual prefixes of namespaces for which the root has none.
+    """
     root = source.parsed(scan_elements)
     before = source.text.encode("utf-8")[: root.end].decode("utf-8")
     if not source.text.startswith(f"</{root.name}", len(before)) or "RDF" not in root.name:
@@ -161,88 +158,43 @@ def insert_elements(source: TextFile, triples: list[ox.Triple]) -> Insertion:
     if forbidden := next((t.object for t in triples if has_forbidden(t.object)), None):
         message = f"{str(forbidden)[:100]} has a character that XML cannot contain; remove it"
         raise FormatError(source.path, message)
-    writer = _ElementWriter(root)
-    lines = [line for group in by_subject(triples) for line in writer.element(group)]
-    text = "".join(line + source.newline for line in lines)
+    own = {
+        name.removeprefix("xmlns").removeprefix(":"): iri
+        for name, iri in root.attributes.items()
+        if name == "xmlns" or name.startswith("xmlns:")
+    }
+    usual = {name: iri for name, iri in usual_prefixes.items() if iri not in own.values()}
+    elements = _elements(triples, {**own, **usual})
+    missing = {name: iri for name, iri in {**usual, "rdf": RDF}.items() if own.get(name) != iri}
+    outer, inner = root.indents.get(2), root.indents.get(3)
+    indent = _DEFAULT_INDENT if outer is None else outer
+    is_nested = inner is not None and inner.startswith(indent)
+    unit = (inner or "").removeprefix(indent) if is_nested else _DEFAULT_INDENT
+    text = "".join(_declared(each, missing, "xml:lang" in root.attributes) for each in elements)
+    text = _TABS.sub(lambda tabs: indent + unit * (len(tabs[0]) - 1), text)
+    text = text.replace("\r", "&#13;").replace("\n", source.newline)
     encoding = _ENCODING.match(source.text)
     if encoding and "ascii" in encoding[1].lower():
         text = text.encode("ascii", "xmlcharrefreplace").decode("ascii")
-    indent = before[len(before.rstrip(" \t")) :]
-    if before.removesuffix(indent).endswith("\n"):
-        return Insertion(len(before) - len(indent), text)
+    space = before[len(before.rstrip(" \t")) :]
+    if before.removesuffix(space).endswith("\n"):
+        return Insertion(len(before) - len(space), text)
     return Insertion(len(before), source.newline + text)
 
 
-class _ElementWriter:
-    """Formats elements with the prefixes and the indentation of the file."""
-
-    def __init__(self, root: RootElement) -> None:
-        declared = [
-            (iri, name.removeprefix("xmlns:"))
-            for name, iri in root.attributes.items()
-            if name.startswith("xmlns:")
-        ]
-        # The first of several prefixes counts; the default namespace only if there is no prefix.
-        self.prefixes = {root.attributes.get("xmlns", ""): "", **dict(reversed(declared))}
-        self.has_language = "xml:lang" in root.attributes
-        outer, inner = root.indents.get(2), root.indents.get(3)
-        self.indent = _DEFAULT_INDENT if outer is None else outer
-        is_nested = inner is not None and inner.startswith(self.indent)
-        self.unit = (inner or "").removeprefix(self.indent) if is_nested else _DEFAULT_INDENT
-
-    def element(self, triples: list[ox.Triple]) -> list[str]:
-        """Format the triples of one subject as a skos:Concept or an rdf:Description element."""
-        typed = next(filter(_element_type, triples), None)
-        missing: dict[str, str] = {}
-        # An attribute needs a prefix, so the default namespace is not enough.
-        rdf = self.prefixes.get(RDF) or self._declare(RDF, missing)
-        name = self._name(_element_type(typed) if typed else f"{RDF}Description", missing)
-        inner = [self._property(triple, rdf, missing) for triple in triples if triple is not typed]
-        declarations = "".join(f" xmlns:{name}={quoteattr(iri)}" for name, iri in missing.items())
-        subject = triples[0].subject
-        assert isinstance(subject, ox.NamedNode)
-        return [
-            f"{self.indent}<{name} {rdf}:about={quoteattr(subject.value)}{declarations}>",
-            *(self.indent + self.unit + line for line in inner),
-            f"{self.indent}</{name}>",
-        ]
-
-    def _property(self, triple: ox.Triple, rdf: str, missing: dict[str, str]) -> str:
-        name, value = self._name(triple.predicate.value, missing), triple.object
-        if isinstance(value, ox.NamedNode):
-            return f"<{name} {rdf}:resource={quoteattr(value.value)}/>"
-        assert isinstance(value, ox.Literal)
-        attribute = ""
-        if value.language:
-            attribute = f" xml:lang={quoteattr(value.language)}"
-        # Without a datatype, the language of the root element would apply.
-        elif value.datatype.value != STRING or self.has_language:
-            attribute = f" {rdf}:datatype={quoteattr(value.datatype.value)}"
-        # A plain "\r" would be read back as a line feed.
-        text = escape(value.value, {"\r": "&#13;"})
-        return f"<{name}{attribute}>{text}</{name}>"
-
-    def _name(self, iri: str, missing: dict[str, str]) -> str:
-        """Return the name of an element; a namespace without a prefix is added to `missing`."""
-        match = _FINAL_NAME.search(iri)
-        assert match is not None
-        namespace = iri[: match.start()]
-        declared = {**{iri: name for name, iri in missing.items()}, **self.prefixes}
-        prefix = declared.get(namespace)
-        prefix = self._declare(namespace, missing) if prefix is None else prefix
-        return f"{prefix}:{match[0]}" if prefix else match[0]
-
-    def _declare(self, namespace: str, missing: dict[str, str]) -> str:
-        """Choose an unused prefix for a namespace."""
-        usual = (name for name, other in USUAL_PREFIXES.items() if other == namespace)
-        used = {*self.prefixes.values(), *missing}
-        prefix = next(name for name in numbered(next(usual, "ns")) if name not in used)
-        missing[prefix] = namespace
-        return prefix
+def _elements(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> list[str]:
+    """Return one element per subject, in the layout of pyoxigraph."""
+    grouped = [triple for group in by_subject(triples) for triple in group]
+    document = ox.serialize(grouped, format=ox.RdfFormat.RDF_XML, prefixes=dict(prefixes)) or b""
+    # Quotes need no escapes outside attributes, and IRIs have none.
+    text = document.decode("utf-8").replace("&quot;", '"').replace("&apos;", "'")
+    return _ELEMENT_START.split(text[: text.rindex("</rdf:RDF>")])[1:]
 
 
-def _element_type(triple: ox.Triple) -> str:
-    """Return the type of a concept, or "" for another statement."""
-    if triple.predicate.value != TYPE or not isinstance(triple.object, ox.NamedNode):
-        return ""
-    return triple.object.value if triple.object.value in _ELEMENT_TYPES else ""
+def _declared(element: str, missing: Mapping[str, str], has_language: bool) -> str:
+    """Return an element with the prefixes that it needs, and not in the language of the root."""
+    if has_language:
+        element = _PLAIN_TEXT.sub(f'\\1 rdf:datatype="{STRING}">', element)
+    used = {name: iri for name, iri in missing.items() if f"{name}:" in element}
+    attributes = "".join(f" xmlns:{name}={quoteattr(iri)}" for name, iri in used.items())
+    return element.replace(">", f"{attributes}>", 1)

@@ -79,7 +79,7 @@ def insert_triples(
     if not triples:
         insertions = []
     elif syntax == RDF_XML:
-        insertions = [rdfxml.insert_elements(source, triples)]
+        insertions = [rdfxml.insert_elements(source, triples, _needed_prefixes(triples))]
     elif syntax == JSON_LD:
         insertions = jsonld.insert_nodes(source, triples)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -17,12 +17,20 @@ from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty, cha
 from taxoexpan.formats.rdf.statements import detect_syntax
 from taxoexpan.formats.rdf.vocabulary import SKOS_XL, link, local_name, text
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Taxonomy
 
 _SHARED_LINKS = (vocabulary.TYPE, vocabulary.IS_DEFINED_BY)
 """Properties whose values a new concept has in common with its siblings."""
 _MOST = 0.8
 """A new concept gets the links that this share of its siblings have."""
+
+
+def _style(language: str) -> Style:
+    label, synonym, definition = (
+        TextProperty(iri, language)
+        for iri in (vocabulary.PREF_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
+    )
+    return Style([vocabulary.CONCEPT], label, synonym, definition, vocabulary.BROADER)
 
 
 @dataclass
@@ -111,20 +119,13 @@ class SkosFormat(RdfFormat):
     index = SkosIndex
     parent_predicate = "skos:broader"
     up, down = vocabulary.BROADER, vocabulary.NARROWER
+    new_style = _style("")
     container = ("scheme", vocabulary.SCHEME)
+    container_links = (vocabulary.IN_SCHEME, vocabulary.TOP_CONCEPT_OF)
 
     def can_read(self, source: TextFile) -> bool:
         """Return whether the file is RDF."""
         return detect_syntax(source) is not None
-
-    def describe(
-        self, concept: Concept, parents: Sequence[str], container: str, tag: Callable[[str], str]
-    ) -> Iterator[ox.Triple]:
-        """Yield the triples of a concept; a root is a top concept of the scheme."""
-        in_scheme = [(vocabulary.IN_SCHEME, container)]
-        yield from _style("").triples(concept, parents, in_scheme, tag)
-        if not parents:
-            yield link(concept.id, vocabulary.TOP_CONCEPT_OF, container)
 
     def new_triples(
         self,
@@ -142,7 +143,7 @@ class SkosFormat(RdfFormat):
             id, parents = concept.id, expanded.parents(concept.id)
             in_schemes = ((vocabulary.IN_SCHEME, scheme) for scheme in schemes[id])
             links = [*shared_links(parents), *in_schemes]
-            yield from style.triples(concept, parents, links)
+            yield from style.triples(id, concept, parents, links)
             if index.uses(vocabulary.NARROWER):
                 yield from (link(id, vocabulary.NARROWER, child) for child in expanded.children(id))
             if not parents and index.uses(vocabulary.TOP_CONCEPT_OF):
@@ -160,14 +161,6 @@ class SkosFormat(RdfFormat):
                     yield from (link(scheme, top, id) for scheme in schemes[id])
         for id, name in additions.synonyms:
             yield text(id, style.synonym.iri, name, style.synonym.language)
-
-
-def _style(language: str) -> Style:
-    label, synonym, definition = (
-        TextProperty(iri, language)
-        for iri in (vocabulary.PREF_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
-    )
-    return Style([vocabulary.CONCEPT], label, synonym, definition, vocabulary.BROADER)
 
 
 def _shared_links(

@@ -1,21 +1,34 @@
-"""The links of children that move: their positions in Turtle text, and their new text.
+"""Where an RDF file describes resources, and where its Turtle links them.
 
-pyoxigraph knows what a file means, but not where. This reader finds positions in Turtle and in
-N-Triples, which is a subset. It refuses text that it cannot follow, and the result of a rewrite is
-read back with pyoxigraph in any case.
+pyoxigraph knows what a file means, but not where. The lines of subjects are searched as most files
+write them, and not found where a file is written in another way. Links are found by a reader of
+Turtle, of which N-Triples is a subset. It refuses text that it cannot follow, and the result of a
+move is read back with pyoxigraph in any case.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urljoin
+from xml.parsers import expat
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.json.document import JsonDocument
+from taxoexpan.formats.json.parser import Object, objects_in, parse
+from taxoexpan.formats.rdf.jsonld import Context
+from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import TYPE
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Move
+
+_PREFIX = re.compile(r"^\s*@?prefix\s+([^\s:]*):\s*<([^>]*)>", re.IGNORECASE | re.MULTILINE)
+_BASE = re.compile(r"^\s*@?base\s+<([^>]*)>", re.IGNORECASE | re.MULTILINE)
+_SUBJECT = re.compile(
+    r"""^([ \t]*)(<[^<>"\s]*>|[^\s<>"'#;,\[\](){}@]*:[^\s<>"'#;,\[\](){}]*)(?=\s*$|\s+[^\s,;.])"""
+)
+"""A term at the start of a line that is followed by a predicate, and not by a comma or a dot."""
 
 _NAME_CHARACTER = r"""[^\s<>"'#;,.\[\](){}@^|`\\]"""
 """A character that a name may contain anywhere without a backslash."""
@@ -37,6 +50,76 @@ _ESCAPED_CHARACTER = re.compile(r"\\(.)")
 _PLAIN_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _KEYWORDS = ("prefix", "base")
 _REMEDY = "convert the file to .json first, or do not allow moves"
+
+
+def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
+    """Return the line on which each of these resources is described, as far as it is found."""
+    syntax = detect_syntax(source)
+    if syntax not in (JSON_LD, RDF_XML):
+        return _turtle_lines(source, set(iris))
+    subjects: Iterable[tuple[str, int]] = (
+        _json_subjects(source) if syntax == JSON_LD else _xml_subjects(source)
+    )
+    wanted, found = set(iris), dict[str, int]()
+    for iri, line in subjects:
+        if iri in wanted:
+            found.setdefault(iri, line)
+    return found
+
+
+def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
+    """Search the starts of lines; a line without an indent is more likely to be a subject."""
+    terms = _turtle_terms(source, iris)
+    found, indented = dict[str, int](), dict[str, int]()
+    for number, line in enumerate(source.lines, start=1):
+        subject = _SUBJECT.match(line)
+        if subject and (iri := terms.get(subject[2])):
+            (indented if subject[1] else found).setdefault(iri, number)
+    return indented | found
+
+
+def _turtle_terms(source: TextFile, iris: set[str]) -> dict[str, str]:
+    """Return the IRI of every way to write one of the resources."""
+    prefixes = _PREFIX.findall(source.text)
+    bases = _BASE.findall(source.text)
+    terms = {f"<{iri}>": iri for iri in iris}
+    for iri in iris:
+        for prefix, namespace in prefixes:
+            namespace = urljoin(bases[0], namespace) if bases else namespace
+            if namespace and iri.startswith(namespace):
+                terms[f"{prefix}:{iri.removeprefix(namespace)}"] = iri
+        for base in bases:
+            if iri.startswith(base):
+                terms[f"<{iri.removeprefix(base)}>"] = iri
+    return terms
+
+
+def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
+    """Return the resources that elements are about, relative to the base of the root."""
+    parser, found, bases = expat.ParserCreate(), list[tuple[str, int]](), list[str]()
+
+    def start(_: str, attributes: dict[str, str]) -> None:
+        if not bases:
+            bases.append(attributes.get("xml:base", ""))
+        for name, value in attributes.items():
+            if name.endswith((":about", ":ID")):
+                iri = f"#{value}" if name.endswith(":ID") else value
+                found.append((urljoin(bases[0], iri), parser.CurrentLineNumber))
+
+    parser.StartElementHandler = start
+    parser.Parse(source.text, True)
+    return found
+
+
+def _json_subjects(source: TextFile) -> Iterator[tuple[str, int]]:
+    """Yield the objects that say more about a resource than its IRI."""
+    value = source.parsed(parse)
+    context = Context(value.get("@context") if isinstance(value, Object) else None)
+    document = JsonDocument(source, value)
+    for node, _ in objects_in(value):
+        for key, id in node.items():
+            if len(node) > 1 and isinstance(id, str) and context.expand(key) == "@id":
+                yield context.expand(id) if ":" in id else id, document.line(node, key)
 
 
 def move_links(

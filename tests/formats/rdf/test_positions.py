@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.rdf.links import TurtleLinks
+from taxoexpan.formats.rdf.positions import TurtleLinks
 from taxoexpan.formats.text_file import TextFile
 
 HARD = """\
