@@ -5,9 +5,16 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from taxoexpan.placement.learned.confidence import Bin, CoveragePoint
-from taxoexpan.report.html import (
+from taxoexpan.report.charts import (
+    coverage_chart,
+    histogram,
+    reliability_chart,
+    training_chart,
+)
+from taxoexpan.report.page import (
     ChartSection,
     Column,
     Details,
@@ -20,10 +27,6 @@ from taxoexpan.report.html import (
     TextSection,
     Tree,
     TreePosition,
-    coverage_chart,
-    histogram,
-    reliability_chart,
-    training_chart,
 )
 
 HOSTILE = (
@@ -148,5 +151,5 @@ def demo_page(number: int = 600) -> Page:
                 [Row(("soya milk", "soymilk", ("food", "foodstuff", "dairy product", "milk")))],
             ),
         ],
-        "Created by taxoexpan 1.0.0 on 3 May 2026.",
+        datetime(2026, 5, 3, tzinfo=UTC),
     )

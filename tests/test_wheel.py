@@ -46,7 +46,7 @@ def test_the_wheel_has_all_files_of_the_package_and_no_others(wheel: ZipFile) ->
         "taxoexpan/py.typed",
         "taxoexpan/data/food.csv",
         "taxoexpan/presets/best.toml",
-        "taxoexpan/report/html/style.css",
+        "taxoexpan/report/templates/report.html",
         "taxoexpan/desk/review/templates/base.html",
         "taxoexpan/desk/review/static/htmx.min.js",
         "taxoexpan/desk/store/migrations/versions/*.py",

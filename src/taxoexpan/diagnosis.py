@@ -60,7 +60,6 @@ refuse_damaged([path for module in read_modules(folder) for path in module_files
 """,
 }
 """Code that tries more than the import of a package; `facts` is what it finds out."""
-IMPORT_NAMES = {"scikit-learn": "sklearn"}
 TIMEOUT = 300.0
 MAX_REASON = 200
 
@@ -212,7 +211,7 @@ def _examine_package(requirement: Requirement) -> tuple[Package, dict[str, Any]]
     name, found, facts = requirement.name, _installed(requirement.name), dict[str, Any]()
     problem = _problem(requirement)
     if problem is None:
-        facts, problem = attempt(TRIALS.get(name, f"import {IMPORT_NAMES.get(name, name)}"))
+        facts, problem = attempt(TRIALS.get(name, f"import {name}"))
     again = "--force-reinstall " if found else ""
     fix = f"pip install {again}'{name}{requirement.specifier}'" if problem else None
     return Package(name, str(requirement.specifier), found, problem, fix), facts

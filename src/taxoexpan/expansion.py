@@ -361,7 +361,7 @@ def _write(expansion: Expansion) -> AppliedSuggestions:
 def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path) -> None:
     """Write a report on what was added, and what was not."""
     from taxoexpan.report import joint_page, suggestions_page
-    from taxoexpan.report.html import render
+    from taxoexpan.report.page import render
 
     options, taxonomy, suggestions = expansion.options, expansion.taxonomy, expansion.suggestions
     title = f"{options.new.name} in {options.taxonomy.name}"

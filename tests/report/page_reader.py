@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.report.html import ChartSection, KeyFigures, Page, Table, TextSection, Tree
+from taxoexpan.report.page import ChartSection, KeyFigures, Page, Table, TextSection, Tree
 from taxoexpan.taxonomy import Concept
 
 CREATED = datetime(2026, 5, 3, 14, 5, tzinfo=UTC)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from demoreport import COLUMNS, HOSTILE, demo_page, rows
 
-from taxoexpan.report.html import (
+from taxoexpan.report.page import (
     Column,
     Details,
     Page,
@@ -246,9 +246,7 @@ def hostile_page() -> Page:
         made.append(Row((name, name, index / 20, None, index, [name] * 3), details))
     columns = [*COLUMNS[:5], Column("<img src=x onerror='window.hit = 1'>", "path")]
     table = Table(HOSTILE[3], columns, made, HOSTILE[2])
-    return Page(
-        HOSTILE[0], HOSTILE[1], [TextSection("long" * 100, ["long" * 100]), table], HOSTILE[4]
-    )
+    return Page(HOSTILE[0], HOSTILE[1], [TextSection("long" * 100, ["long" * 100]), table])
 
 
 def test_hostile_labels_have_no_effect(opened: Opened) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from page_reader import CREATED, table_of, text_of
 from taxoexpan import Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
 from taxoexpan.report import suspicious_relations_page
-from taxoexpan.report.html import render
+from taxoexpan.report.page import render
 from taxoexpan.taxonomy import Concept
 
 Cleaned = tuple[Taxonomy, list[SuspiciousRelation]]
@@ -37,7 +38,7 @@ def test_a_relation_is_shown_with_both_parents() -> None:
         "The model gives a probability of 81\u00a0% to 'milk' and 1 in 50,000 to 'tea', the "
         "current parent."
     )
-    assert expected in page
+    assert expected in unescape(page)
     assert page.index(">better<") < page.index(">current<")
 
 

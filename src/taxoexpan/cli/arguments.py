@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 TOKEN_VARIABLE = "TAXOEXPAN_TOKEN"
-WEB_MODULES = ("alembic", "fastapi", "jinja2", "prometheus_client", "multipart", "uvicorn")
+WEB_MODULES = ("alembic", "fastapi", "prometheus_client", "multipart", "uvicorn")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,7 +116,7 @@ def _html_report(
 ) -> str:
     """The relations as an HTML report; `checked` is the number of relations that were scored."""
     from taxoexpan.report import suspicious_relations_page
-    from taxoexpan.report.html import render
+    from taxoexpan.report.page import render
 
     title = f"Suspicious relations of {options.taxonomy.name}"
     return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.placement.adding.acceptance import Acceptance
     from taxoexpan.placement.suggesting.suggestions import Suggestion
-    from taxoexpan.report.html import Page
+    from taxoexpan.report.page import Page
     from taxoexpan.taxonomy import Additions, Concept, Taxonomy
     from taxoexpan.taxonomy.known_names import FilteredConcepts
 
@@ -67,7 +67,7 @@ def print_json(content: object) -> None:
 def write_report(path: Path, page: Page, force: bool) -> None:
     """Write an HTML report."""
     from taxoexpan.files import write_whole
-    from taxoexpan.report.html import render
+    from taxoexpan.report.page import render
 
     write_whole({path: render(page).encode()}, force)
     note(f"report written to {path}")

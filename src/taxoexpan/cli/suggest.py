@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.progress import Progress
-    from taxoexpan.report.html import Page
+    from taxoexpan.report.page import Page
     from taxoexpan.taxonomy import Taxonomy
     from taxoexpan.taxonomy.known_names import FilteredConcepts
 

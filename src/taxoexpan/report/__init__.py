@@ -1,10 +1,9 @@
 """HTML reports about suggestions, joint placements, trained models and suspicious relations.
 
-Each function here returns a `Page`, which `taxoexpan.report.html.render` turns into HTML.
+Each function returns a `Page`, which `taxoexpan.report.page.render` turns into HTML.
 """
 
-from taxoexpan.report.joint_page import joint_page
-from taxoexpan.report.suggestions_page import suggestions_page
+from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 from taxoexpan.report.training_page import training_page
 

@@ -1,9 +1,9 @@
-"""The details of a new concept: the reasons, all suggestions, and the tree around them."""
+"""All suggestions for one new concept, and its details: reasons, facts, and the tree around it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeAlias
 
@@ -11,15 +11,15 @@ import numpy as np
 
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import ScoreParts, SignalParts, SuggestionEvidence
-from taxoexpan.phrasing import join_words, percent, signed
+from taxoexpan.phrasing import join_words, percent, ranked_numbers, signed
 from taxoexpan.placement.learned.abstention import nearest_region
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
-from taxoexpan.report.concept_proposals import ConceptProposal
-from taxoexpan.report.html import Details, Neighbor, Tree, TreePosition
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.report.page import Details, Neighbor, Tree, TreePosition
+from taxoexpan.taxonomy import Concept, Move, Taxonomy
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 
 Fact: TypeAlias = tuple[str, str | Sequence[str]]
+"""A name, and a text or a path from the root."""
 
 MAX_RUNNER_UP_SIBLINGS = 2
 """The number of siblings shown at the position of the runner-up."""
@@ -27,10 +27,66 @@ MAX_MOVES = 5
 """The number of children that may move whose labels are shown."""
 
 
+@dataclass(frozen=True)
+class ConceptProposal:
+    """The suggestions for one new concept, best first, and the evidence for its parents.
+
+    `moved` are the ids of the concepts that were moved under it.
+    """
+
+    suggestions: Sequence[Suggestion]
+    evidence: Evidence | None
+    moved: Collection[str] = ()
+
+    @property
+    def first(self) -> Suggestion:
+        """The first suggestion."""
+        return self.suggestions[0]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The confidences (or scores) of the suggestions as text, in which the order is visible."""
+        shown = self.suggestions
+        return ranked_numbers([s.confidence_or_score for s in shown], [s.score for s in shown])
+
+    @property
+    def has_no_suitable_parent(self) -> bool:
+        """Whether no parent is suitable, and the concept is not a likely synonym either."""
+        return self.first.place == Place.NONE and not self.first.is_merge
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        """The ids of children of the parent that may move under the new concept."""
+        inserts = (each for each in self.suggestions if each.kind == SuggestionKind.INSERT)
+        return next((each.moves for each in inserts), ())
+
+    @property
+    def additional_parents(self) -> list[Suggestion]:
+        """The parents that the concept should have in addition to the first one."""
+        return [each for each in self.suggestions if each.kind == SuggestionKind.ALSO]
+
+
+def group_by_query(
+    suggestions: Iterable[Suggestion], evidence: Iterable[Evidence], moves: Iterable[Move] = ()
+) -> list[ConceptProposal]:
+    """Return one proposal per query, in the order of the queries."""
+    by_query: dict[str, list[Suggestion]] = {}
+    for suggestion in suggestions:
+        by_query.setdefault(suggestion.query.id, []).append(suggestion)
+    evidence_of = {each.query.id: each for each in evidence}
+    moved: dict[str, set[str]] = {}
+    for move in moves:
+        moved.setdefault(move.new_parent, set()).add(move.child)
+    return [
+        ConceptProposal(group, evidence_of.get(id), moved.get(id, ()))
+        for id, group in by_query.items()
+    ]
+
+
 def proposal_details(taxonomy: Taxonomy, proposal: ConceptProposal) -> Details:
     """Return the reasons, the facts, all other suggestions and the tree of a proposal."""
     paragraphs, evidence = list(_paragraphs(taxonomy, proposal)), proposal.evidence
-    facts = list(concept_facts(proposal.query))
+    facts = list(concept_facts(proposal.first.query))
     if evidence is None:
         return Details(paragraphs, [*facts, *_other_suggestions(proposal)])
     facts += similarity_facts(evidence.first)
@@ -40,8 +96,8 @@ def proposal_details(taxonomy: Taxonomy, proposal: ConceptProposal) -> Details:
 
 
 def _paragraphs(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterator[str]:
-    first, parents = proposal.first, proposal.parents
-    if proposal.is_merge:
+    first, parents = proposal.first, [each for each in proposal.suggestions if not each.is_merge]
+    if first.is_merge:
         yield f"It is likely a synonym of {_with_confidence(first)}."
         if parents:
             yield f"As a separate concept, it would go under '{parents[0].parent.label}'."
@@ -129,40 +185,35 @@ def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Itera
 
 def _describe_score(parent: Concept, parts: ScoreParts | SignalParts) -> str:
     """Return a parent's raw score and its summands."""
-    summands = _summands(parts).items()
-    shown = [f"{name} {signed(value)}" for name, value in summands if round(value, 2)]
-    return f"{signed(parts.total)} for {parent.label}: {', '.join(shown)}"
-
-
-def _summands(parts: ScoreParts | SignalParts) -> dict[str, float]:
-    """Return the summands of a score by the names that are shown."""
     if isinstance(parts, SignalParts):
-        return {signal.value: value for signal, value in parts.by_signal().items()}
-    return {
-        "neighbors": parts.match,
-        "similarity": parts.fusion,
-        "mentions": parts.mentions,
-        "no children yet": parts.leaf_bonus,
-    }
+        summands = {signal.value: value for signal, value in parts.by_signal().items()}
+    else:
+        summands = {
+            "neighbors": parts.match,
+            "similarity": parts.fusion,
+            "mentions": parts.mentions,
+            "no children yet": parts.leaf_bonus,
+        }
+    shown = [f"{name} {signed(value)}" for name, value in summands.items() if round(value, 2)]
+    return f"{signed(parts.total)} for {parent.label}: {', '.join(shown)}"
 
 
 def _tree(taxonomy: Taxonomy, proposal: ConceptProposal, evidence: Evidence) -> Tree:
     """Return the first parent and the runner-up, each with the nearest siblings."""
     ranked = zip(proposal.suggestions, proposal.numbers, strict=True)
-    numbers = {s.parent.id: text for s, text in ranked if s.kind != SuggestionKind.MERGE}
-    first, others = evidence.first, evidence.suggestions[1:]
-    second = others[0] if others else None
-    other_path = second.path if second is not None else ()
+    numbers = {s.parent.id: text for s, text in ranked if not s.is_merge}
+    first, *others = evidence.suggestions
+    other_path = others[0].path if others else ()
     suggested = tree_position(first, numbers.get(first.parent.id, ""), other_path)
     if proposal.moves:
         labels = {id: taxonomy.concept(id).label for id in proposal.moves}
         moved = {labels[id] for id in proposal.moved}
         suggested = with_moves(suggested, list(labels.values()), moved)
-    if second is None:
-        return Tree(proposal.query.label, suggested)
-    number = numbers.get(second.parent.id, "")
-    runner_up = tree_position(second, number, first.path, MAX_RUNNER_UP_SIBLINGS)
-    return Tree(proposal.query.label, suggested, runner_up)
+    runner_up = None
+    if others:
+        number = numbers.get(others[0].parent.id, "")
+        runner_up = tree_position(others[0], number, first.path, MAX_RUNNER_UP_SIBLINGS)
+    return Tree(proposal.first.query.label, suggested, runner_up)
 
 
 def tree_position(

@@ -1,41 +1,59 @@
-"""The report about suggestions for new concepts."""
+"""The reports about suggestions for new concepts, each placed alone or all placed together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import percent, pluralize
+from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
-from taxoexpan.report.concept_proposals import (
-    ConceptProposal,
-    describe_alternative,
-    group_by_query,
-)
-from taxoexpan.report.html import (
+from taxoexpan.report.charts import histogram
+from taxoexpan.report.page import (
     Cell,
     ChartSection,
     Column,
+    Details,
     KeyFigure,
     KeyFigures,
+    Neighbor,
     Page,
     Row,
     Section,
     Table,
     TextSection,
-    creation_note,
-    histogram,
+    Tree,
+    TreePosition,
 )
-from taxoexpan.report.reliability import reliability_charts
-from taxoexpan.report.suggestion_details import proposal_details
+from taxoexpan.report.suggestion_details import (
+    ConceptProposal,
+    concept_facts,
+    group_by_query,
+    proposal_details,
+)
+from taxoexpan.report.training_page import reliability_charts
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy.names import normalize_name
 
 MEDIUM, HIGH = 0.5, 0.9
 """Confidences at or above which the new concepts are counted."""
 BARS = 10
 """The number of bars of the histogram."""
+MAX_NEIGHBORS = 5
+"""The number of siblings, and of children, that are shown of a concept placed together."""
+INSTRUCTIONS = "How to read this report"
+TOGETHER = (
+    "All new concepts were placed together, under existing concepts or under each other. The "
+    "score is the probability that the model gives to this parent among all possible ones. It "
+    "ranks the suggestions, but it does not say how often they are right: that was learned from "
+    "concepts that were placed one at a time.",
+    "Open a row to see the tree around the new concept and the concepts under it.",
+)
+
+Present = Sequence[tuple[Concept, Concept]]
+"""The listed concepts that the taxonomy already has, each with the existing one."""
 
 
 def suggestions_page(
@@ -45,42 +63,70 @@ def suggestions_page(
     calibrators: Calibrators,
     title: str,
     created: datetime,
-    present: Sequence[tuple[Concept, Concept]] = (),
+    present: Present = (),
     added: Additions | None = None,
 ) -> Page:
     """Return a page with one row per new concept, and charts about the reliability.
 
-    `present` are the listed concepts that the taxonomy already has, each with the existing one.
     `added` are the concepts and moves that were written to the taxonomy, if any.
     """
     proposals = group_by_query(suggestions, evidence, () if added is None else added.moves)
     sections: list[Section] = [_key_figures(proposals, calibrators, present, added)]
     if proposals:
         sections += [
-            TextSection("How to read this report", _instructions(calibrators)),
+            TextSection(INSTRUCTIONS, _instructions(calibrators)),
             _table(taxonomy, proposals, calibrators, added),
             *reliability_charts(calibrators),
             _histogram(proposals, calibrators),
         ]
-    if present:
-        sections.append(present_table(taxonomy, present))
+    sections += _present_tables(taxonomy, present)
     count = pluralize(len(proposals), "new concept")
-    subtitle = f"{count} for a taxonomy of {len(taxonomy):,} concepts"
-    return Page(title, subtitle, sections, creation_note(created))
+    return Page(title, f"{count} for a taxonomy of {len(taxonomy):,} concepts", sections, created)
 
 
-def present_note(present: Sequence[tuple[Concept, Concept]]) -> str:
-    """Say how many of the listed concepts were already in the taxonomy."""
-    return f"{len(present):,} more already in the taxonomy"
+def joint_page(
+    taxonomy: Taxonomy,
+    suggestions: Sequence[Suggestion],
+    title: str,
+    created: datetime,
+    present: Present = (),
+    added: Additions | None = None,
+) -> Page:
+    """Return a page with one row per new concept, and the tree around it after the expansion.
+
+    `added` are the concepts and relations that were written to the taxonomy, if any.
+    """
+    additions = select_additions(suggestions) if added is None else added
+    new = {concept.id for concept in additions.concepts}
+    notes = [] if added is None else [f"{len(added.concepts):,} added"]
+    figures = [KeyFigure("New concepts", len(suggestions), _joined(notes, present))]
+    if new:
+        under = sum({each.parent.id, each.query.id} <= new for each in suggestions)
+        figures.append(KeyFigure("Under another new concept", under, percent(under / len(new))))
+    sections: list[Section] = [KeyFigures("", figures)]
+    if suggestions:
+        expanded = taxonomy.expanded(additions)
+        sections.append(TextSection(INSTRUCTIONS, TOGETHER))
+        sections.append(_joint_table(expanded, suggestions, new, added))
+    sections += _present_tables(taxonomy, present)
+    count = pluralize(len(suggestions), "new concept")
+    subtitle = f"{count} placed together in a taxonomy of {len(taxonomy):,} concepts"
+    return Page(title, subtitle, sections, created)
 
 
-def present_table(taxonomy: Taxonomy, present: Sequence[tuple[Concept, Concept]]) -> Table:
-    """Return a table of the listed concepts that were already in the taxonomy."""
+def _joined(notes: Sequence[str], present: Present) -> str:
+    """Join notes about the new concepts, with the number of those already in the taxonomy."""
+    known = [f"{len(present):,} more already in the taxonomy"] if present else []
+    return "; ".join([*notes, *known])
+
+
+def _present_tables(taxonomy: Taxonomy, present: Present) -> list[Table]:
+    """Return a table of the listed concepts that were already in the taxonomy, if there are any."""
     columns = [Column("In your list"), Column("In the taxonomy"), Column("Path", "path")]
     rows = [
         Row((concept.label, known.label, taxonomy.path(known.id))) for concept, known in present
     ]
-    return Table("Already in the taxonomy", columns, rows)
+    return [Table("Already in the taxonomy", columns, rows)] if rows else []
 
 
 def _measure(calibrators: Calibrators) -> str:
@@ -90,18 +136,17 @@ def _measure(calibrators: Calibrators) -> str:
 def _key_figures(
     proposals: Sequence[ConceptProposal],
     calibrators: Calibrators,
-    present: Sequence[tuple[Concept, Concept]],
+    present: Present,
     added: Additions | None,
 ) -> KeyFigures:
     """Count the new concepts, those with a high confidence, the duplicates and the abstentions."""
-    notes = [present_note(present)] if present else []
+    notes = []
     if added is not None:
         undecided = sum(each.first.decision == Verdict.UNDECIDED for each in proposals)
-        counts = [f"{len(added.concepts):,} added", *[f"{undecided:,} undecided"] * bool(undecided)]
-        notes = counts + notes
+        notes = [f"{len(added.concepts):,} added", *[f"{undecided:,} undecided"] * bool(undecided)]
         if added.moves:
             notes.append(f"{pluralize(len(added.moves), 'existing concept')} moved under them")
-    figures = [KeyFigure("New concepts", len(proposals), "; ".join(notes))]
+    figures = [KeyFigure("New concepts", len(proposals), _joined(notes, present))]
     if not proposals:
         return KeyFigures("", figures)
     medium, high = (
@@ -109,7 +154,7 @@ def _key_figures(
         for minimum in (MEDIUM, HIGH)
     )
     note = f"{percent(medium / len(proposals))}; {high:,} with at least {HIGH}"
-    merges = sum(each.is_merge for each in proposals)
+    merges = sum(each.first.is_merge for each in proposals)
     abstentions = sum(each.has_no_suitable_parent for each in proposals)
     figures += [
         KeyFigure(f"{_measure(calibrators).capitalize()} at least {MEDIUM}", medium, note),
@@ -162,42 +207,36 @@ def _table(
         Column("Path", "path"),
         Column(_measure(calibrators).capitalize(), "fraction"),
         Column("Runner-up"),
+        *([] if added is None else [Column("Outcome")]),
     ]
-    added_ids = {concept.id for concept in added.concepts} if added is not None else set()
-    synonyms = set(added.synonyms) if added is not None else set()
+    added_ids = set() if added is None else {concept.id for concept in added.concepts}
     rows = []
     for each in proposals:
-        others = each.suggestions[1:]
+        first, *others = each.suggestions
         cells: list[Cell] = [
-            each.query.label,
+            first.query.label,
             _action(each),
-            each.first.path,
-            each.first.confidence_or_score,
-            describe_alternative(others[0], each.first) if others else None,
+            first.path,
+            first.confidence_or_score,
+            _alternative(others[0], first) if others else None,
         ]
         if added is not None:
-            cells.append(_outcome(each, added_ids, synonyms))
+            is_added = first.query.id in added_ids
+            cells.append("added" if is_added else _outcome(first, added))
         rows.append(Row(cells, proposal_details(taxonomy, each)))
-    if added is not None:
-        columns.append(Column("Outcome"))
     return Table("Suggestions", columns, rows)
 
 
-def _outcome(
-    proposal: ConceptProposal, added_ids: Collection[str], synonyms: Collection[tuple[str, str]]
-) -> str:
-    """Say what happened to a new concept."""
-    if proposal.query.id in added_ids:
-        return "added"
-    if proposal.first.decision == Verdict.UNDECIDED:
+def _outcome(first: Suggestion, added: Additions) -> str:
+    """Say what happened to a concept that was not added."""
+    if first.decision == Verdict.UNDECIDED:
         return "undecided"
-    synonym = (proposal.first.parent.id, proposal.query.label)
-    return "merged" if synonym in synonyms else "not added"
+    return "merged" if (first.parent.id, first.query.label) in added.synonyms else "not added"
 
 
 def _action(proposal: ConceptProposal) -> str:
     """Say what is suggested; the path in the next column says where."""
-    if proposal.is_merge:
+    if proposal.first.is_merge:
         return "synonym of"
     if proposal.has_no_suitable_parent:
         return "no suitable parent"
@@ -206,6 +245,16 @@ def _action(proposal: ConceptProposal) -> str:
     if proposal.additional_parents:
         return f"add under, and under {len(proposal.additional_parents)} more"
     return "add under"
+
+
+def _alternative(suggestion: Suggestion, first: Suggestion) -> str:
+    """Return a suggestion's label, with its own parent if the first one has the same label."""
+    label, path = suggestion.parent.label, suggestion.path
+    if suggestion.is_merge:
+        return f"synonym of {label}"
+    if first.is_merge or normalize_name(label) != normalize_name(first.parent.label):
+        return label
+    return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top level)"
 
 
 def _histogram(proposals: Sequence[ConceptProposal], calibrators: Calibrators) -> ChartSection:
@@ -217,3 +266,45 @@ def _histogram(proposals: Sequence[ConceptProposal], calibrators: Calibrators) -
     measure = _measure(calibrators)
     chart = histogram(edges, counts, measure, "new concepts")
     return ChartSection(f"{measure.capitalize()} of these suggestions", chart)
+
+
+def _joint_table(
+    expanded: Taxonomy, suggestions: Sequence[Suggestion], new: set[str], added: Additions | None
+) -> Table:
+    """Return a table with one row per concept that was placed together with the others."""
+    columns = [
+        Column("New concept"),
+        Column("Kind of parent"),
+        Column("Parent", "path"),
+        Column("Score", "fraction"),
+        *([] if added is None else [Column("Outcome")]),
+    ]
+    queries = {each.query.id for each in suggestions}
+    rows = []
+    for each in suggestions:
+        kind = "new" if each.parent.id in queries else "existing"
+        cells: list[Cell] = [each.query.label, kind, each.path, each.score]
+        if added is not None:
+            cells.append("added" if each.query.id in new else "not added")
+        facts = list(concept_facts(each.query))
+        tree = _joint_tree(expanded, each, new) if each.query.id in new else None
+        rows.append(Row(cells, Details([], facts, tree)))
+    return Table("Suggestions", columns, rows)
+
+
+def _joint_tree(expanded: Taxonomy, suggestion: Suggestion, new: set[str]) -> Tree:
+    """Return the tree around a new concept, with new neighbors before existing ones."""
+
+    def neighbors(ids: Sequence[str]) -> list[Neighbor]:
+        ordered = sorted(ids, key=lambda id: id not in new)[:MAX_NEIGHBORS]
+        return [Neighbor(expanded.concept(id).label, note="new" * (id in new)) for id in ordered]
+
+    query = suggestion.query
+    sibling_ids = [id for id in expanded.children(suggestion.parent.id) if id != query.id]
+    child_ids = expanded.children(query.id)
+    siblings, children = neighbors(sibling_ids), neighbors(child_ids)
+    if len(child_ids) > len(children):
+        children.append(Neighbor("…", note=f"and {len(child_ids) - len(children):,} more"))
+    more = len(sibling_ids) - len(siblings)
+    position = TreePosition(suggestion.path, siblings, more, children, f"{suggestion.score:.2f}")
+    return Tree(query.label, position)

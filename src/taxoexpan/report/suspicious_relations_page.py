@@ -7,7 +7,7 @@ from datetime import datetime
 
 from taxoexpan.curation.cleaning import SuspiciousRelation
 from taxoexpan.phrasing import percent
-from taxoexpan.report.html import (
+from taxoexpan.report.page import (
     Column,
     Details,
     KeyFigure,
@@ -19,7 +19,6 @@ from taxoexpan.report.html import (
     TextSection,
     Tree,
     TreePosition,
-    creation_note,
 )
 from taxoexpan.report.suggestion_details import (
     Fact,
@@ -52,13 +51,10 @@ def suspicious_relations_page(
     created: datetime,
 ) -> Page:
     """Return a page with one row per relation, most suspicious first, out of `checked` ones."""
-    figures = KeyFigures(
-        "",
-        [
-            KeyFigure("Relations checked", checked, "each by a model that was not trained on it"),
-            KeyFigure("Shown here", len(relations), "the most suspicious ones"),
-        ],
-    )
+    figures = [
+        KeyFigure("Relations checked", checked, "each by a model that was not trained on it"),
+        KeyFigure("Shown here", len(relations), "the most suspicious ones"),
+    ]
     instructions = TextSection(
         "How to read this report",
         [
@@ -74,7 +70,7 @@ def suspicious_relations_page(
     rows = [_row(taxonomy, relation) for relation in relations]
     table = Table("Suspicious relations", COLUMNS, rows)
     subtitle = f"A taxonomy of {len(taxonomy):,} concepts"
-    return Page(title, subtitle, [figures, instructions, table], creation_note(created))
+    return Page(title, subtitle, [KeyFigures("", figures), instructions, table], created)
 
 
 def _row(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Row:
@@ -116,13 +112,11 @@ def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:
     """Yield the definition of the concept, and the evidence for both parents."""
     if relation.concept.definition:
         yield "definition", relation.concept.definition
-    if relation.evidence is None:
-        return
-    better, current = relation.evidence.suggestions
-    yield from similarity_facts(better)
-    for name, value in similarity_facts(current):
-        yield f"current {name}", value
-    yield from network_facts(relation.evidence, "current raw score")
+    if relation.evidence is not None:
+        better, current = relation.evidence.suggestions
+        yield from similarity_facts(better)
+        yield from ((f"current {name}", value) for name, value in similarity_facts(current))
+        yield from network_facts(relation.evidence, "current raw score")
 
 
 def _tree(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Tree:
@@ -133,14 +127,13 @@ def _tree(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Tree:
         current = _position(taxonomy, relation.parent.id, relation.path, id)
     else:
         first, second = relation.evidence.suggestions
-        better = tree_position(first, _number(relation.confidence), second.path)
-        current = tree_position(second, _number(relation.parent_confidence), first.path)
+        numbers = [
+            "" if confidence is None else f"{confidence:.2f}"
+            for confidence in (relation.confidence, relation.parent_confidence)
+        ]
+        better = tree_position(first, numbers[0], second.path)
+        current = tree_position(second, numbers[1], first.path)
     return Tree(relation.concept.label, better, current, notes=("better", "current"))
-
-
-def _number(confidence: float | None) -> str:
-    """Format a confidence, if there is one."""
-    return "" if confidence is None else f"{confidence:.2f}"
 
 
 def _probability(value: float) -> str:

@@ -1,119 +1,171 @@
-"""The report about a trained model."""
+"""The report about a trained model: its training, its validation and its reliability."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
-from taxoexpan.config import Config, load_preset
+from taxoexpan.config import load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, percent
-from taxoexpan.report.html import (
-    Chart,
+from taxoexpan.placement.learned import abstention, duplicates
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.confidence import CoveragePoint, Reliability
+from taxoexpan.placement.learned.missing_confidence import MissingConfidence
+from taxoexpan.report.charts import Chart, coverage_chart, reliability_chart, training_chart
+from taxoexpan.report.page import (
     ChartSection,
+    Column,
     KeyFigure,
     KeyFigures,
     Page,
+    Row,
     Section,
+    Table,
     TextSection,
-    creation_note,
-    training_chart,
-)
-from taxoexpan.report.reliability import (
-    missing_calibrators,
-    reliability_charts,
-    threshold_table,
 )
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import TrainingRecord
 
+PRECISIONS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
+"""The target precisions in the table of thresholds."""
+MARKED = (0.9, 0.8, 0.7)
+"""The first of these precisions that is reached is marked in the chart."""
+
 
 def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
-    """Return a page about a model's training, its validation and its reliability.
-
-    A loaded model has no training curves, because they are not saved.
-    """
-    record, calibrators = model.training, model.calibrators
-    validation = record.validation
+    """Return a page about a model; a loaded model has no training curves, which are not saved."""
+    record, calibration = model.training, model.calibrators.calibration
     sections: list[Section] = [_key_figures(record), TextSection("Training setup", _setup(model))]
     if model.history is not None:
         sections.append(ChartSection("Training", _training_chart(model.history)))
-    if validation is not None:
-        sections.append(_validation(validation, record.concepts))
-    sections += reliability_charts(calibrators)
-    if calibrators.calibration is not None:
-        sections.append(threshold_table(calibrators.calibration.reliability))
-    missing = missing_calibrators(model)
-    if missing:
+    if record.validation is not None:
+        sections.append(_validation(record.validation, record.concepts))
+    sections += reliability_charts(model.calibrators)
+    if calibration is not None:
+        sections.append(_threshold_table(calibration.reliability))
+    if missing := list(_missing_calibrators(model)):
         sections.append(TextSection("What could not be learned", missing))
     subtitle = f"Trained on {record.concepts:,} concepts and {record.relations:,} relations"
-    return Page(title, subtitle, sections, creation_note(created))
+    return Page(title, subtitle, sections, created)
+
+
+def reliability_charts(calibrators: Calibrators) -> list[ChartSection]:
+    """Return the reliability diagram and the coverage chart, if there is a calibration."""
+    if calibrators.calibration is None:
+        return []
+    reliability = calibrators.calibration.reliability
+    reached = (threshold_for(reliability, precision) for precision in MARKED)
+    marked = next(filter(None, reached), None)
+    chart = coverage_chart(reliability.coverage(), marked)
+    if marked is None:
+        note = f"No threshold reaches {percent(MARKED[-1])} precision reliably on these leaves."
+        chart = replace(chart, caption=f"{chart.caption} {note}")
+    return [
+        ChartSection("Is the confidence reliable?", reliability_chart(reliability.bins)),
+        ChartSection("How many suggestions to accept?", chart),
+    ]
+
+
+def threshold_for(reliability: Reliability, precision: float) -> CoveragePoint | None:
+    """Return the lowest confidence with this precision, its coverage and measured precision."""
+    minimum = reliability.threshold(precision)
+    return next((point for point in reliability.coverage() if point.confidence == minimum), None)
 
 
 def _key_figures(record: TrainingRecord) -> KeyFigures:
     """Count what the model was trained on, and the epochs and time it took."""
     best = f"the best was epoch {record.best_epoch}" if record.validation else ""
     interrupted = "stopped by Ctrl-C" if record.interrupted else ""
-    return KeyFigures(
-        "",
-        [
-            KeyFigure("Concepts", record.concepts),
-            KeyFigure("Relations", record.relations),
-            KeyFigure("Epochs", record.epochs, "; ".join(filter(None, (best, interrupted)))),
-            KeyFigure("Time", _duration(record.seconds), "including vectors and validation"),
-        ],
-    )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    seconds = record.seconds
+    duration = f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    figures = [
+        KeyFigure("Concepts", record.concepts),
+        KeyFigure("Relations", record.relations),
+        KeyFigure("Epochs", record.epochs, "; ".join(filter(None, (best, interrupted)))),
+        KeyFigure(
+            "Time",
+            f"{seconds:.0f} s" if seconds < 100 else duration,
+            "including vectors and validation",
+        ),
+    ]
+    return KeyFigures("", figures)
 
 
 def _setup(model: TaxoExpan) -> list[str]:
-    """Describe the settings and the machine."""
+    """Describe the machine and the settings that differ from the preset."""
     record, config = model.training, model.config
+    defaults = load_preset(model.preset).model_dump()
     versions = [f"{name} {number}" for name, number in record.versions.items()]
+    changed = [
+        f"{name} {value}"
+        for name, value in config.model_dump().items()
+        # The preset leaves these two open.
+        if value != defaults[name] and name not in ("features", "use_mentions")
+    ]
+    preset = f"{model.preset} with {join_words(changed)}" if changed else model.preset
     return [
-        f"Preset {model.preset}{_changed_settings(model.preset, config)}; seed {model.seed}; "
-        f"vectors: {config.features} ({record.encoder}).",
+        f"Preset {preset}; seed {model.seed}; vectors: {config.features} ({record.encoder}).",
         f"Trained on {model.device} ({record.machine}) with Python {record.python}, "
         f"{join_words(versions)}. The SHA-256 of the taxonomy starts with "
         f"{record.taxonomy_sha256[:16]}.",
     ]
 
 
-def _changed_settings(preset: str, config: Config) -> str:
-    """List the settings that differ from the preset, except those that it leaves open."""
-    defaults, own = load_preset(preset).model_dump(), config.model_dump()
-    changed = [
-        f"{name} {value}"
-        for name, value in own.items()
-        if value != defaults[name] and name not in ("features", "use_mentions")
-    ]
-    return f" with {join_words(changed)}" if changed else ""
-
-
 def _validation(metrics: Metrics, concepts: int) -> KeyFigures:
     """Show how well the model ranked the parents of held-out leaves."""
     mrr = f"MRR {metrics.reciprocal_rank:.2f}, scaled as in the paper {metrics.mrr:.2f}"
-    return KeyFigures(
-        f"Validation on {metrics.queries:,.0f} held-out leaves",
-        [
-            KeyFigure("Right parent ranked first", percent(metrics.hit_at_1), "Hit@1"),
-            KeyFigure("Right parent in the top 3", percent(metrics.hit_at_3), "Hit@3"),
-            KeyFigure("Right parent in the top 10", percent(metrics.hit_at_10), "Hit@10"),
-            KeyFigure("Mean rank", f"{metrics.mr:,.1f}", f"of {concepts:,}; {mrr}"),
-        ],
-    )
+    figures = [
+        KeyFigure("Right parent ranked first", percent(metrics.hit_at_1), "Hit@1"),
+        KeyFigure("Right parent in the top 3", percent(metrics.hit_at_3), "Hit@3"),
+        KeyFigure("Right parent in the top 10", percent(metrics.hit_at_10), "Hit@10"),
+        KeyFigure("Mean rank", f"{metrics.mr:,.1f}", f"of {concepts:,}; {mrr}"),
+    ]
+    return KeyFigures(f"Validation on {metrics.queries:,.0f} held-out leaves", figures)
 
 
 def _training_chart(history: History) -> Chart:
     """Plot the loss and the validation MRR of every epoch."""
-    losses = [epoch.loss for epoch in history.epochs]
     mrrs = [
         epoch.validation.reciprocal_rank if epoch.validation else None for epoch in history.epochs
     ]
     has_validation = any(mrr is not None for mrr in mrrs)
+    losses = [epoch.loss for epoch in history.epochs]
     return training_chart(losses, mrrs, history.best if has_validation else None)
+
+
+def _threshold_table(reliability: Reliability) -> Table:
+    """Return a table of the confidence thresholds for some target precisions."""
+    rows = [
+        Row((percent(each), *(threshold_for(reliability, each) or (None,) * 3)))
+        for each in PRECISIONS
+    ]
+    names = ("Minimum confidence", "Fraction accepted", "Fraction right")
+    columns = [Column("Target precision"), *(Column(name, "number") for name in names)]
+    introduction = (
+        "For each target precision: the minimum confidence that reaches it, the fraction of the "
+        "concepts that this accepts, and the fraction of these that was right. All were measured "
+        f"on {len(reliability.right):,} held-out leaves. The thresholds have a safety margin of "
+        "one standard error. A dash means that no threshold reaches the precision."
+    )
+    return Table("Confidence thresholds", columns, rows, introduction)
+
+
+def _missing_calibrators(model: TaxoExpan) -> Iterator[str]:
+    """Say which calibrators of a model could not be learned, and why."""
+    if model.calibrators.calibration is None:
+        missing = MissingConfidence.find(model.taxonomy, model.config)
+        reason = f"{missing.sentence()}. " if missing else ""
+        yield f"Confidence: {reason}Suggestions have a score, but no confidence."
+    if model.calibrators.abstention is None:
+        yield (
+            "Whether a new concept has a suitable parent at all: this needs "
+            f"{abstention.MIN_HELD_OUT} held-out leaves in branches that can be hidden for a test."
+        )
+    if model.calibrators.duplicates is None:
+        yield (
+            "Whether a new concept is a synonym of an existing one: this needs "
+            f"{duplicates.MIN_SYNONYM_CONCEPTS} concepts with synonyms."
+        )

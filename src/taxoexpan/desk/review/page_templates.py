@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -12,8 +11,7 @@ from taxoexpan.desk.review.static_files import asset_url
 from taxoexpan.desk.store.records import Action, Reason, Status
 from taxoexpan.phrasing import percent
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
-from taxoexpan.report.html.element import has_long_word, replace_invalid
-from taxoexpan.report.html.tree import shortened_path
+from taxoexpan.report.page import has_long_word, printable, shortened_path
 
 STATUS_NAMES = {
     Status.TODO: "To do",
@@ -44,7 +42,7 @@ def make_environment() -> Environment:
         loader=PackageLoader("taxoexpan.desk.review"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_printable,
+        finalize=printable,
         trim_blocks=True,
     )
     environment.globals["asset"] = asset_url
@@ -69,11 +67,6 @@ def make_environment() -> Environment:
 def shorten(text: str, limit: int) -> str:
     """Return a text with its end left out if it is longer than the limit."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def _printable(value: Any) -> Any:
-    """Replace the characters that UTF-8 or a browser cannot handle; markup has none."""
-    return replace_invalid(value) if type(value) is str else value
 
 
 def _clock(time: datetime) -> str:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 _FILES = {
-    "style.css": ("taxoexpan.report.html", "text/css; charset=utf-8"),
+    "style.css": ("taxoexpan.report", "text/css; charset=utf-8"),
     "review.css": ("taxoexpan.desk.review.static", "text/css; charset=utf-8"),
     "review.js": ("taxoexpan.desk.review.static", "text/javascript; charset=utf-8"),
     "htmx.min.js": ("taxoexpan.desk.review.static", "text/javascript; charset=utf-8"),

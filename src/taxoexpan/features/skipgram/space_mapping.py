@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taxoexpan.errors import ModelError
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
@@ -36,8 +37,6 @@ def fit_space_mapping(learned: SkipGramVectors, encoder: Encoder) -> SpaceMappin
     Leave-one-out errors select the penalty. The penalty pulls the mapped vectors toward the mean
     of all names, so the matrix is scaled until they vary as much as the learned vectors.
     """
-    from sklearn.linear_model import RidgeCV
-
     rows = [row for row, word in enumerate(learned.words) if word in learned.names]
     sources = encoder.encode([learned.words[row].replace("_", " ") for row in rows])
     known = sources.any(axis=1)
@@ -48,10 +47,29 @@ def fit_space_mapping(learned: SkipGramVectors, encoder: Encoder) -> SpaceMappin
         raise ModelError(f"{message}, but {MIN_NAMES} are needed; {fix}")
     x = sources[known].astype(np.float64)
     y = normalize_rows(learned.vectors[rows])[known].astype(np.float64)
-    matrix = RidgeCV(RIDGE_PENALTIES).fit(x, y).coef_.T
     x_mean, y_mean = x.mean(axis=0), y.mean(axis=0)
+    matrix = _ridge(x - x_mean, y - y_mean)
     mapped_norm = np.linalg.norm((x - x_mean) @ matrix)
     if mapped_norm > 0:
         matrix = matrix * (np.linalg.norm(y - y_mean) / mapped_norm)
     offset = y_mean - x_mean @ matrix
     return SpaceMapping(matrix.astype(np.float32), offset.astype(np.float32))
+
+
+def _ridge(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coefficients for centered x [N, D] and y [N, E] with the best penalty: [D, E].
+
+    With x = U S Vᵀ, the prediction of a left-out row follows from the residual r and the leverage
+    h of that row: its error is r / (1 - h).
+    """
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    projected = u.T @ y
+
+    def error(penalty: float) -> float:
+        shrinkage = s**2 / (s**2 + penalty)
+        leverage = 1 / len(x) + (u**2 @ shrinkage)
+        residual = y - u @ (shrinkage[:, None] * projected)
+        return float(np.square(residual / (1 - leverage)[:, None]).sum())
+
+    best = min(RIDGE_PENALTIES, key=error)
+    return vt.T @ ((s / (s**2 + best))[:, None] * projected)

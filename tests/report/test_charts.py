@@ -1,40 +1,54 @@
 from __future__ import annotations
 
 import math
+import re
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from taxoexpan.placement.learned.confidence import Bin, CoveragePoint
-from taxoexpan.report.html import (
+from taxoexpan.report.charts import (
+    MAX_POINTS,
+    WIDTH,
     Chart,
-    ChartSection,
-    Page,
+    Plot,
     coverage_chart,
     histogram,
     reliability_chart,
-    render,
+    tick_labels,
+    ticks,
     training_chart,
 )
-from taxoexpan.report.html.axes import LEFT, RIGHT, WIDTH, Axes, tick_labels, ticks
-from taxoexpan.report.html.charts import MAX_POINTS, chart_element
-from taxoexpan.report.html.element import Element, to_html
+from taxoexpan.report.page import ChartSection, Page, render
 
 TOP, BOTTOM = 28, 236
+LEFT, RIGHT = Plot.LEFT, Plot.RIGHT
 
 
-def elements(chart: Chart, tag: str, css_class: str) -> list[Element]:
-    return [p for p in chart.elements if p.tag == tag and p.attributes.get("class") == css_class]
+def drawn(chart: Chart) -> ElementTree.Element:
+    """Return the SVG element of a chart."""
+    text = render(Page("t", "", [ChartSection("p", chart)]))
+    (svg,) = re.findall("<svg.*?</svg>", text, re.S)
+    return ElementTree.fromstring(svg)
+
+
+def elements(chart: Chart, tag: str, css_class: str) -> list[ElementTree.Element]:
+    return [each for each in drawn(chart).iter(tag) if each.get("class") == css_class]
+
+
+def numbers(found: list[ElementTree.Element], name: str) -> list[float]:
+    return [float(each.attrib[name]) for each in found]
 
 
 def centers(chart: Chart, css_class: str) -> list[tuple[float, float]]:
     dots = elements(chart, "circle", css_class)
-    return [(float(dot.attributes["cx"]), float(dot.attributes["cy"])) for dot in dots]
+    return list(zip(numbers(dots, "cx"), numbers(dots, "cy"), strict=True))
 
 
 def points(chart: Chart, index: int = 0) -> list[tuple[float, float]]:
-    pairs = elements(chart, "polyline", "curve")[index].attributes["points"].split()
+    pairs = elements(chart, "polyline", "curve")[index].attrib["points"].split()
     return [(float(x), float(y)) for x, y in (pair.split(",") for pair in pairs)]
 
 
@@ -47,8 +61,8 @@ def test_bins_are_dots_at_their_confidence_and_fraction_right() -> None:
     middle, quarter = (LEFT + RIGHT) / 2, BOTTOM - 0.25 * (BOTTOM - TOP)
     assert centers(chart, "dot") == [(LEFT, BOTTOM), (middle, quarter), (RIGHT, TOP)]
     (diagonal,) = elements(chart, "polyline", "diagonal")
-    assert diagonal.attributes["points"] == f"{LEFT},{BOTTOM} {RIGHT},{TOP}"
-    small, large, _ = (float(dot.attributes["r"]) for dot in elements(chart, "circle", "dot"))
+    assert diagonal.attrib["points"] == f"{LEFT},{BOTTOM} {RIGHT},{TOP}"
+    small, large, _ = numbers(elements(chart, "circle", "dot"), "r")
     assert large == 2 * small  # four times the count gives four times the area
 
 
@@ -75,11 +89,11 @@ def test_the_precision_axis_starts_at_zero_if_precision_falls_below_a_half() -> 
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_ends() -> None:
-    drawn = points(coverage_of([(n / 9999, 1 - n / 9999) for n in range(10_000)]))
-    assert len(drawn) == MAX_POINTS
-    assert (drawn[0], drawn[-1]) == ((LEFT, TOP), (RIGHT, BOTTOM))
+    shown = points(coverage_of([(n / 9999, 1 - n / 9999) for n in range(10_000)]))
+    assert len(shown) == MAX_POINTS
+    assert (shown[0], shown[-1]) == ((LEFT, TOP), (RIGHT, BOTTOM))
     assert all(y == pytest.approx(BOTTOM - (RIGHT - x) / (RIGHT - LEFT) * 208, abs=0.2)
-               for x, y in drawn)  # fmt: skip
+               for x, y in shown)  # fmt: skip
 
 
 def test_training_shows_loss_and_mrr_of_every_epoch() -> None:
@@ -88,9 +102,7 @@ def test_training_shows_loss_and_mrr_of_every_epoch() -> None:
     assert [x for x, _ in points(chart)] == [LEFT, middle, RIGHT]
     assert [y for _, y in points(chart, 1)] == [304, 247, 190]
     assert len(centers(chart, "dot")) == 6
-    assert [line.attributes["x1"] for line in elements(chart, "line", "threshold")] == [
-        str(RIGHT)
-    ] * 2
+    assert numbers(elements(chart, "line", "threshold"), "x1") == [RIGHT, RIGHT]
     assert chart.caption == "Epoch 3 had the best validation MRR and was kept."
     assert "training loss from 4 to 1; validation MRR from 0 to 0.5" in chart.description
 
@@ -103,13 +115,10 @@ def test_epochs_without_a_value_are_left_out() -> None:
 
 def test_bars_are_as_high_as_their_counts() -> None:
     chart = histogram([0, 1, 2, 3], [0, 5, 10], "score")
-    heights = [float(bar.attributes["height"]) for bar in elements(chart, "rect", "bar")]
-    assert heights == [0, 104, 208]
-    lefts = [float(bar.attributes["x"]) for bar in elements(chart, "rect", "bar")]
-    assert lefts == [LEFT + 0.5, LEFT + 112.5, LEFT + 224.5]
+    bars = elements(chart, "rect", "bar")
+    assert numbers(bars, "height") == [0, 104, 208]
+    assert numbers(bars, "x") == [LEFT + 0.5, LEFT + 112.5, LEFT + 224.5]
     assert chart.caption == "15 concepts in total."
-    with pytest.raises(ValueError, match="2 bars need 3 edges, not 2"):
-        histogram([0, 1], [1, 2], "score")
 
 
 @pytest.mark.parametrize(
@@ -125,17 +134,14 @@ def test_bars_are_as_high_as_their_counts() -> None:
     ],
 )
 def test_charts_of_few_or_no_values_can_be_drawn(chart: Chart) -> None:
-    text = render(Page("t", "", [ChartSection("p", chart)]))
-    assert "nan" not in to_html(chart_element(chart)).lower()
-    assert text.count("<svg") == 1
+    assert b"nan" not in ElementTree.tostring(drawn(chart)).lower()
 
 
 def test_a_chart_has_a_description_for_screen_readers() -> None:
-    drawn = to_html(chart_element(reliability_chart([Bin(16, 0.5, 0.25)])))
-    assert drawn.startswith(
-        f'<svg viewBox="0 0 {WIDTH} 280" role="img" class="chart"><title>Reliability diagram'
-        "</title><desc>confidence 0.50: 0.25 of 16 right</desc>"
-    )
+    svg = drawn(reliability_chart([Bin(16, 0.5, 0.25)]))
+    assert (svg.get("viewBox"), svg.get("role")) == (f"0 0 {WIDTH} 280", "img")
+    assert svg.findtext("title") == "Reliability diagram"
+    assert svg.findtext("desc") == "confidence 0.50: 0.25 of 16 right"
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.booleans())
@@ -167,6 +173,6 @@ def test_tick_labels_have_the_necessary_decimals(
 
 
 def test_axes_cover_their_range() -> None:
-    axes = Axes([10, 20], [0, 1], "x", "y", x_range=(5, 25))
-    assert axes.position((5, 0)) == (LEFT, BOTTOM)
-    assert axes.position((25, 1)) == (RIGHT, TOP)
+    plot = Plot([10, 20], [0, 1], "x", "y", x_range=(5, 25))
+    assert (plot.across(5), plot.up(0)) == (LEFT, BOTTOM)
+    assert (plot.across(25), plot.up(1)) == (RIGHT, TOP)

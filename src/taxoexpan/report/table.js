@@ -1,27 +1,12 @@
 "use strict";
 
-// Makes the tables of a report sortable and filterable. The JSON next to each table holds all rows.
-// Texts become text nodes, never markup.
+// Makes the tables of a report sortable and filterable. All rows are in the page: the first ones in
+// the table, the others in a <template>. No markup is made from text.
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 const numberFormat = new Intl.NumberFormat("en");
 const MAX_ROWS_WITHOUT_TOOLBAR = 6;
 const NUMERIC = new Set(["number", "fraction"]);
-
-/** Build the DOM node of a JSON node: a text, or [tag, attributes or 0, ...children]. */
-function build(node) {
-  if (typeof node === "string") return document.createTextNode(node);
-  const [tag, attributes, ...children] = node;
-  const created = document.createElement(tag);
-  for (const name in attributes || {}) created.setAttribute(name, attributes[name]);
-  created.append(...children.map(build));
-  return created;
-}
-
-/** Return all text of a JSON node. */
-function textOf(node) {
-  return typeof node === "string" ? node : node.slice(2).map(textOf).join("");
-}
 
 /** Return a text without case and accents, for searching. */
 function normalize(text) {
@@ -29,13 +14,20 @@ function normalize(text) {
 }
 
 class Row {
-  constructor([cells, numbers, details], index) {
-    Object.assign(this, { cells, numbers, details, index, isOpen: false });
+  constructor(line, index) {
+    const next = line.nextElementSibling;
+    Object.assign(this, { line, index, isOpen: false });
+    this.details = next?.className === "details" ? next : null;
   }
 
   text(column) {
-    this.texts ??= this.cells.map((nodes) => nodes.map(textOf).join(""));
+    this.texts ??= Array.from(this.line.cells, (cell) => cell.textContent);
     return this.texts[column];
+  }
+
+  number(column) {
+    this.numbers ??= Array.from(this.line.cells, (cell) => parseFloat(cell.getAttribute("data-value")));
+    return this.numbers[column];
   }
 
   get searchText() {
@@ -47,23 +39,23 @@ class Row {
 class SortableTable {
   constructor(section) {
     const find = (selector) => section.querySelector(selector);
-    const { chunk, rows } = JSON.parse(find("script").textContent);
-    this.chunk = chunk;
-    this.rows = rows.map((row, index) => new Row(row, index));
-    this.headers = [...section.querySelectorAll("th")];
-    this.columns = this.headers.map((head) => ({ name: head.textContent, kind: head.dataset.kind }));
+    this.chunk = Number(find("table").dataset.chunk);
     this.body = find("tbody");
+    const lines = [...this.body.children, ...(find("template")?.content.children ?? [])];
+    this.rows = lines.filter((line) => line.className !== "details").map((line, index) => new Row(line, index));
+    this.headers = [...section.querySelectorAll("th")];
+    this.kinds = this.headers.map((head) => head.dataset.kind);
     this.count = find(".count");
     this.showMore = find(".show-more");
     this.filter = find("input[type=search]");
     this.minimums = [...section.querySelectorAll("input[data-column]")];
     this.openAllButton = find("button.open-all");
     this.order = { column: -1, descending: false };
-    this.shown = chunk;
+    this.shown = this.chunk;
     this.allOpen = false;
     this.listen();
     find(".no-script")?.remove();
-    find(".toolbar").hidden = rows.length <= MAX_ROWS_WITHOUT_TOOLBAR;
+    find(".toolbar").hidden = this.rows.length <= MAX_ROWS_WITHOUT_TOOLBAR;
     this.select();
   }
 
@@ -87,7 +79,7 @@ class SortableTable {
 
   /** Sort by a column: numbers descending first, texts ascending first, then reversed, then unsorted. */
   sort(column) {
-    const descendingFirst = NUMERIC.has(this.columns[column].kind);
+    const descendingFirst = NUMERIC.has(this.kinds[column]);
     if (this.order.column !== column) this.order = { column, descending: descendingFirst };
     else if (this.order.descending === descendingFirst) this.order = { column, descending: !descendingFirst };
     else this.order = { column: -1, descending: false };
@@ -104,10 +96,10 @@ class SortableTable {
     const { column, descending } = this.order;
     if (column < 0) return (a, b) => a.index - b.index;
     const sign = descending ? -1 : 1;
-    if (NUMERIC.has(this.columns[column].kind)) {
+    if (NUMERIC.has(this.kinds[column])) {
       return (a, b) => {
-        const [x, y] = [a.numbers[column], b.numbers[column]];
-        if (x === null || y === null) return (x === null) - (y === null) || a.index - b.index;
+        const [x, y] = [a.number(column), b.number(column)];
+        if (isNaN(x) || isNaN(y)) return isNaN(x) - isNaN(y) || a.index - b.index;
         return sign * (x - y) || a.index - b.index;
       };
     }
@@ -127,7 +119,7 @@ class SortableTable {
     this.matching = this.rows.filter(
       (row) =>
         words.every((word) => row.searchText.includes(word)) &&
-        minimums.every(([column, value]) => (row.numbers[column] ?? -Infinity) >= value),
+        minimums.every(([column, value]) => row.number(column) >= value),
     );
     this.shown = this.chunk;
     this.draw(this.shown);
@@ -162,40 +154,32 @@ class SortableTable {
 
   /** Return the elements of a row: its cells and, if it is open, its details. */
   elementsOf(row) {
-    row.element ??= this.buildRow(row);
-    return row.isOpen ? [row.element, this.detailsOf(row)] : [row.element];
+    if (row.details && !row.button) this.addButton(row);
+    return row.isOpen ? [row.line, row.details] : [row.line];
   }
 
-  buildRow(row) {
-    const line = build(["tr", { role: "row" }]);
-    row.cells.forEach((nodes, column) => {
-      const { name, kind } = this.columns[column];
-      line.append(build(["td", { role: "cell", class: kind, "data-name": name }, ...nodes]));
+  addButton(row) {
+    const details = row.details.firstElementChild;
+    details.replaceChildren(details.querySelector(".details-content"));
+    row.button = document.createElement("button");
+    row.button.type = "button";
+    row.button.className = "expander";
+    row.button.setAttribute("aria-expanded", row.isOpen);
+    row.button.setAttribute("aria-label", `Details of ${row.text(0)}`);
+    row.line.className = "expandable";
+    row.line.firstElementChild.prepend(row.button);
+    row.line.addEventListener("click", () => {
+      // A reader who selects text to copy it does not want to open the row.
+      if (getSelection().isCollapsed) this.toggle(row, !row.isOpen);
     });
-    if (row.details) {
-      const label = `Details of ${row.text(0)}`;
-      const attributes = { type: "button", class: "expander", "aria-expanded": row.isOpen, "aria-label": label };
-      line.className = "expandable";
-      line.firstElementChild.prepend(build(["button", attributes]));
-      line.addEventListener("click", () => {
-        // A reader who selects text to copy it does not want to open the row.
-        if (getSelection().isCollapsed) this.toggle(row, !row.isOpen);
-      });
-    }
-    return line;
-  }
-
-  detailsOf(row) {
-    const span = { role: "cell", colspan: this.columns.length };
-    return (row.detailsElement ??= build(["tr", { role: "row", class: "details" }, ["td", span, row.details]]));
   }
 
   toggle(row, open) {
     row.isOpen = open;
-    row.element?.firstElementChild.firstElementChild.setAttribute("aria-expanded", open);
-    if (!row.element?.isConnected) return;
-    if (open) row.element.after(this.detailsOf(row));
-    else row.detailsElement.remove();
+    row.button?.setAttribute("aria-expanded", open);
+    if (!this.body.contains(row.line)) return;
+    if (open) row.line.after(row.details);
+    else row.details.remove();
   }
 
   /** Open all rows, or close them again. */

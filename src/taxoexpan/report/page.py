@@ -1,0 +1,262 @@
+"""A report as one HTML file: sections of figures, texts, sortable tables, small trees and charts.
+
+`render` fills the template `report.html`, in which Jinja2 escapes every text. The file loads
+nothing from elsewhere, and it works without a script.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from importlib import resources
+from importlib.metadata import version
+from itertools import groupby
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from taxoexpan.report.charts import WIDTH, Chart, coordinate
+
+CHUNK = 200
+"""The number of rows that are drawn at a time, and that a page without a script shows."""
+MAX_PATH = 8
+"""The number of concepts shown of a path; the middle of a longer path is left out."""
+MAX_WORD = 28
+"""The length above which a word may be broken anywhere."""
+# Characters that UTF-8 cannot encode, or that a browser would drop or misread.
+_INVALID = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
+
+Kind = Literal["text", "number", "fraction", "path"]
+Cell: TypeAlias = str | float | Sequence[str] | None
+"""A text, a number, a path from the root, or None for an empty cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """A sibling or child of the new concept; `cosine` compares the two concepts, if it is known."""
+
+    label: str
+    cosine: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TreePosition:
+    """A possible position of the new concept: the path to its parent, and its neighbors.
+
+    `more_siblings` is the number of siblings that are not listed. `children` are under the new
+    concept, or may move there. `number` is the confidence or the score, as text.
+    """
+
+    path: Sequence[str]
+    siblings: Sequence[Neighbor] = ()
+    more_siblings: int = 0
+    children: Sequence[Neighbor] = ()
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A new concept at its suggested position and, if there is one, at the runner-up's.
+
+    `notes` are next to the concept at both positions.
+    """
+
+    concept: str
+    suggested: TreePosition
+    runner_up: TreePosition | None = None
+    notes: tuple[str, str] = ("new", "runner-up")
+
+    @property
+    def shared(self) -> int:
+        """The length of the common start of both paths, which is drawn once."""
+        if self.runner_up is None:
+            return 0
+        first, second = self.suggested.path, self.runner_up.path
+        # Equal paths belong to two concepts of one label.
+        limit = min(len(first), len(second)) - (tuple(first) == tuple(second))
+        return next((index for index in range(limit) if first[index] != second[index]), limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """The content that opens below a row; the value of a fact is a text or a path."""
+
+    paragraphs: Sequence[str] = ()
+    facts: Sequence[tuple[str, str | Sequence[str]]] = ()
+    tree: Tree | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row: one cell per column, and the details below it, if any."""
+
+    cells: Sequence[Cell]
+    details: Details | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, the kind of its cells, and the decimals of its numbers.
+
+    A `fraction` is a number between 0 and 1; readers can filter rows by a minimum.
+    """
+
+    name: str
+    kind: Kind = "text"
+    digits: int = 2
+
+    def number(self, cell: Cell) -> float | None:
+        """Return the value of a cell with a finite number."""
+        if cell is None or self.kind not in ("number", "fraction"):
+            return None
+        number = cell if isinstance(cell, int) else float(cell)  # type: ignore[arg-type]
+        return number if math.isfinite(number) else None
+
+    def shown(self, cell: Cell) -> str:
+        """Format a number."""
+        number = self.number(cell)
+        if number is None:
+            return "–"
+        return format_number(float(number) if self.kind == "fraction" else number, self.digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A section with a table whose rows can be sorted, filtered and opened."""
+
+    kind: ClassVar[str] = "table"
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    introduction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """A number with its label and a note."""
+
+    label: str
+    value: str | float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """A section with the most important numbers."""
+
+    kind: ClassVar[str] = "figures"
+    title: str
+    figures: Sequence[KeyFigure]
+
+
+@dataclass(frozen=True, slots=True)
+class TextSection:
+    """A section of paragraphs."""
+
+    kind: ClassVar[str] = "prose"
+    title: str
+    paragraphs: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSection:
+    """A section with a chart; consecutive charts are shown side by side."""
+
+    kind: ClassVar[str] = "chart"
+    title: str
+    chart: Chart
+
+
+Section: TypeAlias = KeyFigures | TextSection | Table | ChartSection
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report."""
+
+    title: str
+    subtitle: str
+    sections: Sequence[Section]
+    created: datetime | None = None
+
+    @property
+    def footer(self) -> str:
+        """The version that created the report, and when."""
+        if self.created is None:
+            return ""
+        day = f"{self.created.day} {self.created:%B %Y, %H:%M %Z}".rstrip()
+        return f"Created by taxoexpan {version('taxoexpan')} on {day}."
+
+
+def render(page: Page) -> str:
+    """Return the page as HTML; equal pages give equal texts."""
+    folder = resources.files("taxoexpan.report")
+    style, script = (folder.joinpath(name).read_text("utf-8") for name in ("style.css", "table.js"))
+    # Only this style and this script are allowed, no requests, and no markup made from text.
+    policy = (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
+        "trusted-types 'none'"
+    )
+    groups = [
+        (kind == "chart", list(group))
+        for kind, group in groupby(page.sections, lambda section: section.kind)
+    ]
+    template = _environment().get_template("report.html")
+    return template.render(page=page, groups=groups, policy=policy, style=style, script=script)
+
+
+@lru_cache
+def _environment() -> Environment:
+    """Return the template's environment; every text is escaped, and unknown names are errors."""
+    environment = Environment(
+        loader=PackageLoader("taxoexpan.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(CHUNK=CHUNK, MAX_PATH=MAX_PATH, WIDTH=WIDTH)
+    environment.filters.update(
+        is_long=has_long_word, shown_path=shortened_path, xy=coordinate, number=format_number
+    )
+    return environment
+
+
+def printable(value: Any) -> Any:
+    """Replace each character of a text that UTF-8 or a browser cannot handle by U+FFFD."""
+    if type(value) is not str or value.isprintable():
+        return value
+    return _INVALID.sub("\ufffd", value)
+
+
+def has_long_word(text: str) -> bool:
+    """Return whether a text has a word that may be broken anywhere."""
+    return len(text) > MAX_WORD and any(len(word) > MAX_WORD for word in text.split())
+
+
+def shortened_path(path: Sequence[str]) -> list[str | None]:
+    """Return the path, with None in place of the middle of a long one."""
+    if len(path) <= MAX_PATH:
+        return list(path)
+    return [*path[: MAX_PATH // 2 - 1], None, *path[-MAX_PATH // 2 :]]
+
+
+def format_number(value: str | float, digits: int = 2) -> str:
+    """Format a number, such as 1,234 or 0.57; a text stays as it is."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
