@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import open_taxonomy, require_web_extra
+from taxoexpan.cli.arguments import open_taxonomy
 from taxoexpan.cli.messages import note
+from taxoexpan.cli.serve import require_web_extra
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_groups import FormulaOptions, ReadingOptions
 from taxoexpan.options import PATH, TEXT, argument, option, output_option, switch

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import ModelOptions, ServerOptions, defined_concepts, open_taxonomy
+from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
 from taxoexpan.cli.messages import note, print_filtered
+from taxoexpan.cli.serve import ServerOptions
 from taxoexpan.option_groups import (
     FormulaOptions,
     GlossaryOptions,

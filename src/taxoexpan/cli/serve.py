@@ -2,11 +2,60 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import ModelOptions, ServerOptions
+from taxoexpan.cli.arguments import ModelOptions
 from taxoexpan.cli.messages import note
-from taxoexpan.options import NATURAL, POSITIVE, option, repeated
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.options import NATURAL, POSITIVE, OptionGroup, option, repeated
+
+if TYPE_CHECKING:
+    from taxoexpan.desk.web.access import Access
+
+
+TOKEN_VARIABLE = "TAXOEXPAN_TOKEN"
+WEB_MODULES = ("alembic", "fastapi", "prometheus_client", "multipart", "uvicorn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions(OptionGroup):
+    """The address of a server, and its token."""
+
+    host: str = option(
+        "address to listen on (default: 127.0.0.1, this machine only); any other one needs a token",
+        "127.0.0.1",
+        metavar="ADDRESS",
+    )
+    port: int = option("port to listen on; 0 is any free one (default: any free one)", 0, NATURAL)
+    token: str | None = option(
+        "the secret that every request must have, at least 16 letters and digits (default: the "
+        f"environment variable {TOKEN_VARIABLE}, if set)",
+        metavar="TEXT",
+    )
+
+    def access(self) -> Access:
+        """Return who may send requests; an address that needs a token is refused without one.
+
+        So is a busy port: both are known before the libraries of the model are imported.
+        """
+        require_web_extra()
+        from taxoexpan.desk.web.access import Access
+        from taxoexpan.desk.web.server import listen
+
+        allowed = Access(self.host, self.token or os.environ.get(TOKEN_VARIABLE) or None)
+        listen(allowed.host, self.port).close()
+        return allowed
+
+
+def require_web_extra() -> None:
+    """Refuse to start a server if its libraries are not installed."""
+    missing = [name for name in WEB_MODULES if find_spec(name) is None]
+    if missing:
+        message = f"this command needs {missing[0]}, which is not installed"
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")
 
 
 @dataclass(frozen=True, kw_only=True)
