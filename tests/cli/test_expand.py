@@ -249,17 +249,6 @@ def test_an_existing_file_of_suggestions_is_refused_before_training(
     assert table.read_text() == "precious"
 
 
-@pytest.mark.parametrize("option", ["--min-score", "--min-confidence", "--accept-at-precision"])
-def test_all_and_a_threshold_contradict_each_other(
-    pantry: Path, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = tmp_path / "new.txt"
-    new.write_text("nut milk\n")
-    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--all"]
-    assert main([*command, option, "0.5"]) == 2
-    assert "(option --all)" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("taken", ["model", "out.csv", "out.suggestions.csv"])
 def test_an_output_that_is_created_during_the_training_stays(
     taken: str,

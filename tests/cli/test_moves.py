@@ -150,17 +150,6 @@ def test_a_file_without_a_place_is_refused_before_any_work(
     assert not out.exists()
 
 
-def test_placing_together_goes_with_neither(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = write_file(tmp_path / "new.txt", "milk\n")
-    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--together"]
-    for option in ("--allow-moves", "--allow-merges"):
-        assert main([*command, option]) == 2
-        messages = capsys.readouterr().err
-        assert "together proposes no moves and no merges" in messages
-
-
 def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
