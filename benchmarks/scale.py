@@ -41,9 +41,8 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
-from taxoexpan.training.loop import train_batch
+from taxoexpan.training.loop import TrainingRun, train_batch
 from taxoexpan.training.sampling import CPU, TrainingSampler
-from taxoexpan.training.training_run import TrainingRun
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES = 1_000

@@ -33,8 +33,8 @@ from reproduction.task import Task, rewire_relations, sample_leaves
 from taxoexpan.evaluation.methods import Method, true_ranks_by
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics, rank_true_parents
-from taxoexpan.training.training_log import TrainingLog
 
 STORED_ANCHORS = 10
 """The number of best anchors that are stored for each query."""

@@ -27,11 +27,10 @@ from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Place
 from taxoexpan.training.continuation import Recipe
-from taxoexpan.training.history import Epoch
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
+from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
-from taxoexpan.training.record import TrainingRecord
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.record import Epoch, TrainingRecord
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:

@@ -18,8 +18,8 @@ from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.fitting.network_training import TIES
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
-from taxoexpan.training.training_log import SILENT, TrainingLog
 
 QUICK = {
     "epochs": 4,

@@ -19,8 +19,8 @@ from reproduction.task import Task
 from taxoexpan.errors import FormatError
 from taxoexpan.evaluation.methods import true_ranks_by
 from taxoexpan.evaluation.rules import ClosestNeighbor
+from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
-from taxoexpan.training.training_log import SILENT, TrainingLog
 
 CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
 NOISY = replace(CLOSEST, noise=0.1)

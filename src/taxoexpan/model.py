@@ -60,10 +60,9 @@ from taxoexpan.taxonomy.concept import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
-from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
-from taxoexpan.training.record import TrainingRecord
+from taxoexpan.training.record import History, TowerHistory, TrainingRecord
 
 
 class TaxoExpan:

@@ -16,7 +16,7 @@ from taxoexpan import TaxoExpan
 from taxoexpan.cli.main import main
 from taxoexpan.files import output_lock
 from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
-from taxoexpan.training.tower_run import TowerRun
+from taxoexpan.training.tower import TowerRun
 
 
 @pytest.fixture

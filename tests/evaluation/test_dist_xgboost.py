@@ -26,8 +26,8 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out_leaves
+from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
-from taxoexpan.training.training_log import SILENT, TrainingLog
 
 # Unit vectors whose products are exact in single precision, so that a tie is a tie.
 SIGNS = torch.cartesian_prod(*[torch.tensor([-0.5, 0.5])] * 4)

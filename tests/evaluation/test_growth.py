@@ -17,8 +17,8 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
+from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import Averaging, compute_metrics, per_query
-from taxoexpan.training.training_log import TrainingLog
 
 QUICK = {**SMALL, "epochs": 3}
 ADDED = [

@@ -25,9 +25,9 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.log import SILENT
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
-from taxoexpan.training.training_log import SILENT
 
 SIZE = 6
 NETWORKS = [ParentNetwork, DeepSetNetwork]

@@ -10,7 +10,7 @@ from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.evaluation.rules import ClosestNeighbor, ClosestParent, Popularity
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.training_log import SILENT
+from taxoexpan.training.log import SILENT
 
 
 def vectors_of(count: int, seed: int) -> torch.Tensor:

@@ -24,7 +24,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
 from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.log import TrainingLog
 
 QUICK = {**SMALL, "epochs": 6}
 

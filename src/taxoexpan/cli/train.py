@@ -192,7 +192,7 @@ def _refuse_outputs(options: Options, replaces: bool) -> None:
     if options.log:
         check_output(options.log, force=True)  # a log is appended to
     if options.tensorboard:
-        from taxoexpan.training.tensorboard import check_tensorboard
+        from taxoexpan.training.log import check_tensorboard
 
         check_tensorboard(options.tensorboard)
     outputs = [options.log, options.tensorboard, options.report]

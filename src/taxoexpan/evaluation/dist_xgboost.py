@@ -18,8 +18,8 @@ from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.training.history import Epoch, History
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.log import TrainingLog
+from taxoexpan.training.record import Epoch, History
 
 if TYPE_CHECKING:
     from xgboost import Booster, DMatrix

@@ -29,8 +29,8 @@ from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import TIES
-from taxoexpan.training.training_log import TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""

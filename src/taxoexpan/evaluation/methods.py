@@ -16,9 +16,9 @@ from torch import Tensor
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.history import History
+from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import rank_true_parents
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.record import History
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from torch.nn import functional as F
 from taxoexpan.config import Config, load_preset
 from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.features.lexicon import resolve_mentions
-from taxoexpan.network.batch import TrainingBatch
+from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.dropout import drop
 from taxoexpan.network.egonets import Egonets, Position
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import ReluMLPMatch
@@ -30,8 +29,8 @@ from taxoexpan.placement.fitting.network_training import TrainingData, train_net
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.history import History
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.log import TrainingLog
+from taxoexpan.training.record import History
 
 HIDDEN_DIM = 500
 

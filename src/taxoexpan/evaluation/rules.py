@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.log import TrainingLog
 
 
 class Rule(Method):

@@ -11,7 +11,7 @@ import numpy as np
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
 from taxoexpan.explain.neighborhood import Neighborhood, Neighbors
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.mention_bonus import MentionBonus
+from taxoexpan.network.matching import MentionBonus
 from taxoexpan.placement.scoring.pairs import QueryAnchorPairs
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats

@@ -3,12 +3,11 @@
 `MatchingNetwork` combines the parts that the settings choose. It takes `ConceptVectors` and
 `Egonets`, and in training a `TrainingBatch`. The modules, in the order of the computation:
 
-- inputs: `concept_vectors`, `egonets`, `queries`, and `batch`, which `padding` brings to one shape;
-- `propagation` (Eqs. 2 to 5), by `attention` and `message_passing`;
-- `readout` (Eqs. 6 to 8), which `pooling` and `egonet_sums` compute together with the last layer;
-- `matching` (Eqs. 9 and 10) and `losses` (Eq. 11), with `dropout`; `matching_network` is the whole;
-- not in the paper: `fusion_head` over the `cosine_features`, the `mention_bonus`, and the
-  fine-tuned `text_tower` with its `token_embedding`.
+- inputs: `concept_vectors`, `egonets`, `queries`, and the `batch` of a training step;
+- `propagation` (Eqs. 2 to 5) by `messages`;
+- `readout` (Eqs. 6 to 8), which `pooling` computes together with the last layer;
+- `matching` (Eqs. 9 and 10) and `losses` (Eq. 11); `matching_network` is the whole;
+- not in the paper: the fusion head in `cosine_features`, and the fine-tuned `text_tower`.
 """
 
 from taxoexpan.network.batch import TrainingBatch

@@ -1,15 +1,24 @@
-"""A batch of training instances as index tensors."""
+"""A batch of training instances as index tensors, and batches that are padded to a fixed shape.
+
+A CUDA graph of one training step serves all batches of one shape. So every index array gets the
+same length in all of them. The padding changes no result: additional anchors are blocked for all
+queries, and additional siblings and grandparents belong to the last of these anchors. All arrays
+are in one buffer, which reaches the device in one copy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import pairwise
+from math import prod
 
 import torch
+from torch import Tensor
+from torch.nn import functional as F
 
-from taxoexpan.network.dropout import drop
-from taxoexpan.network.egonets import Egonets
+from taxoexpan.network.egonets import Egonets, Position
 
 
 @dataclass(frozen=True)
@@ -95,3 +104,213 @@ def _select_columns(pairs: torch.Tensor, first: int, stop: int) -> torch.Tensor:
     """Select the pairs (row, column, ...) of a range of columns, and number these from 0."""
     inside = pairs[:, (pairs[1] >= first) & (pairs[1] < stop)]
     return torch.cat([inside[:1], inside[1:2] - first, inside[2:]])
+
+
+ANCHOR_MARGIN, MARGIN = 1.03, 1.25
+"""How much larger than the batch that it is made for a shape is. The number of anchors varies
+little, and it counts most: every anchor is compared with every query."""
+MULTIPLE = 32
+"""Sizes are rounded up to a multiple of this."""
+
+
+@dataclass(frozen=True)
+class PaddedShape:
+    """The sizes of a padded batch.
+
+    Args:
+        queries: the number of queries, which is never padded.
+        near: of concepts that are anchors or siblings.
+        far: of other concepts.
+        grandparents: of distinct grandparents.
+        entries: of entries of grandparents.
+        anchors: of anchors; at least one is padding.
+        siblings: of siblings.
+        blocked: of blocked pairs, including all pairs of padding anchors.
+        mentions: of mentioned anchors, or None for a batch without them.
+    """
+
+    queries: int
+    near: int
+    far: int
+    grandparents: int
+    entries: int
+    anchors: int
+    siblings: int
+    blocked: int
+    mentions: int | None
+
+    @classmethod
+    def needed_by(cls, batch: TrainingBatch, anchors: int | None = None) -> PaddedShape:
+        """Return the smallest shape with this number of anchors that a batch fits in."""
+        e, queries = batch.egonets, len(batch.queries)
+        grandparents, own, siblings = e.sizes
+        anchors = own + 1 if anchors is None else anchors
+        return cls(
+            queries,
+            e.near,
+            len(e.concepts) - e.near,
+            grandparents,
+            len(e.grandparent),
+            anchors,
+            siblings,
+            batch.blocked.shape[1] + max(anchors - own, 1) * queries,
+            None if batch.mentions is None else batch.mentions.shape[1],
+        )
+
+    @classmethod
+    def with_margin(cls, batch: TrainingBatch) -> PaddedShape:
+        """Return a shape for this batch and for others of about its size."""
+        anchors = _enlarged(len(batch.egonets.counts) + 1, ANCHOR_MARGIN)
+        needed = cls.needed_by(batch, anchors)
+        # A batch with fewer anchors has more pairs of padding anchors.
+        fewest = int(len(batch.egonets.counts) / ANCHOR_MARGIN**2)
+        blocked = batch.blocked.shape[1] + (anchors - fewest) * needed.queries
+        sizes = {
+            field.name: _enlarged(getattr(needed, field.name))
+            for field in fields(cls)
+            if field.name not in ("queries", "anchors", "blocked", "mentions")
+        }
+        mentions = None if needed.mentions is None else _enlarged(needed.mentions)
+        return cls(
+            **sizes,
+            queries=needed.queries,
+            anchors=anchors,
+            blocked=_enlarged(blocked),
+            mentions=mentions,
+        )
+
+    def holds(self, batch: TrainingBatch) -> bool:
+        """Return whether a batch fits in this shape."""
+        needed = PaddedShape.needed_by(batch, self.anchors)
+        if batch.negatives is not None or needed.queries != self.queries:
+            return False
+        if (needed.mentions is None) != (self.mentions is None):
+            return False
+        return len(batch.egonets.counts) < self.anchors and all(
+            (getattr(needed, field.name) or 0) <= (getattr(self, field.name) or 0)
+            for field in fields(self)
+        )
+
+    def parts(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each index array, in the order of the buffer."""
+        parts: dict[str, tuple[int, ...]] = {
+            "concepts": (self.near + self.far,),
+            "nodes": (self.grandparents + self.anchors + self.siblings,),
+            "grandparent": (self.entries,),
+            "grandparent_of": (self.entries,),
+            "sibling_of": (self.siblings,),
+            "counts": (self.anchors, len(Position)),
+            "queries": (self.queries,),
+            "positives": (self.queries,),
+            "own_sibling": (self.queries,),
+            "blocked": (2, self.blocked),
+        }
+        if self.mentions is not None:
+            parts["mentions"] = (3, self.mentions)
+        return parts
+
+    def buffer(self, device: torch.device, pinned: bool = False) -> torch.Tensor:
+        """Return a buffer that a padded batch fits in exactly."""
+        size = sum(map(prod, self.parts().values()))
+        return torch.zeros(size, dtype=torch.int64, device=device, pin_memory=pinned)
+
+    def view(self, buffer: torch.Tensor) -> TrainingBatch:
+        """Return the batch that lies in a buffer."""
+        arrays = self._views(buffer)
+        egonets = Egonets(
+            arrays.pop("concepts"),
+            arrays.pop("nodes"),
+            arrays.pop("grandparent"),
+            arrays.pop("grandparent_of"),
+            arrays.pop("sibling_of"),
+            arrays.pop("counts"),
+            self.near,
+        )
+        return TrainingBatch(
+            queries=arrays["queries"],
+            egonets=egonets,
+            positives=arrays["positives"],
+            own_sibling=arrays["own_sibling"],
+            blocked=arrays["blocked"],
+            mentions=arrays.get("mentions"),
+        )
+
+    def fill(self, buffer: torch.Tensor, batch: TrainingBatch) -> None:
+        """Write a batch on the CPU into a buffer on the CPU."""
+        arrays, e = self._views(buffer), batch.egonets
+        grandparents, anchors, siblings = e.sizes
+        concepts, nodes = arrays["concepts"], arrays["nodes"]
+        _fill(concepts[: self.near], e.concepts[: e.near], 0)
+        _fill(concepts[self.near :], e.concepts[e.near :], 0)
+        # The other concepts come after the padding of the near ones.
+        rows = torch.where(e.nodes < e.near, e.nodes, e.nodes + (self.near - e.near))
+        own = rows.split([grandparents, anchors, siblings])
+        padded = nodes.split([self.grandparents, self.anchors, self.siblings])
+        for target, values in zip(padded, own, strict=True):
+            _fill(target, values, 0)
+        last = self.anchors - 1
+        _fill(arrays["grandparent"], e.grandparent, self.grandparents - 1)
+        _fill(arrays["grandparent_of"], e.grandparent_of, last)
+        _fill(arrays["sibling_of"], e.sibling_of, last)
+        counts = arrays["counts"]
+        counts[:anchors] = e.counts.to(torch.int64)
+        counts[anchors:] = torch.tensor([0, 1, 0])
+        counts[last, Position.GRANDPARENT] = self.entries - len(e.grandparent)
+        counts[last, Position.SIBLING] = self.siblings - siblings
+        for name in ("queries", "positives", "own_sibling"):
+            arrays[name].copy_(getattr(batch, name))
+        self._fill_blocked(arrays["blocked"], batch.blocked, anchors)
+        if batch.mentions is not None:
+            _fill(arrays["mentions"][0], batch.mentions[0], last)
+            _fill(arrays["mentions"][1:], batch.mentions[1:], 0)
+
+    def _fill_blocked(self, target: torch.Tensor, blocked: torch.Tensor, anchors: int) -> None:
+        """Write the blocked pairs first, and all pairs of the padding anchors last."""
+        tail = self.blocked - (self.anchors - anchors) * self.queries
+        target[:, : blocked.shape[1]] = blocked
+        target[0, blocked.shape[1] : tail], target[1, blocked.shape[1] : tail] = self.anchors - 1, 0
+        target[:, tail:] = self._pairs_from_last_anchor[:, tail:]
+
+    @cached_property
+    def _pairs_from_last_anchor(self) -> torch.Tensor:
+        """The pairs of the last anchor at the end, before them those of the one before: [2, K]."""
+        positions = self.blocked - 1 - torch.arange(self.blocked)
+        rows = (self.anchors - 1 - positions // self.queries).clamp(min=0)
+        return torch.stack([rows, positions % self.queries])
+
+    def _views(self, buffer: torch.Tensor) -> dict[str, torch.Tensor]:
+        parts = self.parts()
+        pieces = buffer.split([prod(shape) for shape in parts.values()])
+        return {
+            name: piece.view(shape)
+            for (name, shape), piece in zip(parts.items(), pieces, strict=True)
+        }
+
+
+def _enlarged(size: int, margin: float = MARGIN) -> int:
+    """Return a size with a margin, rounded up."""
+    return MULTIPLE * -(-int(size * margin) // MULTIPLE) + MULTIPLE
+
+
+def _fill(target: torch.Tensor, values: torch.Tensor, padding: int) -> None:
+    """Write values [..., n] to the beginning of a target [..., m], and the padding after them."""
+    count = values.shape[-1]
+    target[..., :count] = values
+    target[..., count:] = padding
+
+
+def drop(values: Tensor, rate: float) -> Tensor:
+    """Set values to zero at a rate, and scale the others so that the mean stays.
+
+    A CPU draws random bytes, eight per number, because random floats are slow to draw.
+    """
+    if not rate:
+        return values
+    if values.device.type != "cpu":
+        return F.dropout(values, rate)
+    draws = torch.empty(-(-values.numel() // 8), dtype=torch.int64)
+    random = draws.random_(-(2**63), None).view(torch.uint8)[: values.numel()]
+    dropped = round(256 * rate)
+    # The mask has floats: multiplying by a mask of booleans is several times slower.
+    kept = random.to(values.dtype).sub_(dropped - 1).clamp_(0, 1)
+    return values * kept.mul_(256 / (256 - dropped)).view_as(values)

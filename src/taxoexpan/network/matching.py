@@ -1,4 +1,4 @@
-"""The match of a query with an anchor (Section 4.2.3): log-bilinear, or by a perceptron."""
+"""The match of a query with an anchor (Section 4.2.3), and the bonus of mentioned anchors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from taxoexpan.config import Config
+from taxoexpan.features.mentions import MentionKind
 
 MAX_HIDDEN_UNITS = 8_000_000
 """Hidden units of all pairs that are in memory at a time while ranking."""
@@ -191,3 +192,28 @@ def make_match(config: Config, blocks: int, query_dim: int) -> Match:
     if config.matching == "bilinear" and config.quirks.double_exp:
         match = DoubleExpMatch
     return match(blocks, config.embedding_dim, query_dim, config.hidden_dim)
+
+
+class MentionBonus(nn.Module):
+    """A learned bonus on the score of an anchor that the query mentions, one per `MentionKind`.
+
+    It generalizes the paper's binary feature (Section 5.2.3).
+    """
+
+    reach = 10.0
+    """Factor of the weights. Adam moves a weight by at most its step size, and these move far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(len(MentionKind)))
+
+    def reset(self) -> None:
+        """Start without a bonus."""
+        nn.init.zeros_(self.weight)
+
+    def forward(self, mentions: Tensor, anchors: int, queries: int) -> Tensor:
+        """Triples (anchor, query, kind) [3, M] → [A, B], zero for anchors not mentioned."""
+        rows, columns, kinds = mentions
+        bonus = self.weight.new_zeros(anchors, queries)
+        values = self.reach * self.weight.index_select(0, kinds)
+        return bonus.index_put((rows, columns), values, accumulate=True)

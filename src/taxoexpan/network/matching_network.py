@@ -10,16 +10,13 @@ from torch.nn import functional as F
 
 from taxoexpan.config import Config
 from taxoexpan.device import beside
-from taxoexpan.network.attention import MessageWeights
-from taxoexpan.network.batch import TrainingBatch
+from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.cosine_features import Cosines, cosine_features_for_training
-from taxoexpan.network.dropout import drop
+from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features_for_training
 from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.fusion_head import FusionHead
 from taxoexpan.network.losses import LOSSES
-from taxoexpan.network.matching import make_match
-from taxoexpan.network.mention_bonus import MentionBonus
+from taxoexpan.network.matching import MentionBonus, make_match
+from taxoexpan.network.messages import MessageWeights
 from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 from taxoexpan.network.readout import make_readout

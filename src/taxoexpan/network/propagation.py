@@ -15,10 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.network.attention import MessageWeights, attention_weights
-from taxoexpan.network.dropout import drop
+from taxoexpan.network.batch import drop
 from taxoexpan.network.egonets import Egonets, Position
-from taxoexpan.network.message_passing import pass_messages
+from taxoexpan.network.messages import MessageWeights, attention_weights, pass_messages
 from taxoexpan.network.pooling import LeftOutSiblings, Pooled, pool
 from taxoexpan.network.readout import Readout
 

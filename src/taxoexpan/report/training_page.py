@@ -25,9 +25,8 @@ from taxoexpan.report.page import (
     Table,
     TextSection,
 )
-from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.record import TrainingRecord
+from taxoexpan.training.record import History, TrainingRecord
 
 PRECISIONS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 """The target precisions in the table of thresholds."""

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from taxoexpan.config import Config
 from taxoexpan.errors import is_out_of_memory
-from taxoexpan.network.batch import TrainingBatch
+from taxoexpan.network.batch import PaddedShape, TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.padding import PaddedShape
 
 WARM_UP = 2
 """Steps before the recording, so that libraries allocate what they need."""

@@ -1,16 +1,15 @@
-"""The record of a training, which is saved with the model."""
+"""The epochs of a training and of a fine-tuning, and the record that is saved with the model."""
 
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import taxonomy_digest
-from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Count, Metrics
 
 
@@ -75,3 +74,46 @@ def training_record(
         tower_epochs=None if tuned is None else len(tuned.losses),
         tower_best_epoch=None if tuned is None else tuned.best,
     )
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The result of one pass over the relations."""
+
+    number: int
+    loss: float
+    learning_rate: float
+    validation: Metrics | None
+    seconds: float = field(default=0.0, compare=False)
+    """The duration, including validation; not compared, since it is no part of the result."""
+
+
+@dataclass
+class History:
+    """All epochs, the number of the best one, and whether the user stopped the training.
+
+    `skipped_fine_tuning` means that a fine-tuning of the encoder would have followed.
+    """
+
+    epochs: list[Epoch] = field(default_factory=list)
+    best: int = 0
+    interrupted: bool = False
+    skipped_fine_tuning: bool = False
+
+    @property
+    def best_epoch(self) -> Epoch:
+        """The epoch whose weights were kept; number 0 if nothing was trained."""
+        return self.epochs[self.best - 1] if self.epochs else Epoch(0, 0.0, 0.0, None)
+
+
+@dataclass
+class TowerHistory:
+    """The epochs of a fine-tuning: the loss and the validation metrics of each, and the best one.
+
+    `best` is 0 if no epoch was better than the encoder as it came.
+    """
+
+    losses: list[float] = field(default_factory=list)
+    validation: list[Metrics] = field(default_factory=list)
+    best: int = 0
+    interrupted: bool = False

@@ -1,4 +1,7 @@
-"""Training instances from the taxonomy itself (Section 4.3): relations and their negatives."""
+"""Training instances from the taxonomy itself (Section 4.3): relations and their negatives.
+
+The parents of a query, its descendants and the query itself are blocked: they are not negatives.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from taxoexpan.config import Config
 from taxoexpan.features.mentions import Mentions
@@ -14,7 +18,6 @@ from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.blocked_pairs import blocked_among, blocked_draws, find_rows
 from taxoexpan.training.continuation import News
 
 CPU = torch.device("cpu")
@@ -199,3 +202,34 @@ class _DrawnEgonets:
             return np.full(len(relations), -1)
         found, is_drawn = find_rows(self.relations, relations)
         return np.where(is_drawn, self.rows[found], -1)
+
+
+def blocked_among(taxonomy: Taxonomy, queries: Indices, anchors: Indices) -> Indices:
+    """Return the blocked pairs (row of an anchor, column of a query) [2, K]; anchors ascend.
+
+    The anchors that are blocked for a query are its parents, its descendants and itself.
+    """
+    of_parents, parents = taxonomy.parents_of.of_many(queries)
+    rows, is_anchor = find_rows(anchors, parents)
+    columns, below = taxonomy.descendant_intervals.pairs_among(queries, anchors)
+    return np.stack(
+        [
+            np.concatenate([rows[is_anchor], below]),
+            np.concatenate([of_parents[is_anchor], columns]),
+        ]
+    )
+
+
+def blocked_draws(taxonomy: Taxonomy, queries: Indices, draws: Indices) -> Indices:
+    """Return the draws [N, B] that are blocked for their query, as (row, column) [2, K]."""
+    of_parents, parents = taxonomy.parents_of.of_many(queries)
+    pairs = np.arange(len(queries)) * len(taxonomy) + draws
+    is_parent = np.isin(pairs, of_parents * len(taxonomy) + parents)
+    is_below = taxonomy.descendant_intervals.contain(queries, draws)
+    return np.stack(np.nonzero(is_parent | is_below))
+
+
+def find_rows(ascending: Indices, wanted: Indices) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return the row of each wanted index, and whether it is there."""
+    rows = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return rows, ascending[rows] == wanted

@@ -19,7 +19,7 @@ from taxoexpan.curation.cleaning.folds import (
 )
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, describe_move
-from taxoexpan.training.tower_run import TowerRun
+from taxoexpan.training.tower import TowerRun
 
 
 def scored_slowly(

@@ -20,7 +20,7 @@ from taxoexpan.placement.learned.fusion import FusionExamples, collect_examples
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.continuation import Recipe
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.log import TrainingLog
 
 NEW = [f"{sort} {kind}" for kind in KINDS for sort in ("cashew", "white", "tomato")]
 RECIPE = Recipe(epochs=2, tower_epochs=1)

@@ -18,9 +18,9 @@ from taxoexpan.placement.fitting.prepared_taxonomy import EarlierModel, Prepared
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.checkpoint import Checkpoint
-from taxoexpan.training.history import TowerHistory
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
-from taxoexpan.training.tower_training import train_tower
+from taxoexpan.training.record import TowerHistory
+from taxoexpan.training.tower import train_tower
 
 if TYPE_CHECKING:
     from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder

@@ -25,10 +25,9 @@ from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.progress import write_line
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
-from taxoexpan.training.history import History, TowerHistory
+from taxoexpan.training.log import TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.tensorboard import TensorBoardWriter
-from taxoexpan.training.training_log import TrainingLog, describe_metrics
+from taxoexpan.training.record import History, TowerHistory
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
-from taxoexpan.training.history import History
+from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
+from taxoexpan.training.record import History
 from taxoexpan.training.sampling import TrainingSampler
-from taxoexpan.training.training_log import SILENT, TrainingLog
 
 
 @dataclass(frozen=True)

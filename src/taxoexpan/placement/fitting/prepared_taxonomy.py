@@ -27,7 +27,7 @@ from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
-from taxoexpan.training.tensorboard import check_tensorboard
+from taxoexpan.training.log import check_tensorboard
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.network.fusion_head import FusionHead
+from taxoexpan.network.cosine_features import FusionHead
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.families import Families
 from taxoexpan.placement.scoring.features import Input

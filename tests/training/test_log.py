@@ -103,7 +103,7 @@ def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "curves"
     program = f"""
 import resource, signal, threading
-from taxoexpan.training.tensorboard import TensorBoardWriter
+from taxoexpan.training.log import TensorBoardWriter
 from taxoexpan.errors import FormatError
 from pathlib import Path
 threading.excepthook = lambda _: None  # this ends TensorBoard's own thread

@@ -18,13 +18,14 @@ from taxoexpan.features.transformer.transformer_encoder import TransformerEncode
 from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.training import tower_gradients, tower_run
+from taxoexpan.training import tower as tower_run
+from taxoexpan.training import tower_gradients
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
 from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.tower import train_tower
 from taxoexpan.training.tower_gradients import TowerBatch, contrastive_loss
-from taxoexpan.training.tower_training import train_tower
 
 MakeTower = Callable[[], TextTower]
 Weights = dict[str, Tensor]

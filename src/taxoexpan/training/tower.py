@@ -1,4 +1,4 @@
-"""The state of a fine-tuning between two epochs, and how one epoch changes it.
+"""Fine-tuning a text tower on the relations of a taxonomy (contrastive, InfoNCE).
 
 A batch has some relations, the distinct parents in it, and as many hard negatives: anchors among
 the nearest of the batch's queries. Anchors that were rejected as their parents are added. Every
@@ -21,11 +21,12 @@ from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
-from taxoexpan.progress import Progress
+from taxoexpan.phrasing import pluralize
+from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.blocked_pairs import blocked_among
 from taxoexpan.training.checkpoint import (
+    Checkpoint,
     State,
     add_prefix,
     optimizer_tensors,
@@ -33,10 +34,58 @@ from taxoexpan.training.checkpoint import (
     with_prefix,
 )
 from taxoexpan.training.continuation import News
-from taxoexpan.training.history import TowerHistory
+from taxoexpan.training.log import describe_metrics
 from taxoexpan.training.metrics import Metrics
+from taxoexpan.training.record import TowerHistory
+from taxoexpan.training.sampling import blocked_among
 from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients, encode_in_blocks
-from taxoexpan.training.training_log import describe_metrics
+
+
+def train_tower(
+    tower: TextTower,
+    taxonomy: Taxonomy,
+    config: Config,
+    seed: int,
+    validate: Validate | None = None,
+    progress: bool = False,
+    checkpoint: Checkpoint | None = None,
+    news: News | None = None,
+) -> TowerHistory:
+    """Fine-tune a tower, and leave the weights of the best epoch in it.
+
+    With `news`, the tower has been fine-tuned before, and learns what is new since.
+
+    Ctrl-C ends the training with the best state so far, which may be the encoder as it came. If the
+    file of the checkpoint exists, the training continues from it. On a CPU, the result is the same
+    bit for bit. The random numbers of the caller are left as they were.
+    """
+    gpus = [tower.device] if tower.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus):
+        run = TowerRun(tower, taxonomy, config, seed, validate, news)
+        if checkpoint is not None and checkpoint.path.exists():
+            checkpoint.restore(run)
+        try:
+            with Progress(
+                "fine-tuning", run.steps, "batches", shown=progress, done=run.step
+            ) as bar:
+                if progress:
+                    write_line(
+                        f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go"
+                    )
+                while run.epoch < config.tower_epochs:
+                    run.train_epoch(bar)
+                    # First: who reads the line may stop the training, and expects to resume there.
+                    if checkpoint is not None:
+                        checkpoint.save_if_possible(run.state())
+                    if progress:
+                        write_line(run.last_epoch())
+        except KeyboardInterrupt:
+            run.history.interrupted = True
+    if run.best_weights:
+        tower.load_state_dict(run.best_weights)
+    tower.eval()
+    return run.history
+
 
 NEAREST = 30
 """The nearest anchors of a query, among which its hard negatives are drawn."""
