@@ -15,7 +15,7 @@ GROUPS = {
     "serve other programs": ("serve", "mcp", "export", "embed"),
     "try, measure and install": ("demo", "evaluate", "doctor", "completion"),
 }
-"""The commands as `taxoexpan --help` lists them."""
+"""The commands, each a module, as `taxoexpan --help` lists them."""
 
 EXAMPLES = {
     "apply": (

@@ -9,31 +9,9 @@ import tomllib
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import resources
+from importlib import import_module, resources
 
-from taxoexpan.cli import (
-    apply,
-    check,
-    clean,
-    completion,
-    convert,
-    demo,
-    diff,
-    discover,
-    doctor,
-    embed,
-    evaluate,
-    expand,
-    export,
-    info,
-    mcp,
-    review,
-    serve,
-    suggest,
-    train,
-    update,
-)
-from taxoexpan.cli.examples import WORKFLOW, indented, with_examples
+from taxoexpan.cli.examples import GROUPS, WORKFLOW, indented, with_examples
 from taxoexpan.cli.messages import note
 from taxoexpan.cli.parser import (
     ArgumentParser,
@@ -48,29 +26,6 @@ from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 from taxoexpan.option_groups import FeatureOptions
 from taxoexpan.options import OptionGroup
-
-COMMANDS = (
-    check,
-    clean,
-    info,
-    discover,
-    embed,
-    train,
-    update,
-    suggest,
-    review,
-    apply,
-    expand,
-    convert,
-    diff,
-    export,
-    serve,
-    mcp,
-    demo,
-    evaluate,
-    doctor,
-    completion,
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -153,11 +108,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        name = command.__name__.rpartition(".")[2]
+    for name in (name for names in GROUPS.values() for name in names):
+        command = import_module(f"taxoexpan.cli.{name}")
         summary = (command.__doc__ or "").splitlines()[0]
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
-        declared: type[OptionGroup] = getattr(command, "Options")  # noqa: B009
+        declared: type[OptionGroup] = command.Options
         add_options(subparser, declared)
         epilog = [with_examples(name), getattr(command, "EPILOG", "")]
         if issubclass(declared, FeatureOptions):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import MISSING
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from taxoexpan.cli.examples import GROUPS
-from taxoexpan.options import PATH, TEXT, Option, OptionGroup, declared_options
+from taxoexpan.options import PATH, TEXT, Kind, Option, OptionGroup, declared_options
 from taxoexpan.phrasing import shortened_message, visible
 
 Declared = TypeVar("Declared", bound=OptionGroup)
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser, cls: type[OptionGroup]) -> None
         if option.kind is None:
             settings = {"help": option.help, "action": "store_true"}
         elif option.kind is not TEXT:
-            settings["type"] = Path if option.kind is PATH else _Reader(option)
+            settings["type"] = Path if option.kind is PATH else _reader(option.kind)
         if option.kind is not None and not option.is_repeated:
             settings |= {"default": None if default is MISSING else default}
         if option.choices:
@@ -52,18 +52,16 @@ def _help(option: Option, default: object) -> str:
     return f"{option.help} (default: {default})"
 
 
-class _Reader:
-    """Converts a text to the value of an option; argparse prints the error."""
+def _reader(kind: Kind) -> Callable[[str], object]:
+    """Return the conversion of texts to values; argparse prints its errors."""
 
-    def __init__(self, option: Option) -> None:
-        self._option = option
-
-    def __call__(self, text: str) -> object:
-        assert self._option.kind is not None
+    def read(text: str) -> object:
         try:
-            return self._option.kind.parse(text)
+            return kind.parse(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
 
 
 def options_of(cls: type[Declared], parsed: argparse.Namespace) -> Declared:
@@ -100,16 +98,12 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class GroupedHelpFormatter(HelpFormatter):
-    """Lists the commands in groups; a command in no group comes last."""
+    """Puts a title before the first command of every group."""
 
     def _iter_indented_subactions(
         self, action: argparse.Action
     ) -> Generator[argparse.Action, None, None]:
-        order = [name for names in GROUPS.values() for name in names]
-        yield from sorted(
-            super()._iter_indented_subactions(action),
-            key=lambda each: order.index(each.dest) if each.dest in order else len(order),
-        )
+        yield from list(super()._iter_indented_subactions(action))  # without the indentation
 
     def _format_action(self, action: argparse.Action) -> str:
         text = super()._format_action(action)
