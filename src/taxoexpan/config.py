@@ -219,7 +219,7 @@ SETTINGS: tuple[str, ...] = tuple(name for name in Config.model_fields if name !
 
 
 def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, str]:
-    """Return those of some settings that others make meaningless, each with the reason.
+    """Return the settings among `names` that others make meaningless, each with the reason.
 
     The encoder must have been chosen: `features` is not `auto`.
     """

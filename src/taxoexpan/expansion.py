@@ -174,7 +174,7 @@ class Expansion:
 
 
 class ExpansionObserver:
-    """Follows the steps of an expansion; a subclass reports those that it is interested in."""
+    """Follows the steps of an expansion; a subclass overrides the steps that it reports."""
 
     shows_progress = False
 

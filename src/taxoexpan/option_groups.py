@@ -227,8 +227,8 @@ class ExpandOptions(
     output: Path = output_option("the taxonomy file to write, or - for standard output", MISSING)
     force: bool = switch("overwrite existing outputs")
     all: bool = switch(
-        "add all new concepts (default: only those that have a suitable parent and a confidence of "
-        "0.5 or more; the others are undecided in the file of suggestions)"
+        "add all new concepts (default: only concepts that have a suitable parent and a confidence "
+        "of 0.5 or more; the others are undecided in the file of suggestions)"
     )
     accept_at_precision: float | None = option(
         "accept only above a confidence threshold, chosen so that this fraction of the accepted "
@@ -238,8 +238,8 @@ class ExpandOptions(
         metavar="FRACTION",
     )
     suggestions: Path | None = option(
-        "file for the ranked parents, with what was accepted and what is undecided (default: next "
-        "to OUT, as OUT.suggestions.csv)",
+        "file for the ranked parents, accepted and undecided ones (default: next to OUT, as "
+        "OUT.suggestions.csv)",
         kind=PATH,
         metavar="CSV",
     )

@@ -29,8 +29,8 @@ _ENDLESS_WORD = re.compile(r"\S{300,}")
 def visible(text: str, keep: str = "") -> str:
     r"""Return a text that is safe to print: control characters are escaped, such as `\x1b`.
 
-    They could clear the screen, hide text, or look like another message. `keep` names those that
-    belong to the layout, such as line ends.
+    They could clear the screen, hide text, or look like another message. `keep` has the characters
+    that belong to the layout, such as line ends.
     """
     if text.isprintable():
         return text

@@ -86,7 +86,7 @@ def run(options: Options) -> int:
 
 
 def _refuse_outputs(options: Options) -> None:
-    """Refuse missing outputs, and those that would overwrite each other or an input."""
+    """Refuse missing outputs, and outputs that would overwrite each other or an input."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.changes.change_set import change_format
 

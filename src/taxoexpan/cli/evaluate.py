@@ -66,8 +66,8 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Fo
         metavar="NAMES",
     )
     features: str | None = option(
-        "encoder of all methods, as in train (default: that of its preset for each taxoexpan "
-        "method, and that of the preset best for the baselines)",
+        "encoder of all methods, as in train (default: the encoder of its preset for each "
+        "taxoexpan method, and of the preset best for the baselines)",
         metavar="ENCODER",
     )
     settings: tuple[str | tuple[str, Any], ...] = repeated(

@@ -36,7 +36,7 @@ class Options(FormulaOptions, ReadingOptions):
     taxonomy: Path | None = option(
         "the taxonomy file to which the changes belong", kind=PATH, metavar="FILE"
     )
-    history: bool = switch("write all decisions, also those that were undone: who, when, what")
+    history: bool = switch("write all decisions, also undone ones: who, when, what")
 
 
 def run(options: Options) -> int:

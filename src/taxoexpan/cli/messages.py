@@ -55,7 +55,7 @@ def as_json(content: object) -> str:
 
 
 def readable_json(content: object) -> str:
-    """Return a value as JSON; control characters are escaped, also those that JSON allows."""
+    """Return a value as JSON; all control characters are escaped, even if JSON allows them."""
     return visible_json(json.dumps(content, ensure_ascii=False, indent=2))
 
 

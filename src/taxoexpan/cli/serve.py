@@ -101,7 +101,7 @@ def run(options: Options) -> int:
 
     def announce(url: str) -> None:
         note(f"{len(state.taxonomy):,} concepts; press Ctrl+C to stop")
-        print(url.partition("?")[0], flush=True)  # logs are no place for the token
+        print(url.partition("?")[0], flush=True)  # the token must not be in logs
 
     app = service_app(state, granted, options.origins or (ANY_ORIGIN,))
     run_server(app, granted, options.port, announce)
