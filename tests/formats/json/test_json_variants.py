@@ -90,90 +90,34 @@ def test_a_parent_that_only_an_object_describes_becomes_a_concept(tmp_path: Path
     assert '"broader": [{"id": "f", "label": "fruit"}]' in expanded(tmp_path, text, under("f"))[80:]
 
 
-VERTICALS = """{
-  "version": "1",
-  "verticals": [
-    {
-      "name": "Food",
-      "prefix": "f",
-      "categories": [
-        {
-          "id": "f",
-          "level": 0,
-          "name": "Food",
-          "parent_id": null,
-          "attributes": [],
-          "children": [
-            {
-              "id": "f-1",
-              "name": "Fruit"
-            }
-          ],
-          "ancestors": []
-        },
-        {
-          "id": "f-1",
-          "level": 1,
-          "name": "Fruit",
-          "parent_id": "f",
-          "attributes": [],
-          "children": [],
-          "ancestors": [
-            {
-              "id": "f",
-              "name": "Food"
-            }
-          ]
-        }
-      ]
-    },
-    {
-      "name": "Toys",
-      "prefix": "t",
-      "categories": [
-        {
-          "id": "t",
-          "level": 0,
-          "name": "Toys",
-          "parent_id": null,
-          "attributes": [],
-          "children": [],
-          "ancestors": []
-        }
-      ]
-    }
-  ]
-}
-"""
+def category(id: str, name: str, parent: str | None, *children: dict[str, str]) -> dict[str, Any]:
+    above = [{"id": parent, "name": "Food"}] if parent else []
+    level = {"id": id, "level": len(above), "name": name, "parent_id": parent, "attributes": []}
+    return {**level, "children": list(children), "ancestors": above}
+
+
+FRUIT = {"id": "f-1", "name": "Fruit"}
+FOOD = [category("f", "Food", None, FRUIT), category("f-1", "Fruit", "f")]
+TOYS = [category("t", "Toys", None)]
+
+
+def verticals(*lists: list[dict[str, Any]]) -> str:
+    """Return the layout of Shopify: lists of concepts inside a list."""
+    named = [{"name": entries[0]["name"], "categories": entries} for entries in lists]
+    return json.dumps({"version": "1", "verticals": named}, indent=2) + "\n"
+
+
+VERTICALS = verticals(FOOD, TOYS)
 
 
 def test_lists_in_envelopes_with_references_to_children(tmp_path: Path) -> None:
     taxonomy = taxonomy_of(tmp_path, VERTICALS)
     assert taxonomy.ids == ("f", "f-1", "t")
     assert list(taxonomy.relations) == [("f", "f-1")]
-    new = Concept("f-1-1", "Kiwi")
-    text = expanded(tmp_path, VERTICALS, under("f-1", concept=new))
-    added = """,
-        {
-          "id": "f-1-1",
-          "name": "Kiwi",
-          "parent_id": "f-1",
-          "attributes": [],
-          "children": []
-        }
-      ]
-    },
-    {
-      "name": "Toys","""
-    before, after = VERTICALS.split('\n      ]\n    },\n    {\n      "name": "Toys",')
-    head, _, tail = before.rpartition('"children": []')
-    reference = """"children": [
-            {
-              "id": "f-1-1",
-              "name": "Kiwi"
-            }
-          ]"""
-    assert text == head + reference + tail + added + after
+    kiwi = {"id": "f-1-1", "name": "Kiwi"}
+    new = {**kiwi, "parent_id": "f-1", "attributes": [], "children": []}
+    text = expanded(tmp_path, VERTICALS, under("f-1", concept=Concept("f-1-1", "Kiwi")))
+    assert text == verticals([FOOD[0], category("f-1", "Fruit", "f", kiwi), new], TOYS)
 
 
 def test_a_new_root_goes_to_the_last_list(tmp_path: Path) -> None:

@@ -217,11 +217,6 @@ def test_deprecated_classes(tmp_path: Path) -> None:
     assert [place for _, place in notes_of(path)] == ["http://food.org/c"]
 
 
-def test_a_cycle_of_classes_is_refused(tmp_path: Path) -> None:
-    body = "ex:a a owl:Class ; rdfs:subClassOf ex:b . ex:b rdfs:subClassOf ex:a ."
-    assert "a cycle: " in refusal(ontology(tmp_path, body))
-
-
 def test_properties_of_the_ontology_are_reserved(tmp_path: Path) -> None:
     taxonomy = TaxonomyFile.open(write_file(tmp_path / "food.ttl", FOOD)).taxonomy
     assert {"http://food.org/eats", "http://food.org/worm"} <= taxonomy.reserved
