@@ -18,7 +18,7 @@ from reproduction.task import Task, make_task
 from taxoexpan.errors import FormatError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.formats.wordnet.synset_reader import PARTS_OF_SPEECH, WordNetFiles
+from taxoexpan.formats.wordnet.database import PARTS_OF_SPEECH, WordNetFiles
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import Holdout
 

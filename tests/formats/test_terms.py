@@ -171,10 +171,7 @@ def test_synonyms_and_definitions_are_lost(tmp_path: Path) -> None:
 def test_a_name_with_a_tab_or_a_line_break_is_refused(tmp_path: Path, mark: str) -> None:
     name = f"green{mark}kiwi"
     message = expansion_refusal(fruit(tmp_path), under("f", concept=Concept("k", name)))
-    assert message == (
-        f"{tmp_path / 'food.terms'}: {name!r} contains a tab or a line break; "
-        "remove it, as this format cannot store it"
-    )
+    assert message.startswith(f"{tmp_path / 'food.terms'}: {name!r} contains a tab")
 
 
 @pytest.mark.parametrize("output", ["new", "new.terms", "new.taxo"])

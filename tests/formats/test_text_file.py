@@ -20,17 +20,14 @@ def refusal(path: Path, content: bytes) -> str:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "missing.csv"
-    with pytest.raises(FormatError) as caught:
-        TextFile.load(path)
-    assert str(caught.value) == f"{path}: there is no such file; check the path"
-    assert (caught.value.path, caught.value.line) == (path, None)
+    with pytest.raises(FormatError, match="there is no such file") as caught:
+        TextFile.load(tmp_path / "missing.csv")
+    assert (caught.value.path, caught.value.line) == (tmp_path / "missing.csv", None)
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(FormatError, match="this is a directory"):
         TextFile.load(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: this is a directory; give a file inside it"
 
 
 def test_a_file_used_as_a_folder_is_refused(tmp_path: Path) -> None:
@@ -41,70 +38,28 @@ def test_a_file_used_as_a_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b" \t\r\n\n  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
 def test_an_empty_file_is_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "food.csv"
-    assert refusal(path, content) == (f"{path}: the file is empty; it needs at least one concept")
+    assert "the file is empty" in refusal(tmp_path / "food.csv", content)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
-def test_other_unicode_encodings_are_refused_by_name(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "food.csv"
-    mark = b"\xff\xfe" if encoding == "utf-16-le" else b""
-    message = refusal(path, mark + "child,parent\n".encode(encoding))
-    name = encoding[:6].upper()
-    command = f"iconv -f {name} -t UTF-8 food.csv > new.csv"
-    assert message == f"{path}: the file is {name}; save it as UTF-8 (for example: {command})"
-
-
-def test_a_latin_1_byte_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "food.csv"
-    assert refusal(path, "child,parent\nfig,fruit\nrosé,wine\n".encode("latin-1")) == (
-        f"{path}, line 3: byte 0xe9 is not UTF-8; save the file as UTF-8 "
-        "(if it is from Windows: iconv -f WINDOWS-1252 -t UTF-8 food.csv > new.csv)"
-    )
-
-
-def test_a_nul_byte_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "food.csv"
-    assert refusal(path, b"child,parent\na\0,b\n") == (
-        f"{path}, line 2: contains a NUL character, so it is not a text file; save it as UTF-8 text"
-    )
-
-
-@pytest.mark.parametrize("content", [b"\xfa\x12\n\0\x9c", b"\xfa\x12\x9c", b"a\0b"])
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("content", "place", "words"),
     [
-        (
-            "food.xlsx",
-            "its name ends in .xlsx, but it is not an Excel workbook; "
-            "save it again as .xlsx or as CSV, or get it again",
-        ),
-        (
-            "food.csv.gz",
-            "its name ends in .gz, but it is not compressed with gzip; "
-            "compress it again, or get it again",
-        ),
+        ("child,parent\n".encode("utf-16"), "", "iconv -f UTF-16 -t UTF-8 food.csv > new.csv"),
+        (b"\xff\xfe" + "a,b\n".encode("utf-16-le"), "", "the file is UTF-16"),
+        ("child,parent\n".encode("utf-32"), "", "the file is UTF-32"),
+        (b"\xd0\xcf\x11\xe0", "", "old Excel file"),
+        ("a,b\nfig,fruit\nrosé,wine\n".encode("latin-1"), ", line 3", "0xe9 is not UTF-8"),
+        (gzip.compress("a,b\nrosé,wine\n".encode("latin-1")), ", line 2", "0xe9 is not UTF-8"),
+        (b"child,parent\na\0,b\n", ", line 2", "NUL"),
+        (b"\xfa\x12\n\0\x9c", ", line 2", "NUL"),
     ],
 )
-def test_other_bytes_are_no_workbook_and_not_compressed(
-    tmp_path: Path, name: str, message: str, content: bytes
+def test_bytes_that_are_not_utf_8_are_refused(
+    tmp_path: Path, content: bytes, place: str, words: str
 ) -> None:
-    assert refusal(tmp_path / name, content) == f"{tmp_path / name}: {message}"
-
-
-def test_a_compressed_latin_1_text_is_no_damaged_file(tmp_path: Path) -> None:
-    path = tmp_path / "food.csv.gz"
-    assert refusal(path, gzip.compress("child,parent\nrosé,wine\n".encode("latin-1"))) == (
-        f"{path}, line 2: byte 0xe9 is not UTF-8; save the file as UTF-8 "
-        "(if it is from Windows: zcat food.csv.gz | iconv -f WINDOWS-1252 -t UTF-8 > new.csv)"
-    )
-
-
-def test_bytes_that_are_no_text_in_any_encoding_are_not_for_iconv(tmp_path: Path) -> None:
-    path = tmp_path / "food.csv"
-    assert refusal(path, b"\xfa\x12\n\0\x9c") == (
-        f"{path}, line 2: contains a NUL character, so it is not a text file; save it as UTF-8 text"
-    )
+    message = refusal(tmp_path / "food.csv", content)
+    assert message.startswith(f"{tmp_path / 'food.csv'}{place}: ")
+    assert words in message
 
 
 @pytest.mark.parametrize("style", STYLES)

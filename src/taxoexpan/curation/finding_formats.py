@@ -16,7 +16,7 @@ from urllib.parse import quote
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.files import STANDARD_STREAM
-from taxoexpan.formats.changes.markdown_document import code, document, escape
+from taxoexpan.formats.changes.markdown import code, document, escape
 from taxoexpan.phrasing import join_words, visible_json
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taxoexpan.errors import CycleError, FileCycleError, FormatError, started_at
-from taxoexpan.formats.source_lines import SourceLines
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -36,6 +36,44 @@ class Note:
     def place(self) -> str:
         """The line, or else the id of the concept."""
         return f"line {self.line}" if self.line else self.id
+
+
+@dataclass(frozen=True)
+class SourceLines:
+    """The lines of the concepts of one file, and of the relations between them; 0 is unknown.
+
+    `parents` and `children` are indices into `ids`.
+    """
+
+    path: Path
+    ids: Sequence[str]
+    lines: NDArray[np.int32]
+    relation_path: Path
+    parents: NDArray[np.int32]
+    children: NDArray[np.int32]
+    relation_lines: NDArray[np.int32]
+
+    def find(self, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[Path, int]]:
+        """The file and the known line of concepts, and of their relations to parents.
+
+        They are given as the id of the concept and the id of the parent, which is blank for the
+        concept itself. A repeated relation is on its first line.
+        """
+        names = {name for pair in wanted for name in pair}
+        rows = {id: row for row, id in enumerate(self.ids) if id in names}
+        relations: dict[tuple[int, int], int] = {}
+        if any(parent for _, parent in wanted):
+            ends = zip(self.children.tolist(), self.parents.tolist(), strict=True)
+            relations = dict(reversed([*zip(ends, self.relation_lines.tolist(), strict=True)]))
+        found = {}
+        for id, parent in wanted:
+            if parent:
+                line = relations.get((rows.get(id, -1), rows.get(parent, -1)), 0)
+            else:
+                line = int(self.lines[rows[id]]) if id in rows else 0
+            if line:
+                found[id, parent] = (self.relation_path if parent else self.path), line
+        return found
 
 
 @dataclass(frozen=True)
@@ -66,7 +104,7 @@ class TaxonomyBuilder:
     path: Path
     ids: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
-    lines: Sequence[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
     synonyms: dict[int, tuple[str, ...]] = field(default_factory=dict)
     definitions: dict[int, str] = field(default_factory=dict)
     deprecated: list[int] = field(default_factory=list)
@@ -78,10 +116,41 @@ class TaxonomyBuilder:
     other_tags: dict[tuple[str, str], str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)
     children: list[str] = field(default_factory=list)
-    relation_lines: Sequence[int] = field(default_factory=list)
+    relation_lines: list[int] = field(default_factory=list)
     relation_path: Path | None = None
     notes: list[Note] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
+
+    def add(
+        self,
+        id: str,
+        label: str,
+        line: int = 0,
+        synonyms: Iterable[str] = (),
+        definition: str = "",
+        deprecated: bool = False,
+    ) -> None:
+        """Add a concept."""
+        row = len(self.ids)
+        self.ids.append(id)
+        self.labels.append(label)
+        self.lines.append(line)
+        if synonyms:
+            self.synonyms[row] = tuple(synonyms)
+        if definition:
+            self.definitions[row] = definition
+        if deprecated:
+            self.deprecated.append(row)
+
+    def relate(self, parent: str, child: str, line: int = 0) -> None:
+        """Add a relation."""
+        self.parents.append(parent)
+        self.children.append(child)
+        self.relation_lines.append(line)
+
+    def note(self, line: int, message: str, id: str = "") -> None:
+        """Add a note about a line."""
+        self.notes.append(Note(line, message, id=id))
 
     def finish(self) -> ParsedTaxonomy:
         """Check the columns and build the taxonomy."""

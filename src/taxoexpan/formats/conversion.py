@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.files import STANDARD_STREAM, temporary_folder, whole_directory, write_whole
+from taxoexpan.files import STANDARD_STREAM, whole_directory, write_whole
 from taxoexpan.formats.builder import LANGUAGE_TAGS
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Target
@@ -72,18 +72,26 @@ def convert(
     protected = 0
     if not keep_formulas and is_computed_file(new, target.path):
         taxonomy, protected = protect_taxonomy(taxonomy)
-    if _is_same_vocabulary(original.format, new, target, to):
+    # Where only the syntax of an RDF file changes, all statements are kept.
+    if original.format.is_rdf and (new is original.format or (to is None and new.is_rdf)):
         from taxoexpan.formats.rdf.serialization import transcode
 
         text, losses = transcode(original.file, target)
         copy = Copy({target.path: text})
+        contents = copy.contents()
     else:
         copy = new.write(taxonomy, target)
-        _refuse_stream(copy, target.path, new)
-        reread = _read_back(copy, target.path, new)
+        contents = copy.contents()
+        reread = _read_back(contents, target.path, new)
         losses = [*_losses(taxonomy, copy, reread), *_ignored_content(parsed.ignored, new)]
-    _write(copy, target.path, new, force)
-    files = (target.path,) if new.is_directory else tuple(copy.files)
+    files = tuple(contents)
+    if new.is_directory:
+        files = (target.path,)
+        with whole_directory(target.path, [file.name for file in contents], force) as staging:
+            for file, content in contents.items():
+                (staging / file.name).write_bytes(content)
+    else:
+        write_whole(contents, force)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
     base = target.base if any(id.startswith(target.base) for id in ids.values()) else ""
     return Conversion(files, taxonomy, reread, ids, losses, base, protected)
@@ -101,21 +109,6 @@ def target_format(path: Path, name: str | None = None) -> Format:
     message = f"the name {path.name} does not say in which format to write"
     fix = "use one of these suffixes, or give one of these names as the format to write"
     raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows]))
-
-
-def _is_same_vocabulary(old: Format, new: Format, target: Target, to: str | None) -> bool:
-    """Return whether only the syntax of an RDF file changes, so that all statements are kept."""
-    return old.is_rdf and (old is new or (to is None and new.is_rdf))
-
-
-def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
-    contents = copy.contents()
-    if not format.is_directory:
-        write_whole(contents, force)
-        return
-    with whole_directory(path, [file.name for file in contents], force) as staging:
-        for file, content in contents.items():
-            (staging / file.name).write_bytes(content)
 
 
 def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
@@ -172,35 +165,22 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join([*names[:_MAX_NAMED], *(["…"] if len(names) > _MAX_NAMED else [])])
 
 
-def _refuse_stream(copy: Copy, path: Path, format: Format) -> None:
-    if path == STANDARD_STREAM and set(copy.files) != {path}:
+def _read_back(contents: Mapping[Path, bytes], target: Path, format: Format) -> Taxonomy:
+    """Read the new files; they must be recognized as files of this format."""
+    if target == STANDARD_STREAM and format.is_directory:
         message = f"the format {format.name} has several files, which do not fit into one stream"
         raise ConfigurationError(f"{message}; give the name of an output")
-
-
-def _read_back(copy: Copy, target: Path, format: Format) -> Taxonomy:
-    """Read the new files; they must be recognized as files of this format."""
-    with temporary_folder() as folder:
-        for part, content in copy.contents().items():
-            (folder / part.name).write_bytes(content)
-        first = folder / next(iter(copy.files)).name
-        path = folder if format.is_directory else first
-        file = TextFile.open(path)
-        if target != STANDARD_STREAM:
-            _refuse_other_name(file, target, format)
-        return format.read(file).taxonomy
-
-
-def _refuse_other_name(file: TextFile, target: Path, format: Format) -> None:
-    """Refuse a name with which the file would be read in another format."""
+    path = target if format.is_directory else next(iter(contents))
+    file = TextFile(path, "").with_parts(contents)
     try:
-        found = find_format(file).name
+        found = format.name if target == STANDARD_STREAM else find_format(file).name
     except FormatError:
         found = "no known format"
     if found != format.name:
         known = ", ".join(format.suffixes) or format.usual_suffix
         message = f"a file with this name would be read as {found}, not as {format.name}"
         raise FormatError(target, f"{message}; use a name that ends in {known}")
+    return format.read(file).taxonomy
 
 
 def _with_new_ids(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:

@@ -106,6 +106,10 @@ class Format(ABC):
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write the taxonomy as new files; texts that the format cannot store are adapted."""
 
+    def parts(self, path: Path) -> list[Path]:
+        """Return the paths of the files that a taxonomy with this name has."""
+        return [path]
+
     def supported_fields(self, file: TextFile) -> frozenset[str]:
         """Return which of ids, labels, synonyms and definitions the file can store."""
         return self.fields

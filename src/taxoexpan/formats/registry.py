@@ -128,7 +128,7 @@ SUGGESTION_COLUMNS = frozenset({"query", "query_id", "rank", "parent_id"})
 
 def find_format(file: TextFile, name: str | None = None) -> Format:
     """The format of a file; it is detected unless its name is given."""
-    if file.path.is_dir():
+    if file.is_directory:
         wordnet = FORMATS["wordnet"]
         if wordnet.can_read(file) and name in (None, wordnet.name):
             return wordnet
@@ -179,9 +179,8 @@ def _candidates(file: TextFile) -> list[str]:
 def _unrecognized(file: TextFile) -> FormatError:
     """An error that lists the columns of a table, or else all formats."""
     if "\r" in file.text and "\n" not in file.text:
-        message = "the lines end with CR, as on old Macintosh computers; save the file with LF"
-        fix = f"for example: tr '\\r' '\\n' < {file.path.name} > new{file.path.suffix}"
-        raise FormatError(file.path, f"{message} ({fix})")
+        message = "the lines end with CR, as Excel for Mac can save them; save the file with LF"
+        return FormatError(file.path, message)
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
         problem = "the columns do not say how the concepts are related"

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import (
-    STANDARD_STREAM,
     check_directory,
     check_output,
     whole_directory,
     write_whole,
 )
-from taxoexpan.formats import compression
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.format import Format, Insertions
@@ -128,12 +126,12 @@ class TaxonomyFile:
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
         simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
-        _, contents, _ = self._changed(simulated, output)
+        _, contents = self._changed(simulated, output)
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
-            self._changed(resolve_ids(self.taxonomy, additions, ids)[0], output)
+            self._verified(resolve_ids(self.taxonomy, additions, ids)[0], output)
         if "synonyms" in changes and new:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
             self._check_synonyms(list(names.values()), output)
@@ -161,69 +159,89 @@ class TaxonomyFile:
         anything is written. Without an output, nothing is written, and only the insertions are
         returned.
         """
-        insertions, contents, reread = self._changed(additions, output, verify=True)
-        left_blank = self._left_blank(contents, reread) if additions.concepts else []
-        if output is None:
-            files: tuple[Path, ...] = ()
-        elif self.path.is_dir():
+        insertions, contents, changed, reread = self._verified(additions, output)
+        lost, left_blank = list[str](), list[BlankProperty]()
+        if additions.concepts:
+            supported = self.format.supported_fields(self.file)
+            lost = [*_unsupported(additions, supported, reread), *self.format.not_inserted]
+            before = self.format.index_properties(self.file, self.taxonomy)
+            left_blank = blank_properties(before, self.format.index_properties(changed, reread))
+        files: tuple[Path, ...] = ()
+        if output is not None and self.path.is_dir():
             _write_directory(self.path, contents, output, force)
             files = (output,)
-        else:
+        elif output is not None:
             write_whole(contents, force)
             files = tuple(contents)
-        lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
-        if not additions.concepts:
-            return WrittenFiles(files, [], [], insertions)
-        lost += self.format.not_inserted
         return WrittenFiles(files, lost, left_blank, insertions)
 
-    def _left_blank(self, contents: Mapping[Path, bytes], reread: Taxonomy) -> list[BlankProperty]:
-        """Return the properties that the new concepts lack in the file that will be written."""
-        if self.path.is_dir():
-            return []
-        # Whatever the name of the output is, it has the format of this file.
-        content = next(iter(contents.values()))
-        written = TextFile.from_bytes(self.path, content, self.file.options)
-        before = self.format.index_properties(self.file, self.taxonomy)
-        return blank_properties(before, self.format.index_properties(written, reread))
-
     def _changed(
-        self, additions: Additions, output: Path | None, verify: bool = False
-    ) -> tuple[Insertions, dict[Path, bytes], Taxonomy]:
-        """The insertions, the content of every file to write, and the taxonomy read back from it.
-
-        Changes to existing concepts are always verified. What is not verified is not read back;
-        then the taxonomy is the intended one.
-        """
+        self, additions: Additions, output: Path | None
+    ) -> tuple[Insertions, dict[Path, bytes]]:
+        """The insertions, and the content of every file to write."""
         for concept in additions.concepts:
             if concept.id in self.taxonomy.reserved:
                 message = f"the id {concept.id!r} is already used in this file for something else"
                 raise FormatError(self.path, f"{message}; give {concept.label!r} another id")
         lists = {"moves": additions.moves, "synonyms": additions.synonyms}
-        changes = [kind for kind, changed in lists.items() if changed]
-        if changes:
-            self.check_changes(changes)
-        expanded = self.taxonomy.expanded(additions)
-        insertions = self.format.extend(self.file, expanded, additions)
-        parts = list(insertions)
-        targets = parts if output is None else _targets(self.path, output, parts)
+        self.check_changes([kind for kind, changed in lists.items() if changed])
+        insertions = self.format.extend(self.file, self.taxonomy.expanded(additions), additions)
+        targets = list(insertions) if output is None else self._targets(output, list(insertions))
         contents = {
-            target: compressed(
-                target,
-                self.file.sibling(part, may_be_blank=True, may_be_missing=True).apply(inserted),
-            )
+            target: compressed(target, self.file.sibling(part, optional=True).apply(inserted))
             for (part, inserted), target in zip(insertions.items(), targets, strict=True)
         }
-        if changes or verify:
-            by_name = dict(zip((part.name for part in insertions), contents.values(), strict=True))
-            expanded = check_read_back(self.file, self.format, self.taxonomy, expanded, by_name)
-        return insertions, contents, expanded
+        return insertions, contents
+
+    def _verified(
+        self, additions: Additions, output: Path | None
+    ) -> tuple[Insertions, dict[Path, bytes], TextFile, Taxonomy]:
+        """Also the changed file under its old name, and its taxonomy, which must be as intended."""
+        insertions, contents = self._changed(additions, output)
+        changed = self.file.with_parts(dict(zip(insertions, contents.values(), strict=True)))
+        expanded = self.taxonomy.expanded(additions)
+        reread = check_read_back(changed, self.format, self.taxonomy, expanded)
+        return insertions, contents, changed, reread
+
+    def _targets(self, output: Path, parts: Sequence[Path]) -> list[Path]:
+        """The path to write each part to; one file gets exactly the name of `output`."""
+        if self.path.is_dir():
+            return [output / part.name for part in parts]
+        if len(parts) > 1:
+            return self.format.parts(output)
+        new, old = format_suffix(output), format_suffix(self.path)
+        if FORMATS.owner(new) and new != old and not {new, old} <= PLAIN_SUFFIXES:
+            message = f"a {new} file would be read in another format than {self.path.name}"
+            raise FormatError(output, f"{message}; use a name that ends in {old or self.path.name}")
+        return [output]
+
+    def positions(
+        self, wanted: Collection[tuple[str, str]]
+    ) -> dict[tuple[str, str], tuple[Path, int]]:
+        """Return in which file and on which line concepts and relations are, as far as it is found.
+
+        They are given by the ids of the concept and of its parent, which is blank for the concept
+        itself. A relation without a line of its own is where its child is.
+        """
+        everything = {*wanted, *((id, "") for id, _ in wanted)}
+        if not wanted:
+            return {}
+        if self.format.is_rdf:
+            lines = self.format.subject_lines(self.file, {id for id, _ in wanted})
+            found = {(id, ""): (self.path, line) for id, line in lines.items()}
+        else:
+            sources = self.parsed.sources
+            if not any(source.lines.any() for source in sources):
+                sources = self.format.read_with_lines(self.file).sources
+            found = {k: v for source in sources for k, v in source.find(everything).items()}
+        places = {each: found.get(each) or found.get((each[0], "")) for each in wanted}
+        return {each: place for each, place in places.items() if place}
 
     def _check_synonyms(self, names: Sequence[str], output: Path) -> None:
         """Raise an error that names the first name that the file cannot store as a synonym."""
         synonyms = [(self.taxonomy.ids[0], name) for name in names]
         try:
-            self._changed(Additions([], [], synonyms=synonyms), output)
+            self._verified(Additions([], [], synonyms=synonyms), output)
         except FormatError:
             if len(names) > 1:
                 half = len(names) // 2
@@ -252,37 +270,6 @@ def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, f
             shutil.copyfile(path / name, staging / name)
         for target, content in contents.items():
             (staging / target.name).write_bytes(content)
-
-
-def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:
-    """The path to write each part to.
-
-    One file gets exactly the name of `output`; several files get its stem and their own suffixes.
-    """
-    if path.is_dir():
-        return [output / part.name for part in parts]
-    if output == STANDARD_STREAM and len(parts) > 1:
-        message = f"{' and '.join(part.name for part in parts)} do not fit into one stream"
-        raise FormatError(path, f"{message}; give the name of an output file")
-    if len(parts) > 1:
-        return _named_like(output, parts)
-    new, old = format_suffix(output), format_suffix(path)
-    if FORMATS.owner(new) and new != old and not {new, old} <= PLAIN_SUFFIXES:
-        message = f"a {new} file would be read in another format than {path.name}"
-        raise FormatError(output, f"{message}; use a name that ends in {old or path.name}")
-    return [output]
-
-
-def _named_like(output: Path, parts: Sequence[Path]) -> list[Path]:
-    """The stem of the output with the suffix of each part; all are compressed, or none."""
-    suffixes = [format_suffix(part) for part in parts]
-    end = compression.SUFFIX if output.suffix.lower() == compression.SUFFIX else ""
-    stem = output.with_suffix("") if end else output
-    if format_suffix(output) in suffixes:
-        stem = stem.with_suffix("")
-    elif not end:
-        end = parts[0].suffix if parts[0].suffix.lower() == compression.SUFFIX else ""
-    return [stem.with_name(stem.name + suffix + end) for suffix in suffixes]
 
 
 def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:

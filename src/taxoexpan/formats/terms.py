@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
+from taxoexpan.files import STANDARD_STREAM
 from taxoexpan.formats import compression
-from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
-from taxoexpan.formats.git_version import exists
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 
-_SUFFIXES = (".terms", ".taxo")
 _BREAKS = re.compile(r"[\t\n\r]+")
 _BYTE_ORDER_MARK = re.compile(r"^[\s\ufeff]+")
 
@@ -27,27 +26,39 @@ class TermsFormat(Format):
 
     def can_read(self, file: TextFile) -> bool:
         """Whether the file name has one of the suffixes; the content could be any table."""
-        return file.suffix in _SUFFIXES
+        return file.suffix in self.suffixes
+
+    def parts(self, path: Path) -> list[Path]:
+        """The paths of both files, given any of their names; both are compressed, or none."""
+        if path == STANDARD_STREAM:
+            message = "a file of terms and a file of relations do not fit into one stream"
+            raise FormatError(path, f"{message}; give the name of a file")
+        end = path.suffix if path.suffix.lower() == compression.SUFFIX else ""
+        stem = path.with_suffix("") if end else path
+        stem = stem.with_suffix("") if stem.suffix.lower() in self.suffixes else stem
+        return [stem.with_name(stem.name + suffix + end) for suffix in self.suffixes]
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read both files, given either of them."""
-        terms, taxo = files(file.path)
+        terms, taxo = self.parts(file.path)
         builder = TaxonomyBuilder(terms, relation_path=taxo)
         builder.ids, builder.labels, builder.lines = _columns(file.sibling(terms), "id<TAB>name")
-        columns = _columns(_relations(file, taxo), "parent id<TAB>child id")
+        columns = _columns(file.sibling(taxo, optional=True), "parent id<TAB>child id")
         builder.parents, builder.children, builder.relation_lines = columns
-        if not exists(taxo):
-            builder.notes.append(
-                Note(1, f"there is no {taxo.name} next to it, so there are no relations")
-            )
+        if not file.has(taxo):
+            builder.note(1, f"there is no {taxo.name} next to it, so there are no relations")
         return builder.finish()
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append lines to both files; moves replace the parent in the line of the relation."""
-        terms, taxo = files(file.path)
-        names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
+        terms, taxo = self.parts(file.path)
+        for text in (text for c in additions.concepts for text in (c.id, c.label)):
+            if _BREAKS.search(text):
+                message = f"{text!r} contains a tab or a line break, which this format cannot store"
+                raise FormatError(terms, f"{message}; remove it")
+        names = [f"{concept.id}\t{concept.label}" for concept in additions.concepts]
         pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
-        relations = _relations(file, taxo)
+        relations = file.sibling(taxo, optional=True)
         return {
             terms: file.sibling(terms).append(names),
             taxo: [*_apply_moves(relations, additions.moves), *relations.append(pairs)],
@@ -55,7 +66,7 @@ class TermsFormat(Format):
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write both files; a tab or a line break becomes a space."""
-        terms, taxo = files(target.path)
+        terms, taxo = self.parts(target.path)
         ids = clean_ids(taxonomy, lambda id: _BYTE_ORDER_MARK.sub("", _one_line(id)))
         names = [
             f"{ids[id]}\t{_one_line(label) or ids[id]}\n"
@@ -63,19 +74,6 @@ class TermsFormat(Format):
         ]
         pairs = [f"{ids[parent]}\t{ids[child]}\n" for parent, child in taxonomy.relations]
         return Copy({terms: "".join(names), taxo: "".join(pairs)}, ids)
-
-
-def files(path: Path) -> tuple[Path, Path]:
-    """The paths of both files, given either of them; both are compressed, or none."""
-    end = path.suffix if path.suffix.lower() == compression.SUFFIX else ""
-    stem = path.with_suffix("") if end else path
-    terms, taxo = (stem.with_suffix(suffix) for suffix in _SUFFIXES)
-    return terms.with_name(terms.name + end), taxo.with_name(taxo.name + end)
-
-
-def _relations(file: TextFile, taxo: Path) -> TextFile:
-    """The file of relations; a taxonomy without relations may have none."""
-    return file.sibling(taxo, may_be_blank=True, may_be_missing=True)
 
 
 def _apply_moves(file: TextFile, moves: Sequence[Move]) -> Iterator[Insertion]:
@@ -88,26 +86,20 @@ def _apply_moves(file: TextFile, moves: Sequence[Move]) -> Iterator[Insertion]:
             yield Insertion(offset, new_parents[parent, child], parent)
 
 
-def _columns(file: TextFile, shape: str) -> tuple[list[str], list[str], Sequence[int]]:
+def _columns(file: TextFile, shape: str) -> tuple[list[str], list[str], list[int]]:
     """Both columns of a file, and the line of each row; blank lines are skipped."""
-    lines: Sequence[int] = range(1, len(file.lines) + 1)
-    if not all(map(str.strip, file.lines)):
-        lines = [number for number in lines if file.lines[number - 1].strip()]
-    rows = [file.lines[number - 1].split("\t") for number in lines]
-    for number, row in zip(lines, rows, strict=True):
-        if len(row) != 2 or not row[0].strip() or not row[1].strip():
-            message = f"{len(row)} cells; the line must be {shape}, without empty cells"
+    ids, others, lines = list[str](), list[str](), list[int]()
+    for number, line in enumerate(file.lines, start=1):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) != 2 or not cells[0].strip() or not cells[1].strip():
+            message = f"{len(cells)} cells; the line must be {shape}, without empty cells"
             raise FormatError(file.path, message, number)
-    return [row[0].strip() for row in rows], [row[1].strip() for row in rows], lines
-
-
-def _cell(path: Path, text: str) -> str:
-    if any(mark in text for mark in "\t\n\r"):
-        message = (
-            f"{text!r} contains a tab or a line break; remove it, as this format cannot store it"
-        )
-        raise FormatError(path, message)
-    return text
+        ids.append(cells[0].strip())
+        others.append(cells[1].strip())
+        lines.append(number)
+    return ids, others, lines
 
 
 def _one_line(text: str) -> str:

@@ -27,11 +27,6 @@ _OTHER_ENCODINGS = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-_PACKED = {
-    ".gz": ("compressed with gzip", "compress it again, or get it again"),
-    ".xlsx": ("an Excel workbook", "save it again as .xlsx or as CSV, or get it again"),
-}
-"""What files with these suffixes must be if they are not text, and what to do otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,40 +84,28 @@ class TextFile:
 
         Of a workbook, the sheet with the columns of a taxonomy is read, unless one is chosen.
         """
-        if path.is_dir():
-            return cls(path, "", options)
-        file = cls.load(path, options)
-        if not file.delimiter or options.sheet is not None:
-            return file
-        from taxoexpan.formats.tables.workbook import choose_sheet
-
-        return choose_sheet(file)
+        return cls(path, "", options) if path.is_dir() else _chosen_sheet(cls.load(path, options))
 
     @classmethod
     def load(
         cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS, may_be_blank: bool = False
     ) -> TextFile:
         """Load a UTF-8 file; an error says what is wrong with it and how to fix it."""
-        return cls.from_bytes(path, read_bytes(path), options, may_be_blank)
+        return cls._from_bytes(path, read_bytes(path), options, may_be_blank)
 
     @classmethod
-    def from_bytes(
-        cls,
-        path: Path,
-        content: bytes,
-        options: ReadOptions = DEFAULT_OPTIONS,
-        may_be_blank: bool = False,
+    def _from_bytes(
+        cls, path: Path, content: bytes, options: ReadOptions, may_be_blank: bool
     ) -> TextFile:
         """The file with this content, which may be compressed or an Excel workbook."""
-        packed, content = content, decompressed(path, content)
-        suffix = path.suffix.lower() if content is packed else format_suffix(path)
+        content = decompressed(path, content)
         if content.startswith(ZIP_START):
             # openpyxl is an optional dependency.
             from taxoexpan.formats.tables.workbook import read_workbook
 
             return read_workbook(path, content, options)
         bom = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-        file = cls(path, _decode(path, content, suffix), options, bom)
+        file = cls(path, _decode(path, content), options, bom)
         if not may_be_blank and not file.text.strip():
             raise FormatError(path, "the file is empty; it needs at least one concept")
         return file
@@ -133,18 +116,40 @@ class TextFile:
             self._parsed[parse] = parse(self)
         return cast(Parsed, self._parsed[parse])
 
-    def sibling(
-        self, path: Path, may_be_blank: bool = False, may_be_missing: bool = False
-    ) -> TextFile:
-        """Return another file of the same taxonomy, read once; a missing file has an empty text."""
+    def sibling(self, path: Path, optional: bool = False) -> TextFile:
+        """Return another file of the same taxonomy, read once.
+
+        An optional file may be blank, or missing, and then has an empty text.
+        """
         if path == self.path:
             return self
         if path not in self._siblings:
-            blank = may_be_missing and not exists(path)
             self._siblings[path] = (
-                TextFile(path, "") if blank else TextFile.load(path, self.options, may_be_blank)
+                TextFile(path, "")
+                if optional and not exists(path)
+                else TextFile.load(path, self.options, optional)
             )
         return self._siblings[path]
+
+    def with_parts(self, contents: Mapping[Path, bytes]) -> TextFile:
+        """Return the file or directory with new contents of some of its parts."""
+        parts = {
+            part: TextFile._from_bytes(part, content, self.options, may_be_blank=True)
+            for part, content in contents.items()
+        }
+        main = parts.pop(self.path, None) or TextFile(self.path, self.text, self.options, self.bom)
+        file = _chosen_sheet(main)
+        file._siblings.update({**self._siblings, **parts})
+        return file
+
+    def has(self, path: Path) -> bool:
+        """Whether there is another file of the same taxonomy at this path."""
+        return path in self._siblings or exists(path)
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether this is a directory of files, whose own text is empty."""
+        return self.path.is_dir() or any(part.parent == self.path for part in self._siblings)
 
     @property
     def suffix(self) -> str:
@@ -210,40 +215,30 @@ def read_bytes(path: Path) -> bytes:
         raise FormatError(path, f"cannot be read: {error.strerror}") from None
 
 
-def _decode(path: Path, content: bytes, suffix: str) -> str:
-    """Decode the text of a file; `suffix` says what the content should be."""
+def _chosen_sheet(file: TextFile) -> TextFile:
+    if not file.delimiter or file.options.sheet is not None:
+        return file
+    from taxoexpan.formats.tables.workbook import choose_sheet
+
+    return choose_sheet(file)
+
+
+def _decode(path: Path, content: bytes) -> str:
+    """Decode the text of a file; an error names the line and a remedy."""
     if content.startswith(_OLD_EXCEL):
         raise FormatError(path, "this is an old Excel file; save it as .xlsx or as CSV")
     for bom, encoding in _OTHER_ENCODINGS.items():
         if content.startswith(bom):
             fix = f"for example: iconv -f {encoding} -t UTF-8 {path.name} > new{path.suffix}"
             raise FormatError(path, f"the file is {encoding}; save it as UTF-8 ({fix})")
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        message = "contains a NUL character, so it is not a text file"
+        raise FormatError(path, f"{message}; save it as UTF-8 text, or get it again", line)
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _undecodable(path, content, suffix, error) from None
-    if "\0" in text:
-        raise _not_text(path, content, suffix)
-    return text
-
-
-def _undecodable(path: Path, content: bytes, suffix: str, error: UnicodeDecodeError) -> FormatError:
-    """Return what is wrong with bytes that are not UTF-8; iconv helps only if they are text."""
-    if b"\0" in content or suffix in _PACKED:
-        return _not_text(path, content, suffix)
-    line = content.count(b"\n", 0, error.start) + 1
-    fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
-    if suffix != path.suffix.lower():
-        fix = f"zcat {path.name} | iconv -f WINDOWS-1252 -t UTF-8 > new{suffix}"
-    message = f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
-    return FormatError(path, f"{message} (if it is from Windows: {fix})", line)
-
-
-def _not_text(path: Path, content: bytes, suffix: str) -> FormatError:
-    """Return what a file should be by its name, or else where it is not a text."""
-    if suffix in _PACKED:
-        kind, fix = _PACKED[suffix]
-        return FormatError(path, f"its name ends in {suffix}, but it is not {kind}; {fix}")
-    line = content.count(b"\n", 0, content.index(b"\0")) + 1
-    message = "contains a NUL character, so it is not a text file; save it as UTF-8 text"
-    return FormatError(path, message, line)
+        line = content.count(b"\n", 0, error.start) + 1
+        fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
+        message = f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise FormatError(path, f"{message} (if it is from Windows: {fix})", line) from None

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from taxoexpan.formats.changes.markdown import MarkdownWriter
-from taxoexpan.formats.changes.markdown_document import MAX_LISTED
+from taxoexpan.formats.changes.markdown import MAX_LISTED, changes_markdown
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
@@ -28,7 +27,7 @@ NEW = Taxonomy(
 
 
 def test_changes_have_labels_ids_and_paths() -> None:
-    text = MarkdownWriter().text(Difference(OLD, NEW), [("1", "11")], "Changes in food.ttl")
+    text = changes_markdown(Difference(OLD, NEW), [("1", "11")], title="Changes in food.ttl")
     assert text == (
         "<!-- taxoexpan: Changes in food.ttl -->\n"
         "## Changes in food.ttl\n"
@@ -64,14 +63,14 @@ def test_changes_have_labels_ids_and_paths() -> None:
 
 
 def test_no_change_is_said() -> None:
-    assert MarkdownWriter().text(Difference(OLD, OLD)) == (
+    assert changes_markdown(Difference(OLD, OLD)) == (
         "<!-- taxoexpan: Changes -->\n## Changes\n\nNo changes.\n"
     )
 
 
 def test_very_long_lists_are_cut() -> None:
     many = Taxonomy([Concept(str(n), f"c{n}") for n in range(MAX_LISTED + 7)])
-    lines = MarkdownWriter().text(Difference(Taxonomy([]), many)).splitlines()
+    lines = changes_markdown(Difference(Taxonomy([]), many)).splitlines()
     assert lines[-1] == "- … and 7 more, which are not listed here"
     assert len(lines) == MAX_LISTED + 8
 
@@ -86,5 +85,5 @@ def test_a_lost_parent_is_named() -> None:
         (none, one, "now under drink"),
     ):
         difference = Difference(Taxonomy(concepts, before), Taxonomy(concepts, after))
-        text = MarkdownWriter().text(difference, [], "Changes")
+        text = changes_markdown(difference)
         assert f"**tea** (`3`): {steps}\n" in text

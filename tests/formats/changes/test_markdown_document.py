@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.formats.changes.markdown_document import (
+from taxoexpan.formats.changes.markdown import (
     MAX_CHARACTERS,
     MAX_LISTED,
     code,

@@ -27,8 +27,6 @@ from taxoexpan.curation.checks.structure import (
 )
 from taxoexpan.errors import FileCycleError, FormatError, cycle_message
 from taxoexpan.formats.builder import Note
-from taxoexpan.formats.line_lookup import find_positions, find_unordered_lines
-from taxoexpan.formats.source_lines import Described
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Taxonomy
@@ -70,7 +68,7 @@ def check_file(
     notes = [_note_finding(note, path) for note in parsed.notes]
     # A concept that the file itself declares as a top concept is not an orphan.
     declared = {("orphan-concept", id) for id in parsed.tops}
-    findings = check_taxonomy(parsed.taxonomy, partial(find_unordered_lines, file))
+    findings = check_taxonomy(parsed.taxonomy, partial(file.format.subject_lines, file.file))
     return _locate(file, notes + [one for one in findings if (one.code, one.place) not in declared])
 
 
@@ -98,9 +96,9 @@ def _note_finding(note: Note, path: Path) -> Finding:
 
 def _locate(file: TaxonomyFile, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings with the positions of their concepts, as far as they are known."""
-    keys = [Described(finding.place, finding.parent) for finding in findings]
+    keys = [(finding.place, finding.parent) for finding in findings]
     unknown = {key for key, finding in zip(keys, findings, strict=True) if not finding.line}
-    positions = find_positions(file, unknown)
+    positions = file.positions(unknown)
     located = []
     for key, finding in zip(keys, findings, strict=True):
         path, line = positions.get(key, (finding.path, finding.line))

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
-from taxoexpan.formats.changes.kgcl import SUBCLASS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import accept_suggestions
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.difference import compare
 
 
@@ -35,6 +33,6 @@ def changes_text(
         changes = ChangeSet.of_additions(file, result.additions, mappings)
     else:
         comparison = compare(taxonomy, taxonomy.expanded(result.additions))
-        changes = ChangeSet(comparison, mappings, Prefixes({}), "", SUBCLASS)
+        changes = ChangeSet(comparison, mappings)
     text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
     return text, [*exported.left_out, *result.rejected_changes, *notes]

@@ -1,1 +1,1 @@
-"""Changes to a taxonomy in the formats in which they are exchanged: KGCL, SSSOM and Markdown."""
+"""Changes of a taxonomy in the formats in which they are exchanged, and as a patch for git."""

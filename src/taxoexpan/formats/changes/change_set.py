@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.formats.changes.kgcl import KgclWriter
-from taxoexpan.formats.changes.markdown import MarkdownWriter
+from taxoexpan.formats.changes.kgcl import SUBCLASS, KgclWriter
+from taxoexpan.formats.changes.markdown import changes_markdown
 from taxoexpan.formats.changes.sssom import ConceptMapping, comparison_mappings, sssom_table
 from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -52,9 +52,9 @@ class ChangeSet:
 
     comparison: Comparison
     mappings: Sequence[ConceptMapping]
-    prefixes: Prefixes
-    language: str
-    predicate: str
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    language: str = ""
+    predicate: str = SUBCLASS
     notes: Sequence[str] = ()
     """What could not be compared."""
 
@@ -62,55 +62,36 @@ class ChangeSet:
     def between(cls, old: TaxonomyFile, new: TaxonomyFile) -> ChangeSet:
         """Compare two files."""
         first, second = Prefixes(old.parsed.prefixes), Prefixes(new.parsed.prefixes)
-        comparison = compare(old.taxonomy, new.taxonomy, first, second)
         fields, notes = _not_comparable(old, new)
-        comparison = comparison.without(fields)
+        comparison = compare(old.taxonomy, new.taxonomy, first, second).without(fields)
         mappings = comparison_mappings(comparison)
-        changes = cls._in_style_of(old, comparison, mappings, first | second)
-        return replace(changes, notes=notes)
+        style = old.parsed.language, old.format.parent_predicate
+        return cls(comparison, mappings, first | second, *style, notes)
 
     @classmethod
     def of_additions(
         cls, file: TaxonomyFile, additions: Additions, mappings: Sequence[ConceptMapping]
     ) -> ChangeSet:
         """Describe the additions to a file."""
-        old = file.taxonomy
-        comparison = compare(old, old.expanded(additions))
-        return cls._in_style_of(file, comparison, mappings, Prefixes(file.parsed.prefixes))
-
-    @classmethod
-    def _in_style_of(
-        cls,
-        file: TaxonomyFile,
-        comparison: Comparison,
-        mappings: Sequence[ConceptMapping],
-        prefixes: Prefixes,
-    ) -> ChangeSet:
-        predicate = file.format.parent_predicate
-        return cls(comparison, mappings, prefixes, file.parsed.language, predicate)
+        comparison = compare(file.taxonomy, file.taxonomy.expanded(additions))
+        style = file.parsed.language, file.format.parent_predicate
+        return cls(comparison, mappings, Prefixes(file.parsed.prefixes), *style)
 
     def text(self, format: ChangeFormat, title: str) -> tuple[str, list[str]]:
         """Return the changes as text, and notes about what could not be written as it is."""
         if format == ChangeFormat.KGCL:
-            return self._kgcl()
+            writer = KgclWriter(self.prefixes, self.language, self.predicate)
+            commands = writer.commands(self.comparison.difference_by_id)
+            note = "KGCL cannot express apostrophes and line ends"
+            note += f"; {pluralize(writer.adapted, 'text')} written with ’ or a space"
+            return "".join(f"{line}\n" for line in commands), [note] if writer.adapted else []
         if format == ChangeFormat.MARKDOWN:
-            difference, changed_ids = self.comparison.difference, self.comparison.changed_ids
-            return MarkdownWriter(self.prefixes).text(difference, changed_ids, title), []
+            changed, ids = self.comparison.difference, self.comparison.changed_ids
+            return changes_markdown(changed, ids, self.prefixes, title), []
         table = sssom_table(self.mappings, self.prefixes, version("taxoexpan"), date.today())
         invented = f" {DEFAULT_BASE}\n" in table
         note = f"SSSOM needs IRIs: ids that are not IRIs are written below {DEFAULT_BASE}"
         return table, [f"{note}; change its curie_map to your own"] if invented else []
-
-    def _kgcl(self) -> tuple[str, list[str]]:
-        writer = KgclWriter(self.prefixes, self.language, self.predicate)
-        commands = writer.commands(self.comparison.difference_by_id)
-        notes = []
-        if writer.adapted:
-            count = pluralize(writer.adapted, "text")
-            notes.append(
-                f"KGCL cannot express apostrophes and line ends; {count} written with ’ or a space"
-            )
-        return "".join(f"{command}\n" for command in commands), notes
 
 
 def _not_comparable(old: TaxonomyFile, new: TaxonomyFile) -> tuple[list[str], list[str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -16,8 +16,7 @@ _NO_NEWLINE = b"\\ No newline at end of file\n"
 _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(NamedTuple):
     """Lines from `start` to `end` of the old file that are replaced."""
 
     start: int
@@ -39,7 +38,7 @@ def refuse_unpatchable(file: TextFile) -> None:
 def git_patch(file: TextFile, insertions: Mapping[Path, Sequence[Insertion]]) -> bytes:
     """Return the insertions into the files of a taxonomy as a patch; no change is an empty one."""
     return b"".join(
-        _file_patch(file.sibling(path, may_be_blank=True, may_be_missing=True), edits)
+        _file_patch(file.sibling(path, optional=True), edits)
         for path, edits in insertions.items()
         if edits
     )
@@ -68,26 +67,21 @@ def _changes(file: TextFile, old: Sequence[bytes], edits: Sequence[Insertion]) -
         first = bisect_right(starts, edit.offset) - 1
         last = bisect_right(starts, edit.offset + len(edit.replaced)) - 1
         if spans and first <= spans[-1][1]:
-            start, end, same = spans[-1]
-            same.append(edit)
-            spans[-1] = (start, max(end, last), same)
+            start, end, same = spans.pop()
+            spans.append((start, max(end, last), [*same, edit]))
         else:
             spans.append((first, last, [edit]))
     for first, last, same in spans:
-        start, end = starts[first], file.starts[last + 1]
-        shifted = [Insertion(edit.offset - start, edit.text, edit.replaced) for edit in same]
-        part = TextFile(file.path, file.text[start:end], bom=file.bom if first == 0 else b"")
-        yield _trimmed(_Change(first, min(last + 1, len(old)), _lines(part.apply(shifted))), old)
-
-
-def _trimmed(change: _Change, old: Sequence[bytes]) -> _Change:
-    """Leave out the lines at both ends that stay the same."""
-    start, end, new = change.start, change.end, change.new
-    while start < end and new and old[start] == new[0]:
-        start, new = start + 1, new[1:]
-    while start < end and new and old[end - 1] == new[-1]:
-        end, new = end - 1, new[:-1]
-    return _Change(start, end, new)
+        offset = starts[first]
+        shifted = [Insertion(edit.offset - offset, edit.text, edit.replaced) for edit in same]
+        text, bom = file.text[offset : file.starts[last + 1]], file.bom if first == 0 else b""
+        new = _lines(TextFile(file.path, text, bom=bom).apply(shifted))
+        start, end = first, min(last + 1, len(old))
+        while start < end and new and old[start] == new[0]:
+            start, new = start + 1, new[1:]
+        while start < end and new and old[end - 1] == new[-1]:
+            end, new = end - 1, new[:-1]
+        yield _Change(start, end, new)
 
 
 def _hunks(old: Sequence[bytes], changes: Sequence[_Change]) -> Iterator[bytes]:
@@ -103,17 +97,13 @@ def _hunks(old: Sequence[bytes], changes: Sequence[_Change]) -> Iterator[bytes]:
         first, last = max(0, group[0].start - CONTEXT), min(len(old), group[-1].end + CONTEXT)
         grown = sum(len(change.new) - (change.end - change.start) for change in group)
         yield _header(first, last - first, first + shift, last - first + grown)
-        yield b"".join(_body(old, group, first, last))
+        for change in group:
+            yield from (_marked(b" ", line) for line in old[first : change.start])
+            yield from (_marked(b"-", line) for line in old[change.start : change.end])
+            yield from (_marked(b"+", line) for line in change.new)
+            first = change.end
+        yield from (_marked(b" ", line) for line in old[first:last])
         shift += grown
-
-
-def _body(old: Sequence[bytes], group: Sequence[_Change], first: int, last: int) -> Iterator[bytes]:
-    for change in group:
-        yield from (_marked(b" ", line) for line in old[first : change.start])
-        yield from (_marked(b"-", line) for line in old[change.start : change.end])
-        yield from (_marked(b"+", line) for line in change.new)
-        first = change.end
-    yield from (_marked(b" ", line) for line in old[first:last])
 
 
 def _header(old_start: int, old_count: int, new_start: int, new_count: int) -> bytes:

@@ -1,78 +1,75 @@
-"""Changes as Markdown, for the description of a pull request."""
+"""Changes as Markdown that fits into a comment on GitHub; all user text is escaped."""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import quote
 
-from taxoexpan.formats.changes.markdown_document import code, document, escape
-from taxoexpan.phrasing import join_words, pluralize
+from taxoexpan.phrasing import join_words, pluralize, visible
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.difference import Change, Difference, ParentChange
 
+NO_PREFIXES = Prefixes()
 MAX_DEFINITION = 200
 """Characters of a definition that are shown."""
+MAX_LISTED = 100
+"""Entries that are listed in a section."""
+MAX_CHARACTERS = 60_000
+"""GitHub refuses comments of more than 65,536 characters; some are left for other text."""
+
+_SYNTAX = re.compile(r"([\\`*{}\[\]<>&|~$^=!]|(?<![^\W_])_|_(?![^\W_]))")
+"""Characters with a meaning in Markdown; an underscore inside a word has none."""
+_REFERENCE = re.compile(
+    r"""[@#](?=\w)|%(?=[\w"])|:(?=//)|:(?=[\w+-]+:)|(?<=\b[Gg][Hh])-(?=\d)|(?<=\bwww)\."""
+)
+"""Characters that make GitHub and GitLab mention a person, link an issue, a milestone or a URL, or
+show an emoji."""
+_BACKTICKS = re.compile("`+")
 
 
-@dataclass(frozen=True)
-class MarkdownWriter:
-    """Writes changes as sections of Markdown; all labels and ids are escaped."""
+def changes_markdown(
+    difference: Difference,
+    changed_ids: Sequence[tuple[str, str]] = (),
+    prefixes: Prefixes = NO_PREFIXES,
+    title: str = "Changes",
+) -> str:
+    """Return the changes, and the concepts whose ids changed, as sections below a title."""
 
-    prefixes: Prefixes = field(default_factory=Prefixes)
+    def id_code(id: str) -> str:
+        return code(prefixes.compact(id) or id)
 
-    def text(
-        self,
-        difference: Difference,
-        changed_ids: Sequence[tuple[str, str]] = (),
-        title: str = "Changes",
-    ) -> str:
-        """Return the changes, and the concepts whose ids changed, below a title."""
-        sections = self._sections(difference, changed_ids)
-        return document(title, _summary(sections), sections)
+    def named(concept: Concept) -> str:
+        return f"**{escape(concept.label)}** ({id_code(concept.id)})"
 
-    def _sections(
-        self, difference: Difference, changed_ids: Sequence[tuple[str, str]]
-    ) -> dict[str, list[str]]:
-        old, new, named = difference.old, difference.new, self._named
-        return {
-            "Added": [
-                f"{named(concept)} {_place(new, new.parents(concept.id))}{_details(concept)}"
-                for concept in difference.added
-            ],
-            "Moved": [
-                f"{named(move.concept)}: {_steps(old, new, move)}" for move in difference.moved
-            ],
-            "Renamed": [
-                f"{escape(change.old.label)} → {named(change.new)}"
-                for change in difference.relabeled
-            ],
-            "Described": [
-                f"{named(change.new)}: {details}"
-                for change in difference.changed
-                if (details := _described(change))
-            ],
-            "Id changed": [
-                f"**{escape(old.concept(id).label)}**: {self._id(id)} → {self._id(other)}"
-                for id, other in changed_ids
-            ],
-            "Removed": [
-                f"{named(concept)}, which was {_place(old, old.parents(concept.id))}"
-                for concept in difference.removed
-            ],
-        }
-
-    def _named(self, concept: Concept) -> str:
-        return f"**{escape(concept.label)}** ({self._id(concept.id)})"
-
-    def _id(self, id: str) -> str:
-        return code(self.prefixes.compact(id) or id)
-
-
-def _summary(sections: dict[str, list[str]]) -> str:
+    old, new = difference.old, difference.new
+    sections = {
+        "Added": [
+            f"{named(concept)} {_place(new, new.parents(concept.id))}{_details(concept)}"
+            for concept in difference.added
+        ],
+        "Moved": [f"{named(move.concept)}: {_steps(old, new, move)}" for move in difference.moved],
+        "Renamed": [
+            f"{escape(change.old.label)} → {named(change.new)}" for change in difference.relabeled
+        ],
+        "Described": [
+            f"{named(change.new)}: {details}"
+            for change in difference.changed
+            if (details := _described(change))
+        ],
+        "Id changed": [
+            f"**{escape(old.concept(id).label)}**: {id_code(id)} → {id_code(other)}"
+            for id, other in changed_ids
+        ],
+        "Removed": [
+            f"{named(concept)}, which was {_place(old, old.parents(concept.id))}"
+            for concept in difference.removed
+        ],
+    }
     counts = [f"{len(entries):,} {name.lower()}" for name, entries in sections.items() if entries]
-    return f"{join_words(counts)}." if counts else "No changes."
+    return document(title, f"{join_words(counts)}." if counts else "No changes.", sections)
 
 
 def _steps(old: Taxonomy, new: Taxonomy, move: ParentChange) -> str:
@@ -127,3 +124,58 @@ def _described(change: Change) -> str:
 def _definition(concept: Concept) -> str:
     text = textwrap.shorten(concept.definition, MAX_DEFINITION, placeholder=" …")
     return f"definition: {escape(text)}"
+
+
+def document(title: str, summary: str, sections: Mapping[str, Sequence[str]]) -> str:
+    """Return a title, a summary and one list per section that has entries.
+
+    It starts with a hidden marker, so that a program can find its comment again. Long lists are
+    cut, and their last line says how many entries are missing. The entries must be escaped.
+    """
+    numbers = {name: min(len(entries), MAX_LISTED) for name, entries in sections.items()}
+    text = _text(title, summary, sections, numbers)
+    while len(text) > MAX_CHARACTERS and any(numbers.values()):
+        lengths = {name: len("".join(sections[name][:n])) for name, n in numbers.items() if n}
+        numbers[max(lengths, key=lengths.__getitem__)] //= 2
+        text = _text(title, summary, sections, numbers)
+    return text
+
+
+def marker(title: str) -> str:
+    """Return a comment that Markdown does not show."""
+    return f"<!-- taxoexpan: {quote(title, safe=' ./,()')} -->"
+
+
+def escape(text: str) -> str:
+    """Return a text that Markdown shows as it is, on one line."""
+    one_line = _SYNTAX.sub(r"\\\1", visible(" ".join(text.split())))
+    # Mentions are found after the Markdown is rendered; only another node in between stops them.
+    return _REFERENCE.sub(lambda found: f"{found[0]}<!-- -->", one_line)
+
+
+def code(text: str) -> str:
+    """Return an id as a code span."""
+    one_line = visible(" ".join(text.split()))
+    longest = max(map(len, _BACKTICKS.findall(one_line)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if one_line.startswith("`") or one_line.endswith("`") else ""
+    return f"{fence}{space}{one_line}{space}{fence}"
+
+
+def _text(
+    title: str, summary: str, sections: Mapping[str, Sequence[str]], numbers: Mapping[str, int]
+) -> str:
+    lines = [marker(title), f"## {escape(title)}", "", summary]
+    for name, entries in sections.items():
+        if entries:
+            lines += ["", f"### {name} ({len(entries):,})", ""]
+            lines += _listed(entries, numbers[name])
+    return "\n".join(lines) + "\n"
+
+
+def _listed(entries: Sequence[str], number: int) -> list[str]:
+    lines = [f"- {entry}" for entry in entries[:number]]
+    if len(entries) > number:
+        start = "… and " if number else ""
+        lines.append(f"- {start}{len(entries) - number:,} more, which are not listed here")
+    return lines

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from itertools import compress, count
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
@@ -98,32 +99,25 @@ def sssom_table(
 ) -> str:
     """Return the mappings as SSSOM/TSV, with the metadata as comments before the table."""
     curies = _Curies(prefixes)
-    rows = [_row(mapping, curies) for mapping in mappings]
-    used = [column for column in COLUMNS if column not in _OPTIONAL or _any(rows, column)]
+    rows = [
+        (
+            curies.curie(each.subject_id) if each.subject_id else "",
+            " ".join(each.subject_label.split()),
+            _EXACT,
+            curies.curie(each.object_id),
+            " ".join(each.object_label.split()),
+            each.justification.value,
+            "" if each.subject_id else _LITERAL,
+            "" if each.confidence is None else f"{each.confidence:.4g}",
+        )
+        for each in mappings
+    ]
+    columns = [*zip(*rows, strict=True)] if rows else [()] * len(COLUMNS)
+    used = [name not in _OPTIONAL or any(c) for name, c in zip(COLUMNS, columns, strict=True)]
     text = io.StringIO()
     table = csv.writer(text, delimiter="\t", lineterminator="\n")
-    table.writerow(used)
-    table.writerows([row[column] for column in used] for row in rows)
+    table.writerows([*compress(row, used)] for row in (COLUMNS, *rows))
     return _header(curies.declared, text.getvalue(), tool_version, day) + text.getvalue()
-
-
-def _any(rows: Sequence[dict[str, str]], column: str) -> bool:
-    return any(row[column] for row in rows)
-
-
-def _row(mapping: ConceptMapping, curies: _Curies) -> dict[str, str]:
-    confidence = mapping.confidence
-    values = (
-        curies.curie(mapping.subject_id) if mapping.subject_id else "",
-        " ".join(mapping.subject_label.split()),
-        _EXACT,
-        curies.curie(mapping.object_id),
-        " ".join(mapping.object_label.split()),
-        mapping.justification.value,
-        "" if mapping.subject_id else _LITERAL,
-        "" if confidence is None else f"{confidence:.4g}",
-    )
-    return dict(zip(COLUMNS, values, strict=True))
 
 
 def _header(declared: dict[str, str], table: str, tool_version: str, day: date) -> str:
@@ -172,7 +166,7 @@ class _Curies:
                 return prefix
         taken = {*self.declared, *self.prefixes.namespaces}
         stem = "id" if namespace == DEFAULT_BASE else "ns"
-        names = [stem, *(f"{stem}{number}" for number in range(2, len(taken) + 3))]
+        names = (f"{stem}{number if number > 1 else ''}" for number in count(1))
         prefix = next(name for name in names if name not in taken)
         self.declared[prefix] = namespace
         return prefix

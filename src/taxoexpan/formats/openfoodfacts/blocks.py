@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.openfoodfacts.tag_ids import (
-    plain_numerals,
+    label_key,
     reduced_tag_id,
     split_names,
     split_tag_ids,
-    tag_id,
 )
+from taxoexpan.formats.rdf.languages import Languages
 from taxoexpan.formats.text_file import TextFile
 
 _OTHER_LANGUAGE = r"[a-z]{2,3}(?:[-_][A-Za-z]{2,8})*"
@@ -26,26 +26,23 @@ OTHER_NAMES = re.compile(rf"({_OTHER_LANGUAGE}):\s*(.*)")
 PARENT = re.compile(r"<\s*([A-Za-z]{2}):\s*(.*)")
 PROPERTY = re.compile(rf"([A-Za-z0-9_.-]+):({_OTHER_LANGUAGE}):\s*(.*)")
 DESCRIPTION = "description"
+NO_LANGUAGE = "xx"
+"""The language code of names that are the same in every language."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameLine:
-    """The names in one language: the label and its synonyms, each with the key derived from it."""
+    """The names on a line: a label and its synonyms, or a name of a parent, each with its key."""
 
     line: int
     language: str
     names: list[str]
     keys: list[str]
 
-
-@dataclass(frozen=True, slots=True)
-class ParentLine:
-    """A reference to a parent, by any of its names."""
-
-    line: int
-    language: str
-    name: str
-    key: str
+    @property
+    def tag(self) -> str:
+        """The language tag."""
+        return language_tag(self.language)
 
 
 @dataclass
@@ -54,10 +51,10 @@ class Block:
 
     line: int
     last_line: int = 0
-    parents: list[ParentLine] = field(default_factory=list)
+    parents: list[NameLine] = field(default_factory=list)
     names: list[NameLine] = field(default_factory=list)
     descriptions: list[tuple[str, str]] = field(default_factory=list)
-    """Language and text."""
+    """Language tag and text."""
 
     @cached_property
     def id(self) -> str:
@@ -66,9 +63,55 @@ class Block:
         return f"{first.language}:{first.keys[0]}"
 
 
+@dataclass(frozen=True)
+class Entry:
+    """An entry, which several blocks may describe, in the chosen language."""
+
+    blocks: Sequence[Block]
+    languages: Languages
+
+    @cached_property
+    def lines(self) -> list[NameLine]:
+        """The names in all languages."""
+        return [line for block in self.blocks for line in block.names]
+
+    @cached_property
+    def label(self) -> NameLine:
+        """The line with the label."""
+        return min(self.lines, key=lambda line: self.languages.rank(line.tag))
+
+    @cached_property
+    def definition(self) -> str:
+        """The description in the language of the label, or else in the chosen one."""
+        texts = [text for block in self.blocks for text in block.descriptions if text[1]]
+        matching = [text for tag, text in texts if tag == self.label.tag]
+        return next(iter(matching or self.languages.matching(texts, self.label.tag)), "")
+
+    def other_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the synonyms, to which names in no language belong, and the foreign names."""
+        same: dict[str, None] = {}
+        foreign: dict[str, None] = {}
+        for line in self.lines:
+            is_same = line.language == self.label.language
+            is_same = is_same or not self.languages.is_foreign(line.tag)
+            (same if is_same else foreign).update(dict.fromkeys(filter(None, line.names)))
+        same.pop(self.label.names[0], None)
+        return tuple(same), tuple(foreign)
+
+    def tags(self) -> dict[str, str]:
+        """Return the language tag of every text, first of the texts on the label's line."""
+        tags: dict[str, str] = {}
+        for line in (self.label, *self.lines):
+            for name in line.names:
+                tags.setdefault(name, line.tag)
+        for tag, text in (each for block in self.blocks for each in block.descriptions):
+            tags.setdefault(text, tag)
+        return tags
+
+
 @dataclass
 class Blocks:
-    """The entries of a file, in file order; several blocks may describe one entry."""
+    """The blocks of a file, in file order; several blocks may describe one entry."""
 
     source: TextFile
     entries: list[Block] = field(default_factory=list)
@@ -102,27 +145,31 @@ class Blocks:
         """Return the id of the entry with this name in a language: a label before a synonym."""
         return self._by_label.get((language, key)) or self._by_synonym.get((language, key))
 
-    def parent_id(self, parent: ParentLine) -> str:
+    def parent_id(self, parent: NameLine) -> str:
         """Return the id of a parent; one that has no block gets the id of its name."""
-        return self.find(parent.language, parent.key) or f"{parent.language}:{parent.key}"
-
-    def names_of(self, id: str) -> list[tuple[str, str]]:
-        """Return language and name of all labels and synonyms of an entry."""
-        return [
-            (line.language, name)
-            for block in self.by_id.get(id, ())
-            for line in block.names
-            if len(line.language) == 2
-            for name in line.names
-        ]
+        key = parent.keys[0]
+        return self.find(parent.language, key) or f"{parent.language}:{key}"
 
     @cached_property
-    def by_id(self) -> dict[str, list[Block]]:
-        """The blocks of each entry."""
+    def by_id(self) -> dict[str, Entry]:
+        """The entries by id."""
         by_id: dict[str, list[Block]] = {}
         for block in self.entries:
             by_id.setdefault(block.id, []).append(block)
-        return by_id
+        return {id: Entry(blocks, self.languages) for id, blocks in by_id.items()}
+
+    @cached_property
+    def languages(self) -> Languages:
+        """The language that the user requests, or else the language of most ids."""
+        labels: dict[str, list[tuple[str, str]]] = {}
+        for block in self.entries:
+            texts = [(line.tag, line.names[0]) for line in block.names]
+            labels.setdefault(block.id, []).extend(texts)
+        languages = Languages.choose(self.source, labels.values())
+        ids = Counter(language_tag(id.partition(":")[0]) for id in labels)
+        main = max(ids, key=lambda tag: ids[tag], default="")
+        chosen = languages.chosen if self.source.options.language else main
+        return replace(languages, chosen=chosen, main=main)
 
     @cached_property
     def _by_label(self) -> dict[tuple[str, str], str]:
@@ -157,12 +204,18 @@ class Blocks:
             self.ignored["comments"] += 1
         elif parent := PARENT.match(line):
             language, name = parent[1], parent[2].rstrip()
-            key = tag_id(language, plain_numerals(name))
-            block.parents.append(ParentLine(number, language, name, key))
+            key = label_key(language, name)
+            block.parents.append(NameLine(number, language, [name], [key]))
         elif names := NAMES.match(line):
             self._add_names(block, number, names)
-        elif line_property := PROPERTY.match(line):
-            self._add_property(block, line_property)
+        elif found := PROPERTY.match(line):
+            name, language, value = found[1], found[2], found[3].rstrip()
+            if name == "stopwords":
+                self.stopwords.setdefault(language, set()).update(split_tag_ids(language, value))
+            if name == DESCRIPTION:
+                block.descriptions.append((language_tag(language), value))
+            else:
+                self.ignored[name] += 1
         elif names := OTHER_NAMES.match(line):
             self._add_names(block, number, names)
         else:
@@ -174,25 +227,15 @@ class Blocks:
         names, keys = split_names(text), split_tag_ids(language, text)
         if not keys[0]:
             message = f"{match[0][:60]!r} starts with no name that has a letter or a digit"
-            raise FormatError(
-                self.source.path, f"{message}; add a name, or remove the line", number
-            )
+            fix = "add a name, or remove the line"
+            raise FormatError(self.source.path, f"{message}; {fix}", number)
         block.names.append(NameLine(number, language, names, keys))
 
-    def _add_property(self, block: Block, match: re.Match[str]) -> None:
-        name, language, value = match[1], match[2], match[3].rstrip()
-        if name == "stopwords":
-            self.stopwords.setdefault(language, set()).update(split_tag_ids(language, value))
-        if name == DESCRIPTION:
-            block.descriptions.append((language, value))
-        else:
-            self.ignored[name] += 1
 
-
-def is_understood(line: str) -> bool:
-    """Return whether a line is a comment, a parent, names or a property."""
-    patterns = (PARENT, NAMES, PROPERTY, OTHER_NAMES)
-    return line.startswith("#") or any(pattern.match(line) for pattern in patterns)
+@lru_cache(maxsize=1000)
+def language_tag(code: str) -> str:
+    """Return the language tag for a code of the file, such as `nl-be` for `nl_be`."""
+    return "" if code == NO_LANGUAGE else code.replace("_", "-").lower()
 
 
 def _split_blocks(lines: Sequence[str]) -> Iterator[tuple[Block, list[tuple[int, str]]]]:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from itertools import islice
 
-from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target
-from taxoexpan.formats.openfoodfacts.block_insertions import BlockInserter
-from taxoexpan.formats.openfoodfacts.block_text import BlockStyle, distinct_names, writable
-from taxoexpan.formats.openfoodfacts.blocks import NAMES, PROPERTY, Block, Blocks, is_understood
-from taxoexpan.formats.openfoodfacts.entry_texts import (
-    choose_language,
-    definition,
-    label_line,
-    other_names,
-    text_tags,
+from taxoexpan.formats.openfoodfacts.blocks import (
+    NAMES,
+    OTHER_NAMES,
+    PARENT,
+    PROPERTY,
+    Blocks,
+    Entry,
 )
+from taxoexpan.formats.openfoodfacts.insertions import BlockInserter, BlockStyle, single_line
+from taxoexpan.formats.openfoodfacts.tag_ids import label_key
 from taxoexpan.formats.property_index import PropertyIndex
-from taxoexpan.formats.rdf.languages import Languages
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
+from taxoexpan.taxonomy.ids import make_distinct
 
 _PLAIN_SUFFIXES = frozenset({".txt", ""})
 _LINES_TO_CHECK = 2_000
@@ -39,7 +39,11 @@ class OpenFoodFactsFormat(Format):
         if source.suffix not in _PLAIN_SUFFIXES:
             return False
         lines = [line for line in islice(source.lines, _LINES_TO_CHECK) if line.strip()]
-        understood = sum(map(is_understood, lines))
+        patterns = (PARENT, NAMES, PROPERTY, OTHER_NAMES)
+        understood = sum(
+            line.startswith("#") or any(pattern.match(line) for pattern in patterns)
+            for line in lines
+        )
         return any(map(NAMES.match, lines)) and understood >= _MIN_UNDERSTOOD * len(lines)
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
@@ -49,18 +53,21 @@ class OpenFoodFactsFormat(Format):
         synonyms.
         """
         blocks = source.parsed(Blocks.parse)
-        languages = source.parsed(choose_language)
         builder = TaxonomyBuilder(source.path, notes=list(blocks.notes))
-        lines: list[int] = []
-        for id, same in blocks.by_id.items():
-            _add_concept(builder, languages, id, same)
-            lines.append(same[0].line)
-            for other in same[1:]:
-                message = f"a second block for {id!r}; it is read as one entry with the first"
-                builder.notes.append(Note(other.line, message, id=id))
-        _add_relations(builder, blocks, lines)
-        builder.lines, builder.language = lines, languages.chosen
+        builder.language = blocks.languages.chosen
         builder.ignored.update(blocks.ignored)
+        for id, entry in blocks.by_id.items():
+            _add_concept(builder, id, entry)
+        known = set(builder.ids)
+        for block in blocks.entries:
+            for parent in block.parents:
+                id, name = blocks.parent_id(parent), parent.names[0]
+                builder.relate(id, block.id, parent.line)
+                if id not in known:
+                    known.add(id)
+                    builder.add(id, name, parent.line)
+                    message = f"the parent {name!r} has no block; it is added as a concept"
+                    builder.note(parent.line, message, id)
         return builder.finish()
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
@@ -68,19 +75,18 @@ class OpenFoodFactsFormat(Format):
 
         A move replaces the name in a parent line; a synonym is added to the line of the label.
         """
-        blocks, languages = source.parsed(Blocks.parse), source.parsed(choose_language)
-        inserter = BlockInserter(blocks, languages, expanded, additions)
+        inserter = BlockInserter(source.parsed(Blocks.parse), expanded, additions)
         return {source.path: [*inserter.new_blocks(), *inserter.moves(), *inserter.synonyms()]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new file; labels that would get the same id are numbered."""
         language = target.language.lower() if len(target.language) == 2 else "en"
-        style, names = BlockStyle(), distinct_names(taxonomy, language)
+        style, names = BlockStyle(), _distinct_names(taxonomy, language)
         blocks = (
             style.block(
                 language,
                 [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)],
-                (names[concept.id][0], *filter(None, map(writable, concept.synonyms))),
+                (names[concept.id][0], *filter(None, map(_writable, concept.synonyms))),
                 concept.definition,
             )
             for concept in taxonomy.concepts
@@ -99,42 +105,37 @@ class OpenFoodFactsFormat(Format):
         return index
 
 
-def _add_concept(
-    builder: TaxonomyBuilder, languages: Languages, id: str, blocks: list[Block]
-) -> None:
-    """Add the texts of an entry in the next row."""
-    row, label = len(builder.ids), label_line(languages, blocks)
-    synonyms, foreign_names = other_names(languages, label, blocks)
-    text = definition(languages, label, blocks)
-    builder.ids.append(id)
-    builder.labels.append(label.names[0])
-    builder.synonyms.update({row: synonyms} if synonyms else {})
-    builder.foreign_names.update({row: foreign_names} if foreign_names else {})
-    builder.definitions.update({row: text} if text else {})
-    others = sum(bool(each) for block in blocks for _, each in block.descriptions) - bool(text)
-    builder.ignored.update(
-        {"names in other languages": len(foreign_names), "descriptions in other languages": others}
-    )
-    tags = text_tags(label, blocks)
-    for each in filter(None, (label.names[0], *synonyms, text)):
-        if tags[each] != languages.chosen:
-            builder.other_tags[id, each] = tags[each]
+def _add_concept(builder: TaxonomyBuilder, id: str, entry: Entry) -> None:
+    row, label, definition = len(builder.ids), entry.label.names[0], entry.definition
+    synonyms, foreign_names = entry.other_names()
+    builder.add(id, label, entry.blocks[0].line, synonyms, definition)
+    if foreign_names:
+        builder.foreign_names[row] = foreign_names
+    descriptions = sum(bool(text) for block in entry.blocks for _, text in block.descriptions)
+    builder.ignored["names in other languages"] += len(foreign_names)
+    builder.ignored["descriptions in other languages"] += descriptions - bool(definition)
+    tags = entry.tags()
+    for text in filter(None, (label, *synonyms, definition)):
+        if tags[text] != builder.language:
+            builder.other_tags[id, text] = tags[text]
+    for other in entry.blocks[1:]:
+        message = f"a second block for {id!r}; it is read as one entry with the first"
+        builder.note(other.line, message, id)
 
 
-def _add_relations(builder: TaxonomyBuilder, blocks: Blocks, lines: list[int]) -> None:
-    """Add every parent line as a relation, and the parents that have no block as concepts."""
-    known, relation_lines = set(builder.ids), []
-    for block in blocks.entries:
-        for parent in block.parents:
-            id = blocks.parent_id(parent)
-            builder.parents.append(id)
-            builder.children.append(block.id)
-            relation_lines.append(parent.line)
-            if id not in known:
-                known.add(id)
-                builder.ids.append(id)
-                builder.labels.append(parent.name)
-                lines.append(parent.line)
-                message = f"the parent {parent.name!r} has no block; it is added as a concept"
-                builder.notes.append(Note(parent.line, message, id=id))
-    builder.relation_lines = relation_lines
+def _distinct_names(taxonomy: Taxonomy, language: str) -> dict[str, tuple[str, str]]:
+    """Return a name and an id for every concept; names with the same id get numbers."""
+    usable = []
+    for concept in taxonomy.concepts:
+        names = map(_writable, (concept.label, concept.id, "concept"))
+        usable.append(next((n, key) for n in names if (key := label_key(language, n))))
+    distinct = make_distinct([key for _, key in usable])
+    return {
+        id: (name + new[len(key) :].replace("-", " "), f"{language}:{new}")
+        for id, (name, key), new in zip(taxonomy.ids, usable, distinct, strict=True)
+    }
+
+
+def _writable(name: str) -> str:
+    """Return a name without line breaks and without a backslash before the next comma."""
+    return single_line(name).rstrip("\\ ")

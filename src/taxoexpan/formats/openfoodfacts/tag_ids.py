@@ -61,6 +61,11 @@ def plain_numerals(text: str) -> str:
     return _ROMAN_NUMERAL.sub(r"\1", text, count=1) if "(" in text else text
 
 
+def label_key(language: str, label: str) -> str:
+    """Return the id of a label that is the first name on its line, without the language code."""
+    return tag_id(language, plain_numerals(label))
+
+
 def split_tag_ids(language: str, text: str) -> list[str]:
     """Return the ids of the names on a line."""
     return [tag_id(language, name) for name in split_names(plain_numerals(text))]

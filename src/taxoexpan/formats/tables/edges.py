@@ -33,7 +33,7 @@ class EdgesFormat(Format):
         if not table.has("child", "parent"):
             raise column_error(table, "the table needs the columns child and parent")
         first_lines: dict[str, int] = {}
-        lines, markers = list[int](), dict[str, list[int]]()
+        markers: dict[str, list[int]] = {}
         # A number may be an id, even of a root.
         children = {"0", *(row["child"] for row in table.rows)}
         for row in table.rows:
@@ -45,11 +45,9 @@ class EdgesFormat(Format):
                 markers.setdefault(parent, []).append(line)
             elif parent:
                 first_lines.setdefault(parent, line)
-                builder.parents.append(parent)
-                builder.children.append(child)
-                lines.append(line)
+                builder.relate(parent, child, line)
         builder.ids, builder.labels = list(first_lines), list(first_lines)
-        builder.lines, builder.relation_lines = list(first_lines.values()), lines
+        builder.lines = list(first_lines.values())
         builder.notes += [*root_marker_notes(markers), *table.repeated_headers]
         builder.ignored.update(table.other_columns("child", "parent"))
         return builder.finish()

@@ -49,7 +49,7 @@ class ParentCells:
         if self.by_label or self.table.has("parent_label"):
             for id, label, line in zip(builder.ids, builder.labels, builder.lines, strict=True):
                 by_label.setdefault(label, []).append((id, line))
-        lines, markers = list[int](), dict[str, list[int]]()
+        markers: dict[str, list[int]] = {}
         for id, row in zip(builder.ids, self.table.rows, strict=True):
             column = "parents" if row["parents"] else "parent_label"
             are_labels = self.by_label if column == "parents" else self.table.has("id")
@@ -62,12 +62,9 @@ class ParentCells:
                 parent = self._resolve(known, value, row.line) if are_labels else value
                 if parent == id:
                     message = f"{id!r} is its own parent; it is read as a concept without a parent"
-                    builder.notes.append(Note(row.line, message, id=id))
-                    continue
-                builder.parents.append(parent)
-                builder.children.append(id)
-                lines.append(row.line)
-        builder.relation_lines = lines
+                    builder.note(row.line, message, id)
+                else:
+                    builder.relate(parent, id, row.line)
         builder.notes += root_marker_notes(markers)
 
     def _note_disagreement(self, builder: TaxonomyBuilder, row: Row) -> None:
@@ -79,7 +76,7 @@ class ParentCells:
         if labels != row["parent_label"] and all(id in self.labels for id in ids):
             message = f"the parent {row['parents']!r} is {labels!r}"
             message += f", but its name is given as {row['parent_label']!r}; the id is used"
-            builder.notes.append(Note(row.line, message))
+            builder.note(row.line, message)
 
     def _resolve(self, known: dict[str, list[tuple[str, int]]], label: str, line: int) -> str:
         """The id of the concept with this label."""

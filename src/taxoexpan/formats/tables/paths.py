@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
@@ -69,7 +69,6 @@ class PathsFormat(Format):
         """Read every path as a concept; ancestors without their own line are concepts too."""
         layout, categories = file.parsed(path_layout), file.parsed(_categories)
         builder, ids = TaxonomyBuilder(file.path), _ids(file, categories)
-        lines, relation_lines = list[int](), list[int]()
         # Tables of levels often list only leaves.
         notes_ancestors = not isinstance(layout, LevelTable) or layout.has_ids
         for category in categories:
@@ -78,17 +77,13 @@ class PathsFormat(Format):
                 if parts not in ids:
                     ids[parts] = SEPARATOR.join(parts)
                     message = f"{ids[parts]!r} has no line of its own; it is added as a category"
-                    builder.notes += [Note(category.line, message)] if notes_ancestors else []
+                    if notes_ancestors:
+                        builder.note(category.line, message)
                 elif depth < len(category.parts):
                     continue
-                builder.ids.append(ids[parts])
-                builder.labels.append(parts[-1])
-                lines.append(category.line)
+                builder.add(ids[parts], parts[-1], category.line)
                 if depth > 1:
-                    builder.parents.append(ids[parts[:-1]])
-                    builder.children.append(ids[parts])
-                    relation_lines.append(category.line)
-        builder.lines, builder.relation_lines = lines, relation_lines
+                    builder.relate(ids[parts[:-1]], ids[parts], category.line)
         if not isinstance(layout, PathLines):
             builder.notes += layout.table.repeated_headers
             builder.ignored.update(layout.table.other_columns(*_known_columns(layout.table)))

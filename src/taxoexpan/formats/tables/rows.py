@@ -112,9 +112,14 @@ def _read_table(file: TextFile) -> _ConceptTable:
     table, builder = file.parsed(Table.open), TaxonomyBuilder(file.path)
     if not table.columns.has_parents:
         raise column_error(table, "the table needs a column id or label, and a column parent")
-    builder.lines = [row.line for row in table.rows]
     for row in table.rows:
-        _add_concept(builder, table, row)
+        id, label = _id_and_label(table, row)
+        if not id:
+            message = "the row has neither an id nor a label; add one, or remove the row"
+            raise FormatError(file.path, message, row.line)
+        is_deprecated = row["deprecated"].casefold() in _TRUE
+        synonyms, definition = row.many("synonyms"), row["definition"]
+        builder.add(id, label or id, row.line, synonyms, definition, is_deprecated)
     builder.notes += table.repeated_headers
     cells = ParentCells.of(table, builder)
     try:
@@ -144,21 +149,6 @@ def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
     levels = [] if table.has("label") else list(filter(None, level_texts(table, row)))
     label = row["label"] or (levels[-1] if levels else "")
     return row["id"] or label, label
-
-
-def _add_concept(builder: TaxonomyBuilder, table: Table, row: Row) -> None:
-    (id, label), index = _id_and_label(table, row), len(builder.ids)
-    if not id:
-        message = "the row has neither an id nor a label; add one, or remove the row"
-        raise FormatError(table.file.path, message, row.line)
-    if row["synonyms"]:
-        builder.synonyms[index] = row.many("synonyms")
-    if row["definition"]:
-        builder.definitions[index] = row["definition"]
-    if row["deprecated"].casefold() in _TRUE:
-        builder.deprecated.append(index)
-    builder.ids.append(id)
-    builder.labels.append(label or id)
 
 
 def _footer_notes(table: Table, builder: TaxonomyBuilder, taxonomy: Taxonomy) -> list[Note]:

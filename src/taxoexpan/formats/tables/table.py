@@ -51,7 +51,8 @@ class Row:
 
     def many(self, name: str) -> tuple[str, ...]:
         """The values of a cell with several values."""
-        return tuple(part for part in map(str.strip, self[name].split(VALUE_SEPARATOR)) if part)
+        cell = self[name]
+        return tuple(filter(None, map(str.strip, cell.split(VALUE_SEPARATOR)))) if cell else ()
 
 
 @dataclass(frozen=True)

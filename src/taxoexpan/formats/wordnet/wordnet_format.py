@@ -6,34 +6,33 @@ word. The sense is the position of the offset in the line of the lemma in the in
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.formats.wordnet.synset_reader import (
+from taxoexpan.formats.wordnet.database import (
     EXAMPLE_START,
     PARTS_OF_SPEECH,
-    Synset,
     WordNetFiles,
     definition_in,
+    is_blank,
     open_parts,
-    present_parts,
-)
-from taxoexpan.formats.wordnet.synset_writer import (
-    MAX_WORDS,
-    SENSE_ID,
-    SynsetEntry,
-    SynsetWriter,
-    as_gloss,
-    as_word,
 )
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
+MAX_WORDS = 0xFF
+_MAX_POINTERS = 999
+_MAX_OFFSET = 99_999_999
+_EMPTY_OFFSET = "0" * 8
+_SENSE_ID = re.compile(r"(?P<lemma>.+)#(?P<pos>[nv])#(?P<sense>[1-9][0-9]{0,5})", re.DOTALL)
+_BREAKS = re.compile(r"[ \r\n]")
 _ALL_PARTS = ("noun", "verb", "adj", "adv")
 _HEADER = "  1 Made by taxoexpan, in the format of wndb(5WN).  \n"
 _EMPTY_FILES = {
@@ -42,7 +41,7 @@ _EMPTY_FILES = {
     "sents.vrb": "",
     "sentidx.vrb": "",
 }
-"""All files of a WordNet database, without content."""
+"""All files of a WordNet database, without content; `wn` cannot open one that lacks any of them."""
 _ROOT_FILE = {"n": "03", "v": "29"}
 """The lexicographer file of a synset without parents: noun.Tops, and the first file of verbs."""
 
@@ -57,7 +56,7 @@ class WordNetFormat(Format):
 
     def can_read(self, source: TextFile) -> bool:
         """Return whether this is a directory with one of the data files."""
-        return bool(present_parts(source.path))
+        return any(source.has(source.path / f"data.{part}") for part in PARTS_OF_SPEECH.values())
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read every synset as a concept below its hypernyms, and its classes if requested."""
@@ -65,16 +64,15 @@ class WordNetFormat(Format):
         if not files:
             message = "WordNet is a directory that contains data.noun or data.verb"
             raise FormatError(source.path, f"{message}; give the path of that directory")
-        builders = list(map(_build, files.values()))
         # Relations do not cross files, so each file is checked alone, and errors name it.
-        parsed = [builder.finish() for builder in builders if builder.ids]
+        parsed = [_build(part).finish() for part in files.values() if part.synsets]
         if not parsed:
             raise FormatError(source.path, "no synset in the data files; they need at least one")
         taxonomy = parsed[0].taxonomy
         for other in (one.taxonomy for one in parsed[1:]):
             taxonomy = taxonomy.expanded(Additions(list(other.concepts), list(other.relations)))
         notes = tuple(note for one in parsed for note in one.notes)
-        ignored = sum((builder.ignored for builder in builders), Counter())
+        ignored = sum((Counter(one.ignored) for one in parsed), Counter[str]())
         sources = tuple(source for one in parsed for source in one.sources)
         return ParsedTaxonomy(taxonomy, notes, ignored, sources=sources)
 
@@ -88,7 +86,11 @@ class WordNetFormat(Format):
         by_part: dict[str, list[Concept]] = {}
         for concept in additions.concepts:
             _refuse_unsupported(source, concept)
-            by_part.setdefault(_part_of_speech(source, expanded, concept), []).append(concept)
+            kinds = _kinds(expanded.parents(concept.id)) or _kinds([concept.id]) or {"n"}
+            if len(kinds) > 1:
+                message = f"{concept.label!r} was given both a noun and a verb as parents"
+                raise FormatError(source.path, f"{message}; choose parents of one part of speech")
+            by_part.setdefault(kinds.pop(), []).append(concept)
         insertions: Insertions = {}
         for pos, concepts in by_part.items():
             files = source.parsed(open_parts).get(pos) or WordNetFiles.open(source, pos)
@@ -97,61 +99,47 @@ class WordNetFormat(Format):
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write new files; concepts are nouns unless their WordNet ids say that they are verbs."""
-        kinds = _parts_of_speech(taxonomy)
-        files: dict[Path, str] = {}
+        parts = {id: next(iter(_kinds([id])), "n") for id in taxonomy}
+        if any(parts[parent] != parts[child] for parent, child in taxonomy.relations):
+            parts = dict.fromkeys(taxonomy, "n")
+        files = {target.path / name: text for name, text in _EMPTY_FILES.items()}
         ids: dict[str, str] = {}
         for pos, part in PARTS_OF_SPEECH.items():
-            concepts = [concept for concept in taxonomy.concepts if kinds[concept.id] == pos]
-            if not concepts:
-                continue
-            data, index = (target.path / f"{kind}.{part}" for kind in ("data", "index"))
-            entries = {c.id: SynsetEntry.of(c, taxonomy, _ROOT_FILE[pos]) for c in concepts}
-            writer = SynsetWriter(entries, pos)
-            offsets = writer.offsets(data, len(_HEADER), len("\n"), {})
-            files[data] = _HEADER + "".join(f"{line}\n" for line in writer.data_lines(offsets))
-            index_lines = writer.index_lines(offsets).values()
-            files[index] = _HEADER + "".join(f"{line}\n" for line in index_lines)
-            ids.update(writer.ids())
-        # `wn` cannot open a database in which one of these files is missing.
-        empty = {target.path / name: text for name, text in _EMPTY_FILES.items()}
-        return Copy(
-            {**files, **{path: text for path, text in empty.items() if path not in files}}, ids
-        )
+            concepts = {c: _ROOT_FILE[pos] for c in taxonomy.concepts if parts[c.id] == pos}
+            if concepts:
+                writer = SynsetWriter(pos, concepts, taxonomy)
+                data, index = (target.path / f"{kind}.{part}" for kind in ("data", "index"))
+                offsets = writer.offsets(data, len(_HEADER), len("\n"), {})
+                lines = writer.data_lines(offsets), writer.index_lines(offsets).values()
+                for path, each in zip((data, index), lines, strict=True):
+                    files[path] += "".join(f"{line}\n" for line in each)
+                ids.update(writer.ids())
+        return Copy(files, ids)
 
 
 def _build(files: WordNetFiles) -> TaxonomyBuilder:
     builder, ids = TaxonomyBuilder(files.data.path), dict[str, str]()
-    synsets = files.synsets
-    for synset in synsets:
+    for synset in files.synsets:
         if synset.offset in ids:
             message = f"the offset {synset.offset} occurs twice; remove one of the lines"
             raise FormatError(files.data.path, message, synset.line)
         ids[synset.offset] = files.id_of(synset)
-    names = [[word.replace("_", " ") for word in synset.words] for synset in synsets]
-    builder.ids = list(ids.values())
-    builder.labels = [words[0] for words in names]
-    builder.lines = [synset.line for synset in synsets]
-    builder.synonyms = {row: tuple(words[1:]) for row, words in enumerate(names) if words[1:]}
-    builder.definitions = {
-        row: synset.definition for row, synset in enumerate(synsets) if synset.definition
-    }
-    builder.ignored["pointers other than hypernyms"] = sum(s.other_pointers for s in synsets)
+        label, *synonyms = (word.replace("_", " ") for word in synset.words)
+        builder.add(ids[synset.offset], label, synset.line, synonyms, synset.definition)
+        builder.ignored["pointers other than hypernyms"] += synset.other_pointers
     builder.ignored["examples"] = files.data.text.count(EXAMPLE_START)
-    _add_relations(builder, synsets, ids)
+    for synset in files.synsets:
+        for offset in synset.hypernyms:
+            if offset not in ids:
+                message = f"a pointer to {offset}, but there is no synset; correct or remove it"
+                raise FormatError(builder.path, message, synset.line)
+            builder.relate(ids[offset], ids[synset.offset], synset.line)
     return builder
 
 
-def _add_relations(
-    builder: TaxonomyBuilder, synsets: Sequence[Synset], ids: Mapping[str, str]
-) -> None:
-    pairs = [(synset, offset) for synset in synsets for offset in synset.hypernyms]
-    for synset, offset in pairs:
-        if offset not in ids:
-            message = f"a pointer to {offset}, but there is no synset; correct or remove it"
-            raise FormatError(builder.path, message, synset.line)
-    builder.parents = [ids[offset] for _, offset in pairs]
-    builder.children = [ids[synset.offset] for synset, _ in pairs]
-    builder.relation_lines = [synset.line for synset, _ in pairs]
+def _kinds(ids: Iterable[str]) -> set[str]:
+    """Return the parts of speech that the ids of senses name."""
+    return {match["pos"] for match in map(_SENSE_ID.fullmatch, ids) if match}
 
 
 def _refuse_unsupported(source: TextFile, concept: Concept) -> None:
@@ -170,36 +158,27 @@ def _refuse_unsupported(source: TextFile, concept: Concept) -> None:
         raise FormatError(source.path, f"{message}; {remedy}")
 
 
-def _part_of_speech(source: TextFile, expanded: Taxonomy, concept: Concept) -> str:
-    """Return "n" or "v", from the parents of a concept, or else from its id."""
-    own = SENSE_ID.fullmatch(concept.id)
-    parents = map(SENSE_ID.fullmatch, expanded.parents(concept.id))
-    kinds = {match["pos"] for match in parents if match} or {own["pos"] if own else "n"}
-    if len(kinds) > 1:
-        message = f"{concept.label!r} was given both a noun and a verb as parents"
-        raise FormatError(source.path, f"{message}; choose parents of one part of speech")
-    return kinds.pop()
-
-
-def _parts_of_speech(taxonomy: Taxonomy) -> dict[str, str]:
-    """Return "n" or "v" for every concept; all are nouns if a relation joins nouns and verbs."""
-    matches = {id: SENSE_ID.fullmatch(id) for id in taxonomy}
-    kinds = {id: match["pos"] if match else "n" for id, match in matches.items()}
-    if any(kinds[parent] != kinds[child] for parent, child in taxonomy.relations):
-        return dict.fromkeys(taxonomy, "n")
-    return kinds
-
-
 def _extend_part(
     files: WordNetFiles, expanded: Taxonomy, concepts: Sequence[Concept]
 ) -> Insertions:
     """Return the insertions into the two files of one part of speech."""
     synsets = {files.id_of(synset): synset for synset in files.synsets}
-    writer = SynsetWriter(_new_entries(files, expanded, concepts, synsets), files.pos)
-    old = {id: synset.offset for id, synset in synsets.items()}
+    # A new synset is in the lexicographer file of its first parent.
+    file_of = {id: synset.file for id, synset in synsets.items()}
+    ordered = sorted(concepts, key=lambda c: int(expanded.levels[expanded.index(c.id)]))
+    for concept in ordered:
+        parents = expanded.parents(concept.id)
+        file_of[concept.id] = file_of[parents[0]] if parents else _ROOT_FILE[files.pos]
+    writer = SynsetWriter(files.pos, {c: file_of[c.id] for c in ordered}, expanded)
+    for lemma, ids in writer.senses.items():
+        if lemma in files.lemmas:
+            message = f"{lemma!r} is already in the index, and a new sense would change its line"
+            remedy = f"give {expanded.concept(ids[0]).label!r} another word"
+            raise FormatError(files.index.path, f"{message}; {remedy}", files.lemmas[lemma])
     text, newline_length = files.data.text, len(files.data.newline)
     missing_newline = newline_length if text[-1:] not in ("", "\n") else 0
     start = len(files.data.bom + text.encode()) + missing_newline
+    old = {id: synset.offset for id, synset in synsets.items()}
     offsets = writer.offsets(files.data.path, start, newline_length, old)
     return {
         files.data.path: files.data.append(writer.data_lines(offsets)),
@@ -207,32 +186,9 @@ def _extend_part(
     }
 
 
-def _new_entries(
-    files: WordNetFiles,
-    expanded: Taxonomy,
-    concepts: Sequence[Concept],
-    synsets: Mapping[str, Synset],
-) -> dict[str, SynsetEntry]:
-    """Return a synset per concept, in the lexicographer file of its first parent."""
-    file_of = {id: synset.file for id, synset in synsets.items()}
-    entries = {}
-    for concept in sorted(concepts, key=lambda c: int(expanded.levels[expanded.index(c.id)])):
-        parents = expanded.parents(concept.id)
-        file_of[concept.id] = file_of[parents[0]] if parents else _ROOT_FILE[files.pos]
-        entries[concept.id] = SynsetEntry.of(concept, expanded, file_of[concept.id])
-        for word in entries[concept.id].words:
-            if word.lower() in files.lemmas:
-                message = f"{word!r} is already in the index, and a new sense would change its line"
-                remedy = f"give {concept.label!r} another word"
-                line = files.lemmas[word.lower()]
-                raise FormatError(files.index.path, f"{message}; {remedy}", line)
-    return entries
-
-
 def _insert_sorted(files: WordNetFiles, lines: Mapping[str, str]) -> list[Insertion]:
     """Insert index lines in sort order, because `wn` uses binary search."""
-    index = files.index
-    old = list(files.lemmas.items())
+    index, old = files.index, list(files.lemmas.items())
     insertions, last = [], []
     for lemma, line in lines.items():
         next_index = bisect_left(old, (lemma, 0))
@@ -242,3 +198,104 @@ def _insert_sorted(files: WordNetFiles, lines: Mapping[str, str]) -> list[Insert
         else:
             last.append(line)
     return insertions + index.append(last)
+
+
+class SynsetWriter:
+    """Formats concepts as synsets of one part of speech, in the given lexicographer files.
+
+    `senses` has, for each lemma, the concepts with that lemma in the order of their senses.
+    """
+
+    def __init__(self, pos: str, concepts: Mapping[Concept, str], taxonomy: Taxonomy) -> None:
+        self.pos, self.taxonomy = pos, taxonomy
+        self.files = {concept.id: file for concept, file in concepts.items()}
+        self.words: dict[str, list[str]] = {}
+        by_lemma: dict[str, list[str]] = {}
+        for concept in concepts:
+            synonyms = filter(None, map(as_word, concept.synonyms))
+            words = [as_word(concept.label) or "concept", *synonyms][:MAX_WORDS]
+            self.words[concept.id] = words
+            for lemma in dict.fromkeys(word.lower() for word in words):
+                by_lemma.setdefault(lemma, []).append(concept.id)
+        self.senses = {lemma: _order_senses(lemma, ids) for lemma, ids in by_lemma.items()}
+
+    def ids(self) -> dict[str, str]:
+        """Return the id that each concept will have when it is read back."""
+        return {
+            id: f"{lemma}#{self.pos}#{sense}"
+            for lemma, ids in self.senses.items()
+            for sense, id in enumerate(ids, start=1)
+            if self.words[id][0].lower() == lemma
+        }
+
+    def offsets(
+        self, path: Path, start: int, newline_length: int, old: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Return the offset of every synset, old and new; new lines begin at byte `start`."""
+        # The length of a line does not depend on the offsets in it.
+        preliminary = {**old, **dict.fromkeys(self.words, _EMPTY_OFFSET)}
+        sizes = [len(line.encode()) + newline_length for line in self.data_lines(preliminary)]
+        positions = list(accumulate(sizes, initial=start))
+        if positions[-1] > _MAX_OFFSET:
+            message = "the file would become too large for offsets of eight digits"
+            raise FormatError(path, f"{message}; choose another format")
+        new = {id: f"{position:08d}" for id, position in zip(self.words, positions, strict=False)}
+        if not set(old.values()).isdisjoint(new.values()):
+            message = "the offsets are not the byte positions of the lines; rebuild the file"
+            raise FormatError(path, message)
+        return {**old, **new}
+
+    def data_lines(self, offsets: Mapping[str, str]) -> list[str]:
+        """Return the line of each synset."""
+        # A verb has a count of sentence frames before its gloss; new verbs have none.
+        frames = " 00" if self.pos == "v" else ""
+        lines = []
+        for id, words in self.words.items():
+            spelled = "".join(f" {word} 0" for word in words)
+            pointers = self._pointers(id)
+            targets = "".join(f" {s} {offsets[other]} {self.pos} 0000" for s, other in pointers)
+            body = f"{len(words):02x}{spelled} {len(pointers):03d}{targets}{frames}"
+            gloss = as_gloss(self.taxonomy.concept(id).definition)
+            lines.append(f"{offsets[id]} {self.files[id]} {self.pos} {body} | {gloss}  ")
+        return lines
+
+    def index_lines(self, offsets: Mapping[str, str]) -> dict[str, str]:
+        """Return the line of each lemma, sorted by lemma."""
+        lines = {}
+        for lemma, ids in sorted(self.senses.items()):
+            symbols = sorted({symbol for id in ids for symbol, _ in self._pointers(id)})
+            counted = " ".join([str(len(symbols)), *symbols])
+            positions = " ".join(offsets[id] for id in ids)
+            lines[lemma] = f"{lemma} {self.pos} {len(ids)} {counted} {len(ids)} 0 {positions}  "
+        return lines
+
+    def _pointers(self, id: str) -> list[tuple[str, str]]:
+        """Return symbols and ids: hypernyms before hyponyms."""
+        pointers = [("@", other) for other in self.taxonomy.parents(id)]
+        return [*pointers, *(("~", other) for other in self.taxonomy.children(id))][:_MAX_POINTERS]
+
+
+def as_word(name: str) -> str:
+    """Return a name as WordNet spells it, or "" if nothing is left."""
+    word = _BREAKS.sub("_", name)
+    if is_blank(word):
+        return ""
+    # A single bar would start the gloss.
+    return "¦" if word == "|" else word
+
+
+def as_gloss(definition: str) -> str:
+    """Return a definition as one line."""
+    return _BREAKS.sub(" ", definition).strip()
+
+
+def _order_senses(lemma: str, ids: Sequence[str]) -> list[str]:
+    """Return the concepts of a lemma; an id that names a sense of the lemma keeps that number."""
+    by_sense: dict[int, str] = {}
+    for id in ids:
+        match = _SENSE_ID.fullmatch(id)
+        if match and match["lemma"] == lemma and int(match["sense"]) <= len(ids):
+            by_sense.setdefault(int(match["sense"]), id)
+    numbered = set(by_sense.values())
+    others = (id for id in ids if id not in numbered)
+    return [by_sense[k] if k in by_sense else next(others) for k in range(1, len(ids) + 1)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
@@ -47,7 +46,7 @@ class WordNetFiles:
     def open(cls, directory: TextFile, pos: str) -> WordNetFiles:
         """Load both files of a directory."""
         paths = (directory.path / f"{kind}.{PARTS_OF_SPEECH[pos]}" for kind in ("data", "index"))
-        data, index = (directory.sibling(path, may_be_blank=True) for path in paths)
+        data, index = (directory.sibling(path, optional=True) for path in paths)
         return cls(pos, data, index)
 
     @cached_property
@@ -59,10 +58,7 @@ class WordNetFiles:
             try:
                 synsets.append(_parse_synset(number, line, self.pos, symbols))
             except (ValueError, IndexError):
-                message = f"not a synset line as in wndb(5WN): {line[:60]!r}"
-                raise FormatError(
-                    self.data.path, f"{message}; correct or remove the line", number
-                ) from None
+                raise _invalid(self.data, number, "a synset") from None
         return synsets
 
     @cached_property
@@ -80,10 +76,7 @@ class WordNetFiles:
                 start = 6 + int(cells[3])
                 offsets = cells[start : start + int(cells[2])]
             except (ValueError, IndexError):
-                message = f"not an index line as in wndb(5WN): {line[:60]!r}"
-                raise FormatError(
-                    self.index.path, f"{message}; correct or remove the line", number
-                ) from None
+                raise _invalid(self.index, number, "an index") from None
             for sense, offset in enumerate(offsets, start=1):
                 senses.setdefault((cells[0], offset), sense)
         return senses
@@ -98,14 +91,10 @@ class WordNetFiles:
         return f"{lemma}#{self.pos}#{sense}"
 
 
-def present_parts(directory: Path) -> list[str]:
-    """Return the parts of speech that have a data file."""
-    return [pos for pos, part in PARTS_OF_SPEECH.items() if (directory / f"data.{part}").is_file()]
-
-
 def open_parts(directory: TextFile) -> dict[str, WordNetFiles]:
-    """Load the files of all parts of speech in a directory."""
-    return {pos: WordNetFiles.open(directory, pos) for pos in present_parts(directory.path)}
+    """Load the files of all parts of speech in a directory that have a data file."""
+    names = {pos: directory.path / f"data.{part}" for pos, part in PARTS_OF_SPEECH.items()}
+    return {pos: WordNetFiles.open(directory, pos) for pos, p in names.items() if directory.has(p)}
 
 
 def definition_in(gloss: str) -> str:
@@ -123,6 +112,11 @@ def _numbered_lines(source: TextFile) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(source.lines, start=1):
         if line and not line.startswith("  ") and not line.isspace():
             yield number, line
+
+
+def _invalid(file: TextFile, number: int, kind: str) -> FormatError:
+    message = f"not {kind} line as in wndb(5WN): {file.lines[number - 1][:60]!r}"
+    return FormatError(file.path, f"{message}; correct or remove the line", number)
 
 
 def _parse_synset(number: int, line: str, pos: str, symbols: frozenset[str]) -> Synset:
