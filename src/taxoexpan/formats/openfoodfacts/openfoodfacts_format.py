@@ -55,9 +55,9 @@ class OpenFoodFactsFormat(Format):
         blocks = source.parsed(Blocks.parse)
         builder = TaxonomyBuilder(source.path, notes=list(blocks.notes))
         builder.language = blocks.languages.chosen
-        builder.ignored.update(blocks.ignored)
         for id, entry in blocks.by_id.items():
             _add_concept(builder, id, entry)
+        builder.ignored.update(blocks.ignored)
         known = set(builder.ids)
         for block in blocks.entries:
             for parent in block.parents:
