@@ -30,7 +30,7 @@ from taxoexpan.config import Config, load_preset
 from taxoexpan.device import keep_freed_memory
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.embedding import embed_concepts
-from taxoexpan.features.skipgram.skipgram_training import join_names
+from taxoexpan.features.skipgram_training import join_names
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork

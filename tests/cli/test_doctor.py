@@ -11,7 +11,7 @@ import pytest
 
 from taxoexpan.cli.main import main
 
-SLOW_IMPORTS = ("numpy", "pydantic", "pyoxigraph", "scipy", "sklearn", "wordllama")
+SLOW_IMPORTS = ("numpy", "pydantic", "pyoxigraph", "scipy", "wordllama")
 
 
 @pytest.mark.slow

@@ -117,6 +117,6 @@ def _make_one(name: str, oov: str, device: str, saved: Path | None) -> Encoder:
         from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 
         return CachedEncoder(TransformerEncoder(argument, device))
-    from taxoexpan.features.skipgram.corpus_encoder import CorpusEncoder
+    from taxoexpan.features.skipgram_encoder import CorpusEncoder
 
     return CorpusEncoder(Path(argument), saved)

@@ -11,8 +11,8 @@ from letters import Letters, linear_vectors
 from safetensors.numpy import load_file, save_file
 
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
-from taxoexpan.features.skipgram.skipgram_encoder import SkipGramEncoder
-from taxoexpan.features.skipgram.skipgram_training import SkipGramVectors
+from taxoexpan.features.skipgram_encoder import SkipGramEncoder
+from taxoexpan.features.skipgram_training import SkipGramVectors
 
 
 def small() -> SkipGramVectors:

@@ -19,13 +19,20 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
-from taxoexpan.features.encoder import Vectors
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.files import temporary_folder
+from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress
+from taxoexpan.taxonomy.arrays import Floats
+
+RIDGE_PENALTIES = tuple(10.0**power for power in range(-3, 4))
+
+MIN_NAMES = 10
+"""The number of names with a vector in both spaces that a mapping needs."""
 
 DIMENSION = 250
 
@@ -68,14 +75,6 @@ def train_skipgram(
     on all cores in either case.
     """
     check_gensim()
-    _check_positive(
-        dimension=dimension,
-        window=window,
-        negative=negative,
-        epochs=epochs,
-        min_count=min_count,
-        workers=workers,
-    )
     from gensim.models.word2vec import LineSentence, Word2Vec
 
     names = list(names)
@@ -92,7 +91,12 @@ def train_skipgram(
     )
     with temporary_folder() as folder:
         training_file = folder / "corpus.txt"
-        _write_training_file(training_file, path, names)
+        try:
+            with training_file.open("w", encoding="utf-8") as file:
+                file.writelines(join_names(path, names))
+        except OSError as error:
+            message = f"cannot be written: {error.strerror}"
+            raise FormatError(training_file, message) from None
         sentences = LineSentence(str(training_file))
         model.build_vocab(sentences)
         if not len(model.wv):
@@ -104,13 +108,9 @@ def train_skipgram(
 
 def _train(model: Any, sentences: Iterable[list[str]], progress: bool) -> None:
     """Train a model of word2vec whose vocabulary is built."""
-    # The bar is created outside of `hide_harmless_errors`, which would hide it.
-    with (
-        Progress(
-            "learning words", model.epochs * model.corpus_count, "texts", shown=progress
-        ) as bar,
-        hide_harmless_errors(),
-    ):
+    total = model.epochs * model.corpus_count
+    # The bar is created outside of `_hide_harmless_errors`, which would hide it.
+    with Progress("learning words", total, "texts", shown=progress) as bar, _hide_harmless_errors():
         counted = _CountedSentences(sentences, bar)
         model.train(counted, total_examples=model.corpus_count, epochs=model.epochs)
 
@@ -161,16 +161,6 @@ def join_names(path: Path, names: Sequence[str], workers: int | None = None) -> 
     return map_blocks(join, read_documents(path), workers)
 
 
-def _write_training_file(training_file: Path, corpus: Path, names: Sequence[str]) -> None:
-    with training_file.open("w", encoding="utf-8") as file:
-        for lines in join_names(corpus, names):
-            try:
-                file.write(lines)
-            except OSError as error:
-                message = f"cannot be written: {error.strerror}"
-                raise FormatError(training_file, message) from None
-
-
 def _split(words: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(words), MAX_SENTENCE_WORDS):
         yield words[start : start + MAX_SENTENCE_WORDS]
@@ -181,14 +171,8 @@ def _stable_hash(word: str) -> int:
     return crc32(word.encode("utf-8"))
 
 
-def _check_positive(**settings: int) -> None:
-    for name, value in settings.items():
-        if value < 1:
-            raise ConfigurationError(f"{name} is {value}; it must be at least 1")
-
-
 @contextmanager
-def hide_harmless_errors() -> Iterator[None]:
+def _hide_harmless_errors() -> Iterator[None]:
     """Hold back standard error, then print it without a harmless error of gensim.
 
     gensim 4.4 treats a dot product of exactly -1 as an error, reports it and continues. Python
@@ -201,3 +185,62 @@ def hide_harmless_errors() -> Iterator[None]:
     finally:
         lines = output.getvalue().splitlines(keepends=True)
         sys.stderr.writelines(line for line in lines if not line.startswith(_HARMLESS_ERROR))
+
+
+@dataclass(frozen=True)
+class SpaceMapping:
+    """The affine map y = x M + b from the space of one encoder into another."""
+
+    matrix: Vectors
+    offset: Vectors
+
+    def apply(self, vectors: Vectors) -> Vectors:
+        """The mapped vectors at unit length; rows of zeros stay rows of zeros."""
+        known = vectors.any(axis=1, keepdims=True)
+        return normalize_rows((vectors @ self.matrix + self.offset) * known)
+
+
+def fit_space_mapping(learned: SkipGramVectors, encoder: Encoder) -> SpaceMapping:
+    """Fit a ridge regression from the encoder's vectors to the learned vectors of the same names.
+
+    Leave-one-out errors select the penalty. The penalty pulls the mapped vectors toward the mean
+    of all names, so the matrix is scaled until they vary as much as the learned vectors.
+    """
+    rows = [row for row, word in enumerate(learned.words) if word in learned.names]
+    sources = encoder.encode([learned.words[row].replace("_", " ") for row in rows])
+    known = sources.any(axis=1)
+    if known.sum() < MIN_NAMES:
+        count = pluralize(int(known.sum()), "name")
+        message = f"the corpus mentions only {count} of the taxonomy often enough"
+        fix = "use a corpus about the subject of the taxonomy"
+        raise ModelError(f"{message}, but {MIN_NAMES} are needed; {fix}")
+    x = sources[known].astype(np.float64)
+    y = normalize_rows(learned.vectors[rows])[known].astype(np.float64)
+    x_mean, y_mean = x.mean(axis=0), y.mean(axis=0)
+    matrix = _ridge(x - x_mean, y - y_mean)
+    mapped_norm = np.linalg.norm((x - x_mean) @ matrix)
+    if mapped_norm > 0:
+        matrix = matrix * (np.linalg.norm(y - y_mean) / mapped_norm)
+    offset = y_mean - x_mean @ matrix
+    return SpaceMapping(matrix.astype(np.float32), offset.astype(np.float32))
+
+
+def _ridge(x: Floats, y: Floats) -> Floats:
+    """Return the ridge regression of centered data, with the penalty of least leave-one-out error.
+
+    With the singular value decomposition x = U S Vᵀ and a penalty a, the fitted values are H y with
+    H = U S² / (S² + a) Uᵀ, and the error of a row without this row in the data is its residual
+    divided by 1 − H_ii − 1/n, where 1/n belongs to the mean.
+    """
+    u, s, v = np.linalg.svd(x, full_matrices=False)
+    projected = u.T @ y
+
+    def error(penalty: float) -> float:
+        shrunk = s**2 / (s**2 + penalty)
+        residual = y - u @ (shrunk[:, None] * projected)
+        free = 1 - (u**2) @ shrunk - 1 / len(x)
+        return float(np.mean((residual / free[:, None]) ** 2))
+
+    penalty = min(RIDGE_PENALTIES, key=error)
+    matrix: Floats = v.T @ ((s / (s**2 + penalty))[:, None] * projected)
+    return matrix

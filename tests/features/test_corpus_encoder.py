@@ -12,7 +12,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.features.skipgram.corpus_encoder import CorpusEncoder
+from taxoexpan.features.skipgram_encoder import CorpusEncoder
 from taxoexpan.taxonomy import Concept
 
 pytest.importorskip("gensim")
@@ -67,7 +67,7 @@ def test_trained_vectors_are_reused_unless_they_are_damaged(
     first.learn(names)
     assert len(list((cache / "skipgram").iterdir())) == 1
     with monkeypatch.context() as patched:
-        patched.setattr("taxoexpan.features.skipgram.corpus_encoder.train_skipgram", None)
+        patched.setattr("taxoexpan.features.skipgram_encoder.train_skipgram", None)
         second.learn(list(reversed(names)))
         with pytest.raises(TypeError):
             other.learn([*names, "moon broth"])

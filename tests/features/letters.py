@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taxoexpan.features.encoder import Vectors
-from taxoexpan.features.skipgram.skipgram_training import SkipGramVectors
+from taxoexpan.features.skipgram_training import SkipGramVectors
 
 
 class Letters:
