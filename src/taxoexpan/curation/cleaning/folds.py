@@ -115,7 +115,8 @@ class RelationScores:
 
     def where(self, selected: NDArray[np.bool_]) -> RelationScores:
         """Only the selected rows, without reasons."""
-        return RelationScores(**{name: col[selected] for name, col in self.columns().items()})
+        columns: dict[str, Any] = {name: col[selected] for name, col in self.columns().items()}
+        return RelationScores(**columns)
 
     @classmethod
     def concatenate(cls, parts: Sequence[RelationScores]) -> RelationScores:
