@@ -360,8 +360,8 @@ def _write(expansion: Expansion) -> AppliedSuggestions:
 
 def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path) -> None:
     """Write a report on what was added, and what was not."""
-    from taxoexpan.report import joint_page, suggestions_page
     from taxoexpan.report.page import render
+    from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 
     options, taxonomy, suggestions = expansion.options, expansion.taxonomy, expansion.suggestions
     title = f"{options.new.name} in {options.taxonomy.name}"

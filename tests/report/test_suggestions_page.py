@@ -24,9 +24,9 @@ from taxoexpan.phrasing import ranked_numbers
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.suggesting.proposals import with_merge
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
-from taxoexpan.report import joint_page, suggestions_page
 from taxoexpan.report.page import Neighbor, Page, TreePosition, render
 from taxoexpan.report.suggestion_details import describe_region, with_moves
+from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 from taxoexpan.taxonomy import Additions, Concept, Move
 
 Explained = tuple[list[Suggestion], list[Evidence]]

@@ -13,7 +13,7 @@ from conftest import SMALL
 
 from taxoexpan import Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions, clean
-from taxoexpan.report import suspicious_relations_page
+from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
 pytestmark = test_browser.pytestmark
 driver = test_browser.driver

@@ -10,8 +10,8 @@ from page_reader import CREATED, table_of, text_of
 
 from taxoexpan import Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
-from taxoexpan.report import suspicious_relations_page
 from taxoexpan.report.page import render
+from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 from taxoexpan.taxonomy import Concept
 
 Cleaned = tuple[Taxonomy, list[SuspiciousRelation]]

@@ -9,8 +9,12 @@ from page_reader import CREATED, charts_of, figures_of, food_model, table_of, te
 from taxoexpan import TaxoExpan
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import Calibration, Curve, Reliability
-from taxoexpan.report import training_page
-from taxoexpan.report.training_page import PRECISIONS, reliability_charts, threshold_for
+from taxoexpan.report.training_page import (
+    PRECISIONS,
+    reliability_charts,
+    threshold_for,
+    training_page,
+)
 
 
 def test_the_page_shows_the_training_and_the_validation() -> None:

@@ -115,8 +115,8 @@ def _html_report(
     checked: int,
 ) -> str:
     """The relations as an HTML report; `checked` is the number of relations that were scored."""
-    from taxoexpan.report import suspicious_relations_page
     from taxoexpan.report.page import render
+    from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
     title = f"Suspicious relations of {options.taxonomy.name}"
     return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))

@@ -273,7 +273,7 @@ def _page(
     concepts: FilteredConcepts,
 ) -> Page:
     """Return the report on the suggestions."""
-    from taxoexpan.report import joint_page, suggestions_page
+    from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 
     about = (f"Suggestions for {options.new.name}", datetime.now(UTC), concepts.present)
     if options.together:

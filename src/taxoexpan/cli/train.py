@@ -94,7 +94,7 @@ def run(options: Options) -> int:
             note(f"\n--resume continues the training from {path}")
         raise
     if options.report:
-        from taxoexpan.report import training_page
+        from taxoexpan.report.training_page import training_page
 
         page = training_page(model, f"A model of {options.taxonomy.name}", datetime.now(UTC))
         write_report(options.report, page, options.force)
