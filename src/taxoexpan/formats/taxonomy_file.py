@@ -18,7 +18,6 @@ from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.format import Format, Insertions
 from taxoexpan.formats.property_index import BlankProperty, blank_properties
-from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES, find_format
 from taxoexpan.formats.tables.columns import checked_columns, columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
@@ -200,7 +199,7 @@ class TaxonomyFile:
         insertions, contents = self._changed(additions, output)
         changed = self.file.with_parts(dict(zip(insertions, contents.values(), strict=True)))
         expanded = self.taxonomy.expanded(additions)
-        reread = check_read_back(changed, self.format, self.taxonomy, expanded)
+        reread = _check_read_back(changed, self.format, self.taxonomy, expanded)
         return insertions, contents, changed, reread
 
     def _targets(self, output: Path, parts: Sequence[Path]) -> list[Path]:
@@ -283,3 +282,38 @@ def _unsupported(additions: Additions, supported: frozenset[str], written: Taxon
         "definitions": any(concept.definition for concept in additions.concepts),
     }
     return [name for name, present in given.items() if present and name not in supported]
+
+
+def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Taxonomy) -> Taxonomy:
+    """Return the taxonomy in a changed file, if it is the expanded one.
+
+    A missing move or synonym is an error, and so is any other difference.
+    """
+    try:
+        reread = format.read(file).taxonomy
+    except FormatError as error:
+        raise FormatError(file.path, f"with these changes: {error.message}") from None
+    different = _facts(old, reread, expanded) ^ _facts(old, expanded, reread)
+    if different:
+        fact = min(different, key=str)
+        parent, child = (end[0] if isinstance(end, tuple) else end for end in fact[:2])
+        what = f"{child!r} under {parent!r}" if len(fact) == 2 else f"the names of {child!r}"
+        message = f"the changed file would not be read back as intended: {what} would differ"
+        fix = "leave out this change, or rename the new concept"
+        raise FormatError(file.path, f"{message}; {fix}")
+    return reread
+
+
+def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[object, ...]]:
+    """All relations, and the texts of all old concepts.
+
+    A new concept is identified by its id, or by its label if the other taxonomy lacks that id: a
+    format may give it another one.
+    """
+    known = {id for id in expanded if id in old}
+    names = {id: id if id in other else (expanded.concept(id).label,) for id in expanded}
+    texts = {
+        (c.id, c.label, c.definition, c.deprecated, *sorted(c.synonyms))
+        for c in map(expanded.concept, known)
+    }
+    return texts | {(names[parent], names[child]) for parent, child in expanded.relations}
