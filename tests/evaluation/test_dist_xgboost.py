@@ -143,7 +143,7 @@ def test_a_hub_counts_all_its_children() -> None:
 def test_every_relation_is_a_positive_with_negatives_of_its_query(seed: int, each: int) -> None:
     taxonomy = random_taxonomy(seed, 12)
     vectors = torch.arange(12.0)[:, None]
-    instances = _from_relations(taxonomy, vectors, each, False, np.random.default_rng(seed))
+    instances = _from_relations(taxonomy, vectors, each, np.random.default_rng(seed))
     p, relations = instances.pairs, list(zip(*taxonomy.relation_indices, strict=True))
     assert (np.diff(p.rows) >= 0).all()
     queries = instances.queries[:, 0].numpy().astype(np.int64)[p.rows]
@@ -158,17 +158,6 @@ def test_every_relation_is_a_positive_with_negatives_of_its_query(seed: int, eac
         assert len(drawn) == (each * parents if allowed else 0)
 
 
-def test_thinned_negatives_lack_a_child_of_their_anchor_as_positives_do() -> None:
-    taxonomy = random_taxonomy(5, 12)
-    drawn = _from_relations(taxonomy, torch.zeros(12, 1), 500, True, np.random.default_rng(0))
-    missing: dict[int, set[int]] = {}
-    for anchor, out in zip(drawn.pairs.anchors.tolist(), drawn.pairs.left_out, strict=True):
-        missing.setdefault(anchor, set()).add(int(out))
-    for anchor, out in missing.items():
-        assert out == set(taxonomy.children_of.of(anchor).tolist()) or out == {-1}
-        assert (out == {-1}) == (taxonomy.children_of.degrees[anchor] == 0)
-
-
 def refused(taxonomy: Taxonomy, query: int) -> set[int]:
     below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
     return below | {query} | set(taxonomy.parents_of.of(query).tolist())
@@ -176,7 +165,7 @@ def refused(taxonomy: Taxonomy, query: int) -> set[int]:
 
 def test_negatives_are_drawn_uniformly() -> None:
     taxonomy = random_taxonomy(3, 12)
-    drawn = _from_relations(taxonomy, torch.zeros(12, 1), 5_000, False, np.random.default_rng(0))
+    drawn = _from_relations(taxonomy, torch.zeros(12, 1), 5_000, np.random.default_rng(0))
     for place, query in enumerate(np.unique(taxonomy.relation_indices[1]).tolist()):
         assert_uniform(drawn, place, set(range(12)) - refused(taxonomy, query))
 
@@ -286,7 +275,7 @@ def test_the_training_table_equals_the_slow_one(
 ) -> None:
     method, problem, _ = fitted
     taxonomy, vectors = problem.taxonomy, problem.vectors[0]
-    instances = _from_relations(taxonomy, vectors, 2, True, np.random.default_rng(0))
+    instances = _from_relations(taxonomy, vectors, 2, np.random.default_rng(0))
     monkeypatch.setattr(distance_features, "BLOCK_SIZE", 500)
     found = method._table(instances, SILENT)
     expected = slow_features(taxonomy, vectors, instances.queries, instances.pairs)
@@ -313,7 +302,7 @@ def test_the_same_seed_gives_the_same_scores(
 def test_boosting_stops_when_the_validation_loss_stops_improving(tmp_path: Path) -> None:
     pytest.importorskip("xgboost")
     problem, _ = clusters(1)
-    method = DistXGBoost(patience=3, learning_rate=0.5, thinned=True)
+    method = DistXGBoost(patience=3, learning_rate=0.5)
     history = method.fit(problem, 0, TrainingLog(path=tmp_path / "log.jsonl"))
     assert len(history.epochs) == history.best + 3 < 500
     assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
@@ -351,9 +340,3 @@ def test_a_taxonomy_without_relations_is_refused() -> None:
     )
     with pytest.raises(ModelError, match="has no relations"):
         DistXGBoost().fit(problem, 0, SILENT)
-
-
-@pytest.mark.parametrize("setting", ["negatives", "depth", "rounds", "patience"])
-def test_settings_below_one_are_refused(setting: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{setting} is 0; it must be at least 1"):
-        DistXGBoost(**{setting: 0})  # type: ignore[arg-type]

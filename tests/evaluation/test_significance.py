@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.evaluation import significance
 from taxoexpan.evaluation.significance import difference, interval
 
@@ -44,8 +43,6 @@ def test_weights_are_drawn_with_their_queries() -> None:
     assert interval(values, weights=np.full(3, 7)) == pytest.approx(interval(values))
     apart = difference(values, np.zeros(3), weights=weights)
     assert apart.mean == pytest.approx(6 / 4)
-    with pytest.raises(TaxoExpanError, match="there are 2 weights for 3 values; give one positive"):
-        interval(values, weights=np.ones(2))
 
 
 def test_an_interval_is_close_to_that_of_all_resamples() -> None:
@@ -140,26 +137,3 @@ def test_the_interval_of_a_difference_is_that_of_the_differences() -> None:
 def test_integers_and_booleans_are_values_too() -> None:
     assert interval(np.array([1, 1, 1])) == (1, 1)
     assert difference(np.array([True, True]), np.array([False, True])).mean == 0.5
-
-
-def test_values_that_cannot_be_compared_are_refused() -> None:
-    values = np.array([0.0, 1.0])
-    with pytest.raises(TaxoExpanError, match="2 queries, the other for 1; give both for the same"):
-        difference(values, values[:1])
-    with pytest.raises(TaxoExpanError, match="no values; give those of at least one query"):
-        interval(np.zeros(0))
-    with pytest.raises(TaxoExpanError, match="query 1 is nan; give a finite number"):
-        difference(values, np.array([0.0, np.nan]))
-    with pytest.raises(TaxoExpanError, match="query 0 is inf"):
-        interval(np.array([np.inf, 1.0]))
-    with pytest.raises(TaxoExpanError, match=r"the shape \[1, 2\]; give a one-dimensional array"):
-        interval(values[None])
-
-
-def test_levels_and_draws_out_of_range_are_refused() -> None:
-    values = np.array([0.0, 1.0])
-    for level in (0, 1, 95, np.nan):
-        with pytest.raises(ConfigurationError, match=f"level is {level}; .* such as 0.95"):
-            interval(values, level)
-    with pytest.raises(ConfigurationError, match="draws is 0; it must be at least 1"):
-        interval(values, draws=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,10 +40,6 @@ class DistXGBoost(Method):
     Every relation is a positive, each with `negatives` of its query. The paper does not say how
     many rounds there are. Here boosting stops when the loss of the validation pairs has not
     improved for `patience` rounds, after at most `rounds`, and the best rounds are kept.
-
-    A query is never among the children of its parent. A positive can therefore be recognized by a
-    child that is missing from a group that is complete in every negative. With `thinned`, which is
-    not in the paper, the anchor of a negative also lacks one of its children, which hides this.
     """
 
     name = "dist-XGBoost"
@@ -55,20 +51,15 @@ class DistXGBoost(Method):
         learning_rate: float = 0.1,
         rounds: int = 500,
         patience: int = 20,
-        thinned: bool = False,
     ) -> None:
-        counts = {"negatives": negatives, "depth": depth, "rounds": rounds, "patience": patience}
-        for setting, value in counts.items():
-            if value < 1:
-                raise ConfigurationError(f"{setting} is {value!r}; it must be at least 1")
         self.negatives, self.depth, self.learning_rate = negatives, depth, learning_rate
-        self.rounds, self.patience, self.thinned = rounds, patience, thinned
+        self.rounds, self.patience = rounds, patience
         self._booster: Booster | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
         """All settings of the training."""
-        names = ("negatives", "depth", "learning_rate", "rounds", "patience", "thinned")
+        names = ("negatives", "depth", "learning_rate", "rounds", "patience")
         return {name: getattr(self, name) for name in names}
 
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
@@ -81,7 +72,7 @@ class DistXGBoost(Method):
 
         rng, taxonomy, vectors = np.random.default_rng(seed), problem.taxonomy, problem.vectors[0]
         self.set_anchors(taxonomy, problem.vectors)
-        training = _from_relations(taxonomy, vectors, self.negatives, self.thinned, rng)
+        training = _from_relations(taxonomy, vectors, self.negatives, rng)
         # A QuantileDMatrix stores only the bin of each feature, which is all that `hist` needs.
         training_data = QuantileDMatrix(self._table(training, log), training.labels)
         validation_data: DMatrix = training_data
@@ -152,7 +143,7 @@ def refuse_without_xgboost() -> None:
 
 
 def _from_relations(
-    taxonomy: Taxonomy, vectors: Tensor, negatives: int, thinned: bool, rng: np.random.Generator
+    taxonomy: Taxonomy, vectors: Tensor, negatives: int, rng: np.random.Generator
 ) -> Instances:
     """Make every relation a positive; negatives are never the query, its parents or descendants."""
     parents, children = taxonomy.relation_indices
@@ -166,8 +157,6 @@ def _from_relations(
         (len(own), len(taxonomy)),
     )
     drawn = _draw(excluded, np.repeat(rows, negatives), len(taxonomy), rng)
-    if thinned:
-        drawn = replace(drawn, left_out=_draw_children(taxonomy, drawn.anchors, rng))
     positives = Pairs(rows, parents, children)
     return _instances(vectors[torch.from_numpy(own)], positives, drawn)
 
@@ -219,13 +208,3 @@ def _draw(excluded: Adjacency, rows: Indices, size: int, rng: np.random.Generato
     passed = np.searchsorted(steps, rows * (size + 1) + numbers, side="right")
     anchors = numbers + passed - excluded.offsets[rows]
     return Pairs(rows, anchors, np.full(len(rows), -1))
-
-
-def _draw_children(taxonomy: Taxonomy, anchors: Indices, rng: np.random.Generator) -> Indices:
-    """Draw one child of each anchor, or -1 for leaves."""
-    offsets, degrees = taxonomy.children_of.offsets, taxonomy.children_of.degrees
-    children = np.full(len(anchors), -1)
-    inner = np.flatnonzero(degrees[anchors])
-    chosen = offsets[anchors[inner]] + rng.integers(0, degrees[anchors[inner]])
-    children[inner] = taxonomy.children_of.targets[chosen]
-    return children

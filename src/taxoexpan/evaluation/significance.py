@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from taxoexpan.errors import ConfigurationError, TaxoExpanError
-
 DRAWS = 2000
 """The default number of resamples."""
 BATCH_SIZE = 1_000_000
@@ -40,11 +38,11 @@ def interval(
 ) -> tuple[float, float]:
     """Return the bootstrap interval of the mean of the queries' values [Q] (percentile method).
 
-    With `weights` [Q] it is that of the weighted mean; weights are drawn with their queries.
+    With `weights` [Q] it is the interval of the weighted mean; weights are drawn with their
+    queries.
     """
-    known, weight = _check_values(values), _check_weights(values, weights)
-    if not 0 < level < 1:
-        raise ConfigurationError(f"level is {level!r}; it must be between 0 and 1, such as 0.95")
+    known = np.asarray(values, dtype=np.float64)
+    weight = np.ones(len(known)) if weights is None else np.asarray(weights, dtype=np.float64)
     if len(known) == 1:
         return float(known[0]), float(known[0])
     result = stats.bootstrap(
@@ -69,14 +67,11 @@ def difference(
 ) -> PairedDifference:
     """Compare two methods by their values for the same queries, [Q] each, in the same order.
 
-    The p-value is that of a permutation test: if the methods do not differ, the two values of each
+    The p-value belongs to a permutation test: if the methods do not differ, the two values of each
     query can be exchanged. `weights` [Q] are the weights of the queries.
     """
-    first, second = _check_values(one), _check_values(other)
-    if len(first) != len(second):
-        message = f"one method has values for {len(first)} queries, the other for {len(second)}"
-        raise TaxoExpanError(f"{message}; give both for the same queries, in the same order")
-    differences, weight = first - second, _check_weights(one, weights)
+    differences = np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)
+    weight = np.ones(len(differences)) if weights is None else weights
     low, high = interval(differences, draws=draws, seed=seed, weights=weight)
     mean = float((differences * weight).sum() / weight.sum())
     return PairedDifference(mean, low, high, _p_value(differences * weight, draws, seed))
@@ -101,33 +96,5 @@ def _p_value(differences: NDArray[np.float64], draws: int, seed: int) -> float:
 
 def _resampling(draws: int, seed: int, size: int) -> dict[str, Any]:
     """Return the arguments that scipy's resampling functions share."""
-    if draws < 1:
-        raise ConfigurationError(f"draws is {draws!r}; it must be at least 1")
     batch, rng = max(1, BATCH_SIZE // size), np.random.default_rng(seed)
     return {"n_resamples": draws, "batch": batch, "random_state": rng}
-
-
-def _check_weights(values: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[np.float64]:
-    """Return the weight of each query [Q]; 1 by default."""
-    if weights is None:
-        return np.ones(len(values))
-    known = _check_values(weights)
-    if len(known) != len(values) or (known <= 0).any():
-        message = f"there are {len(known)} weights for {len(values)} values"
-        raise TaxoExpanError(f"{message}; give one positive weight for each query")
-    return known
-
-
-def _check_values(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the values of all queries [Q] as floats, or refuse them."""
-    known = np.asarray(values, dtype=np.float64)
-    if known.ndim != 1:
-        message = f"the values have the shape {list(known.shape)}"
-        raise TaxoExpanError(f"{message}; give a one-dimensional array, one value per query")
-    if not len(known):
-        raise TaxoExpanError("there are no values; give those of at least one query")
-    if not np.isfinite(known).all():
-        index = int(np.argmin(np.isfinite(known)))
-        message = f"the value of query {index} is {known[index]}"
-        raise TaxoExpanError(f"{message}; give a finite number, or leave the query out everywhere")
-    return known
