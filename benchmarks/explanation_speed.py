@@ -18,8 +18,8 @@ from timing import measure_undisturbed, synthetic_taxonomy
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.explain import describe, explain
-from taxoexpan.explain.counterfactuals import Removals, score_removals
-from taxoexpan.explain.neighborhood import QueryAnchorPairs, find_neighborhood
+from taxoexpan.explain.removals import Removals, score_removals
+from taxoexpan.explain.similarity import QueryAnchorPairs, find_neighborhood
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.matching_network import MatchingNetwork

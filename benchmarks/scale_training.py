@@ -28,25 +28,25 @@ from scipy.sparse import csr_array
 
 from taxoexpan import TaxoExpan, Taxonomy, model
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
-from taxoexpan.placement.fitting import calibrator_learning, fitting_session, prepared_taxonomy
+from taxoexpan.placement.fitting import calibrator_learning, preparation, session
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training import loop
 
 STAGES: tuple[tuple[Any, str, str], ...] = (
-    (prepared_taxonomy, "embed_holdout", "vectors of all concepts"),
+    (preparation, "embed_holdout", "vectors of all concepts"),
     (model, "prepare_taxonomy", "hold out and embed"),
     (loop, "_train_epoch", "one epoch"),
     (Anchors, "encode", "keys of all anchors"),
     (Ranker, "true_ranks", "ranks of the held-out concepts"),
-    (fitting_session, "train_network", "training of the network"),
+    (session, "train_network", "training of the network"),
     (calibrator_learning, "_learn_duplicates", "detection of duplicates"),
     (calibrator_learning, "collect_examples", "examples for the fusion"),
     (calibrator_learning, "_learn_weights", "weights of the fusion"),
     (calibrator_learning, "score_held_out_by_fold", "scores for the confidence"),
     (calibrator_learning, "learn_abstention", "abstention"),
-    (fitting_session, "learn_calibrators", "fusion, confidence, abstention"),
-    (fitting_session, "_encode_anchors", "final keys and words"),
+    (session, "learn_calibrators", "fusion, confidence, abstention"),
+    (session, "_encode_anchors", "final keys and words"),
 )
 """The functions to measure: where they are looked up, their name, and the name of the stage."""
 

@@ -22,7 +22,7 @@ from taxoexpan.config import parse_setting
 from taxoexpan.errors import TaxoExpanError, TaxonomyError
 from taxoexpan.evaluation.growth import Growth, evaluate_growth
 from taxoexpan.evaluation.rules import ClosestParent
-from taxoexpan.placement.joint.subtrees import remove_subtrees
+from taxoexpan.placement.joint.prior_learning import remove_subtrees
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
 

@@ -25,14 +25,16 @@ from taxoexpan.config import parse_setting
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
+from taxoexpan.placement.joint.placement import mentions_among, place_jointly
 from taxoexpan.placement.joint.prior_learning import (
     MAX_SIZE,
     MERGED,
     MIN_SIZE,
     learn_new_parent_priors,
+    merge_batches,
+    remove_subtrees,
+    sort_by_parent,
 )
-from taxoexpan.placement.joint.subtrees import merge_batches, remove_subtrees, sort_by_parent
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker

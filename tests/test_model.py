@@ -53,7 +53,7 @@ def test_blocks_give_the_suggestions_of_the_whole_list(
 ) -> None:
     labels = ["cashew milk", "white tea", "tomato soup", "barley bread", "pea milk"]
     concepts = [Concept(f"new {i}", label) for i, label in enumerate(labels)]
-    monkeypatch.setattr("taxoexpan.explain.suggested_block.QUERY_BLOCK", 2)
+    monkeypatch.setattr("taxoexpan.explain.explanation.QUERY_BLOCK", 2)
     for explain in (False, True):
         blocks = list(model.suggest_blocks(concepts, 3, explain))
         suggestions = [suggestion for block in blocks for suggestion in block.suggestions]

@@ -16,7 +16,7 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
-from taxoexpan.placement.fitting.network_training import TIES
+from taxoexpan.placement.fitting.session import TIES
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics

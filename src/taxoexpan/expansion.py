@@ -38,8 +38,8 @@ from taxoexpan.option_groups import AcceptanceOptions, ExpandOptions, TrainingOp
 from taxoexpan.options import declared_options
 from taxoexpan.placement.adding.acceptance import Acceptance, decide, leave_undecided
 from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
-from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.learned.missing_confidence import (
+from taxoexpan.placement.learned.calibrators import (
+    Calibrators,
     confidence_threshold,
     refuse_missing_confidence,
 )

@@ -17,7 +17,7 @@ from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
-from taxoexpan.explain.suggested_block import SuggestedBlock, query_blocks
+from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 from taxoexpan.features.embedding import warn_of_weak_texts
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
@@ -27,29 +27,26 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
-from taxoexpan.placement.fitting.fitting_session import FittedParts, FittingOutputs, fit_parts
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
-from taxoexpan.placement.fitting.prepared_taxonomy import (
+from taxoexpan.placement.fitting.preparation import (
     PreparedTaxonomy,
-    check_inputs,
-    prepare_taxonomy,
-)
-from taxoexpan.placement.fitting.refitting import (
     StartingPoint,
+    check_inputs,
     prepare_refit,
+    prepare_taxonomy,
     refuse_other_taxonomy,
 )
-from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
-from taxoexpan.placement.fitting.updating import UpdateReport
-from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
+from taxoexpan.placement.fitting.session import FittedParts, FittingOutputs, fit_parts
+from taxoexpan.placement.fitting.updating import TaxonomyGrowth, UpdateReport
+from taxoexpan.placement.joint.placement import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
-from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.learned.held_out_ranking import (
+from taxoexpan.placement.learned.calibration import (
     held_out_queries,
     measure_reliability,
     remaining_ranker,
 )
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback

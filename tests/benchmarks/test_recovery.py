@@ -3,7 +3,7 @@ from __future__ import annotations
 from builders import FOOD, batch, random_taxonomy
 from recovery import recovery_of
 
-from taxoexpan.placement.joint.subtrees import remove_subtrees
+from taxoexpan.placement.joint.prior_learning import remove_subtrees
 
 
 def test_the_true_placement_recovers_everything() -> None:

@@ -15,7 +15,7 @@ from taxoexpan.cli.suggestion_output import (
     write_csv,
     write_json,
 )
-from taxoexpan.explain.suggested_block import SuggestedBlock
+from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.placement.suggesting.tables import suggestions_csv
 from taxoexpan.taxonomy import Concept

@@ -11,7 +11,7 @@ from taxoexpan import Concept, TaxoExpan
 from taxoexpan.cluster.placement import read_block
 from taxoexpan.cluster.worker import PlacementWorker, WorkerTask, concepts_table
 from taxoexpan.errors import ModelError
-from taxoexpan.explain.suggested_block import SuggestedBlock
+from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.model_directory import model_digest
 from taxoexpan.taxonomy.known_names import filter_known_names
 

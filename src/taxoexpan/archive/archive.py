@@ -16,10 +16,15 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.fitting.fitting_session import FittedParts
-from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
-from taxoexpan.placement.fitting.taxonomy_growth import NO_GROWTH, TaxonomyGrowth
-from taxoexpan.placement.fitting.updating import EncodedTaxonomy, UpdateReport, update_encoding
+from taxoexpan.placement.fitting.preparation import PreparedTaxonomy
+from taxoexpan.placement.fitting.session import FittedParts
+from taxoexpan.placement.fitting.updating import (
+    NO_GROWTH,
+    EncodedTaxonomy,
+    TaxonomyGrowth,
+    UpdateReport,
+    update_encoding,
+)
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder

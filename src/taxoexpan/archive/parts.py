@@ -16,7 +16,7 @@ from pydantic import (
 from taxoexpan.config import Config, configure
 from taxoexpan.files.inputs import read_regular
 from taxoexpan.model_directory import CALIBRATION, CONFIG, CONTINUATION, IntactDirectory
-from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.abstention import FEATURES as ABSTENTION_FEATURES
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.features import FEATURES

@@ -41,7 +41,7 @@ from taxoexpan.model_directory import (
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import AnchorTexts
 from taxoexpan.placement.scoring.features import Signal

@@ -31,7 +31,7 @@ from taxoexpan.model_directory import (
     write_manifest,
 )
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.learned.missing_confidence import MissingConfidence
+from taxoexpan.placement.learned.calibrators import MissingConfidence
 from taxoexpan.taxonomy.storage import taxonomy_arrays
 
 

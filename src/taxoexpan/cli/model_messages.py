@@ -75,8 +75,8 @@ def print_confidence(calibrators: Calibrators) -> None:
 
 def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
     """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
+    from taxoexpan.placement.learned.calibrators import MissingConfidence
     from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
-    from taxoexpan.placement.learned.missing_confidence import MissingConfidence
 
     calibration = model.calibrators.calibration
     if calibration is None:

@@ -34,7 +34,7 @@ from taxoexpan.phrasing import pluralize
 if TYPE_CHECKING:
     from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
-    from taxoexpan.explain.suggested_block import SuggestedBlock
+    from taxoexpan.explain.explanation import SuggestedBlock
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.progress import Progress
@@ -229,7 +229,7 @@ def _blocks(
     concepts: FilteredConcepts,
 ) -> Generator[SuggestedBlock]:
     """Yield the suggestions, and their evidence if an option needs it."""
-    from taxoexpan.explain.suggested_block import SuggestedBlock
+    from taxoexpan.explain.explanation import SuggestedBlock
 
     explain = options.needs_evidence
     if model is None:

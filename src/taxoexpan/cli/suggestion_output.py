@@ -18,7 +18,7 @@ from taxoexpan.cli.messages import MAX_NOTES, note, print_merges, print_no_paren
 from taxoexpan.phrasing import ranked_numbers, visible
 
 if TYPE_CHECKING:
-    from taxoexpan.explain.suggested_block import SuggestedBlock
+    from taxoexpan.explain.explanation import SuggestedBlock
     from taxoexpan.placement.suggesting.suggestions import Suggestion
 
 Write = Callable[[str], object]

@@ -17,7 +17,7 @@ from typing import Any
 from taxoexpan.cluster.session import ray_session
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence
-from taxoexpan.explain.suggested_block import QUERY_BLOCK, SuggestedBlock, query_blocks
+from taxoexpan.explain.explanation import QUERY_BLOCK, SuggestedBlock, query_blocks
 from taxoexpan.features.corpus.parallel import available_cores
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy

@@ -18,7 +18,7 @@ import pyarrow as pa
 import torch
 
 from taxoexpan.errors import ModelError, TaxoExpanError, is_out_of_memory
-from taxoexpan.explain.suggested_block import SuggestedBlock
+from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
 from taxoexpan.taxonomy import Concept

@@ -25,7 +25,8 @@ from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import ReluMLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.fitting.network_training import TrainingData, train_network
+from taxoexpan.placement.fitting.preparation import TrainingData
+from taxoexpan.placement.fitting.session import train_network
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy

@@ -3,25 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
-from taxoexpan.explain.counterfactuals import Removals, score_removals
-from taxoexpan.explain.egonet_weights import egonet_weights
 from taxoexpan.explain.evidence import (
+    AttentionWeight,
+    EgonetWeights,
     Evidence,
     RemovedRelation,
     RunnerUpComparison,
     ScoreParts,
     SignalParts,
 )
-from taxoexpan.explain.neighborhood import find_neighborhood
-from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
+from taxoexpan.explain.removals import Removals, score_removals
+from taxoexpan.explain.sentences import describe
+from taxoexpan.explain.similarity import (
+    ConceptLookup,
+    find_neighborhood,
+    pair_mentions,
+    suggestion_evidence,
+)
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.queries import Queries
+from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
 from taxoexpan.placement.scoring.pairs import QueryAnchorPairs
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
+
+QUERY_BLOCK = 1024
+"""The number of new concepts in a block."""
+
+
+@dataclass(frozen=True)
+class SuggestedBlock:
+    """The suggestions for a block of new concepts, and the evidence for them if it was wanted."""
+
+    suggestions: list[Suggestion]
+    evidence: list[Evidence]
+
+
+def query_blocks(concepts: Sequence[Concept]) -> Iterator[Sequence[Concept]]:
+    """Split new concepts into blocks; the same blocks give the same scores, to the last bit."""
+    for start in range(0, len(concepts), QUERY_BLOCK):
+        yield concepts[start : start + QUERY_BLOCK]
+
+
+def with_reasons(
+    suggestions: Sequence[Suggestion], evidence: Sequence[Evidence]
+) -> list[Suggestion]:
+    """Return the suggestions with the reasons for the first parent of each concept.
+
+    Suggestions to merge have none.
+    """
+    why = {(each.query.id, each.first.parent.id): describe(each) for each in evidence}
+    return [
+        s
+        if s.kind == SuggestionKind.MERGE
+        else replace(s, why=why.get((s.query.id, s.parent.id), ""))
+        for s in suggestions
+    ]
+
+
+@torch.no_grad()
+def egonet_weights(
+    network: MatchingNetwork, anchors: Anchors, selected: Indices
+) -> list[EgonetWeights]:
+    """Return the readout weights and the attention weights of the selected anchors."""
+    egonets = anchor_egonets(anchors.taxonomy, selected, anchors.siblings)
+    egonets = egonets.to(anchors.vectors.device)
+    counts = egonets.counts.to(anchors.vectors.names.dtype)
+    weights = counts * network.readout.weights() / network.readout.divisor(counts)
+    # A readout by concatenation has one mean per position, so the weights do not sum to 1.
+    fractions = (weights / weights.sum(1, keepdim=True)).tolist()
+    attention = _attention_weights(network, anchors, selected)
+    return [
+        EgonetWeights(grandparents, anchor, siblings, attention_weights)
+        for (grandparents, anchor, siblings), attention_weights in zip(
+            fractions, attention, strict=True
+        )
+    ]
+
+
+def _attention_weights(
+    network: MatchingNetwork, anchors: Anchors, selected: Indices
+) -> list[tuple[AttentionWeight, ...]]:
+    """Return each anchor's attention to its parents and itself, averaged over heads, highest first.
+
+    Each tuple is empty for a network without attention.
+    """
+    if not isinstance(network.output, AttentionLayer):
+        return [()] * len(selected)
+    taxonomy = anchors.taxonomy
+    # Siblings send no messages to the anchor, so the egonets need none.
+    egonets = anchor_egonets(taxonomy, selected, 0).to(anchors.vectors.device)
+    was_training = network.training
+    network.eval()
+    names = anchors.vectors.names.index_select(0, egonets.concepts)
+    messages = network.message_weights(names, egonets)
+    network.train(was_training)
+    to_parents = messages.parent_to_anchor.mean(1).tolist()
+    to_self = messages.anchor_to_self.mean(1).tolist()
+    rows, parents = taxonomy.parents_of.of_many(selected)
+    weights = [[(index, weight)] for index, weight in zip(selected.tolist(), to_self, strict=True)]
+    for row, parent, weight in zip(rows.tolist(), parents.tolist(), to_parents, strict=True):
+        weights[row].append((parent, weight))
+    return [
+        tuple(
+            AttentionWeight(taxonomy.concept_at(index), weight)
+            for index, weight in sorted(pairs, key=lambda pair: -pair[1])
+        )
+        for pairs in weights
+    ]
+
 
 MAX_QUERIES, MAX_NEIGHBORS = 128, 250_000
 """Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""

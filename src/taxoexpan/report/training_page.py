@@ -10,9 +10,8 @@ from taxoexpan.config import load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.placement.learned import abstention, duplicates
-from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.calibrators import Calibrators, MissingConfidence
 from taxoexpan.placement.learned.confidence import CoveragePoint, Reliability
-from taxoexpan.placement.learned.missing_confidence import MissingConfidence
 from taxoexpan.report.charts import Chart, coverage_chart, reliability_chart, training_chart
 from taxoexpan.report.page import (
     ChartSection,

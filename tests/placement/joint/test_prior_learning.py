@@ -2,17 +2,83 @@ from __future__ import annotations
 
 import pytest
 import torch
+from builders import FOOD, batch, random_taxonomy
 from conftest import SMALL
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from random_batches import random_batch, random_network
 
 from taxoexpan import TaxoExpan
+from taxoexpan.errors import TaxonomyError
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.joint.joint_placement import place_jointly
-from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
-from taxoexpan.placement.joint.subtrees import remove_subtrees
+from taxoexpan.placement.joint.placement import place_jointly
+from taxoexpan.placement.joint.prior_learning import (
+    learn_new_parent_priors,
+    merge_batches,
+    remove_subtrees,
+    sort_by_parent,
+)
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 6))
+@settings(max_examples=60, deadline=None)
+def test_removed_subtrees_are_complete_and_disjoint_and_restore_the_taxonomy(
+    seed: int, smallest: int, count: int
+) -> None:
+    taxonomy = random_taxonomy(seed, 40)
+    removal = remove_subtrees(taxonomy, count, smallest, 9, seed)
+    taken = [concept.id for one in removal.batches for concept in one.concepts]
+    assert len(removal.batches) <= count
+    assert len(set(taken)) == len(taken)
+    whole = removal.taxonomy
+    for one in removal.batches:
+        ids = {concept.id for concept in one.concepts}
+        assert smallest <= len(ids) <= 9
+        assert all(set(taxonomy.descendants(id)) <= ids for id in ids)
+        tops = [id for id in ids if set(taxonomy.descendants(id)) == ids - {id}]
+        assert any(parent in removal.taxonomy for id in tops for parent in taxonomy.parents(id))
+        whole = whole.expanded(one)
+    assert whole == taxonomy
+
+
+def test_all_subtrees_of_a_size_are_removed_where_there_are_too_few() -> None:
+    removal = remove_subtrees(FOOD, 100, 2, 2, seed=0)
+    tops = [{c.id for c in one.concepts} for one in removal.batches]
+    assert sorted(map(sorted, tops)) == [["apple", "gala"], ["bread", "rye bread"]]
+    assert set(removal.taxonomy) == {"food", "fruit"}
+
+
+def test_the_order_of_a_batch_is_random() -> None:
+    orders = {
+        tuple(c.id for c in remove_subtrees(FOOD, 1, 3, 3, seed).batches[0].concepts)
+        for seed in range(40)
+    }
+    assert len(orders) == 6
+
+
+def test_impossible_sizes_are_refused() -> None:
+    with pytest.raises(TaxonomyError, match="no subtree has 3 to 2 concepts; give a minimum size"):
+        remove_subtrees(FOOD, 1, 3, 2, seed=0)
+
+
+def test_merged_batches_keep_all_concepts_and_relations() -> None:
+    batches = remove_subtrees(random_taxonomy(1, 60), 5, 2, 9, seed=0).batches
+    joined = merge_batches(batches, 2, seed=0)
+    assert len(joined) == 3
+    concepts = {c.id for one in batches for c in one.concepts}
+    assert {c.id for one in joined for c in one.concepts} == concepts
+    assert sum(len(one.relations) for one in joined) == sum(len(b.relations) for b in batches)
+
+
+def test_leaves_sorted_by_parent_follow_their_siblings() -> None:
+    parents = {f"{kind} {i}": kind for i in range(4) for kind in ("tea", "milk")}
+    leaves = [batch((kind, leaf)) for leaf, kind in parents.items()]
+    ordered = [one.relations[0][0] for one in sort_by_parent(leaves)]
+    assert ordered == ["milk"] * 4 + ["tea"] * 4
+
 
 KINDS = ("milk", "tea", "cheese", "bread", "apple", "sauce", "soup", "berry", "nut", "oil")
 SORTS = ("oat", "green", "goat", "rye", "red", "blue")

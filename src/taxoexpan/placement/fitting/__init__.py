@@ -1,7 +1,7 @@
 """Fitting: from a taxonomy to the parts of a model.
 
-`fitting_session` calls `prepared_taxonomy` (hold out and embed), `network_training`, `fine_tuning`
-and `calibrator_learning`. `refitting` continues a training on a `judged_taxonomy`, which has the
-decisions of curators. `updating` encodes a newer taxonomy without training, and `taxonomy_growth`
-says how much it has changed. Import from the modules; nothing is exported here.
+A `session` trains on a taxonomy from `preparation` (hold out and embed), and ends with
+`calibrator_learning`. A continued training learns from a `judged_taxonomy`, which has the decisions
+of curators. `updating` encodes a newer taxonomy without training. Import from the modules; nothing
+is exported here.
 """

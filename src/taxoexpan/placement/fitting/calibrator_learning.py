@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import query_text
-from taxoexpan.placement.fitting.prepared_taxonomy import AddedQueries, PreparedTaxonomy
+from taxoexpan.placement.fitting.preparation import AddedQueries, PreparedTaxonomy
 from taxoexpan.placement.learned.abstention import learn_abstention
 from taxoexpan.placement.learned.calibration import (
     calibrate,
     join_scores,
+    learn_leaf_bonus,
     score_held_out,
     score_held_out_by_fold,
 )
@@ -29,7 +30,6 @@ from taxoexpan.placement.learned.fusion import (
     learn_fusion,
     prior_for,
 )
-from taxoexpan.placement.learned.leaf_bonus import learn_leaf_bonus
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.features import SignalFusion

@@ -1,6 +1,6 @@
 """Joint placement: a batch of new concepts in which some may be the parents of others.
 
-`joint_placement` places a batch: `batch_scoring` scores all pairs, and `arborescence` finds the
-best tree. `joint_suggestions` turns the result into suggestions. `prior_learning` learns the
-new-parent prior from `subtrees` that it removes. Import from the modules; nothing is exported here.
+`placement` places a batch: `batch_scoring` scores all pairs, and `arborescence` finds the best
+tree. `prior_learning` learns the new-parent prior from subtrees that it removes. Import from the
+modules; nothing is exported here.
 """

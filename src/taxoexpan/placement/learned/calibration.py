@@ -1,8 +1,11 @@
-"""Fitting a calibration to the scores of held-out leaves.
+"""Scoring held-out concepts, and fitting the leaf bonus and the calibration to these scores.
 
 A temperature softens the softmax over all anchors. The resulting log-odds are then mapped to the
 fraction of held-out leaves for which the suggestion was right: by a logistic curve (Platt), or by
 an isotonic one, whichever predicts leaves best that it was not fitted to.
+
+The network sees each family with most of its members, so it underrates anchors without children.
+The leaf bonus is learned from leaves that were held out in the way in which taxonomies grow.
 """
 
 from __future__ import annotations
@@ -16,20 +19,69 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.errors import ModelError
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import (
     MIN_HELD_OUT,
     Calibration,
     Curve,
     Reliability,
 )
-from taxoexpan.placement.learned.leaf_bonus import padded_parents
 from taxoexpan.placement.learned.regression import isotonic, logistic, logit
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.score_summary import best_of
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, rank_true_parents
+
+LEAF_BONUSES = tuple(np.linspace(-3, 3, 13).tolist())
+"""The values that are tried."""
+MIN_FOR_BONUS = 50
+"""With fewer held-out leaves, no leaf bonus is learned."""
+MIN_LEAF_PARENTS = 0.1
+"""The least fraction of held-out queries whose parent must be a leaf anchor."""
+
+
+def learn_leaf_bonus(ranker: Ranker, queries: LabeledQueries) -> float:
+    """Return the leaf bonus at which the true parents are likeliest.
+
+    It is 0 where too few held-out queries have a leaf anchor as their parent: in a taxonomy whose
+    families are all large, hardly any family can be held out as a whole.
+    """
+    leaves = ranker.leaf_rows
+    under_leaf = np.isin(queries.first_parents, leaves.cpu().numpy())
+    if len(queries) < MIN_FOR_BONUS or under_leaf.mean() < MIN_LEAF_PARENTS:
+        return 0.0
+    ranker, log_match = ranker.with_leaf_bonus(0.0), ranker.network.match.log_match
+    likelihood = np.zeros(len(LEAF_BONUSES))
+    is_leaf = torch.zeros(len(ranker.keys), 1, dtype=torch.bool, device=leaves.device)
+    is_leaf[leaves] = True
+    for _, some in queries.blocks(len(ranker.keys)):
+        raw = ranker.scores(some)
+        own = padded_parents(some).to(raw.device)
+        inner_total = log_match(raw).masked_fill(is_leaf, -torch.inf).logsumexp(0)
+        own_raw, own_is_leaf = raw.gather(0, own.relu()), is_leaf[:, 0][own.relu()]
+        leaf_raw = raw[leaves]
+        for index, bonus in enumerate(LEAF_BONUSES):
+            own_log_f = log_match(own_raw + bonus * own_is_leaf)
+            own_total = own_log_f.masked_fill(own < 0, -torch.inf).logsumexp(0)
+            total = log_match(leaf_raw + bonus).logsumexp(0).logaddexp(inner_total)
+            likelihood[index] += float((own_total - total).sum())
+    return float(LEAF_BONUSES[int(likelihood.argmax())])
+
+
+def padded_parents(queries: LabeledQueries) -> Tensor:
+    """Return the true parents of each query in its column, padded with -1: [P, Q]."""
+    width = max(map(len, queries.parents))
+    return torch.tensor([[*own, *[-1] * (width - len(own))] for own in queries.parents]).T
+
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
 TOP_K = 5
@@ -166,3 +218,31 @@ def _isotonic(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
 
 FITS = {"platt": _platt, "isotonic": _isotonic}
 """The kinds of curves, and the function that fits each."""
+
+
+def remaining_ranker(
+    remaining: Taxonomy, network: MatchingNetwork, embedder: Embedder, calibrators: Calibrators
+) -> Ranker:
+    """Return a ranker of all concepts of a taxonomy that a model was not fitted on."""
+    vectors = ConceptVectors.of(embedder.tensor(remaining.concepts))
+    texts = AnchorTexts.of(remaining, embedder.tower) if calibrators.fusion else None
+    anchors = Anchors(remaining, vectors, embedder.config.max_siblings, texts=texts)
+    network, bonus = network.to(embedder.device), calibrators.leaf_bonus
+    return Ranker(network, anchors, None, bonus, calibrators.fusion)
+
+
+def held_out_queries(holdout: Holdout, embedder: Embedder) -> LabeledQueries:
+    """Return the held-out concepts as queries to the remaining taxonomy."""
+    if not holdout.concepts:
+        raise ModelError("nothing is held out, so there is nothing to evaluate")
+    return embedder.labeled_queries(holdout, embedder.lexicon(holdout.taxonomy))
+
+
+def measure_reliability(
+    ranker: Ranker, queries: LabeledQueries, calibration: Calibration
+) -> Reliability:
+    """Compare the confidence in first suggestions with the truth."""
+    ranking = ranker.rank(queries, 1, calibration.temperature)
+    pairs = zip(ranking.anchors[:, 0], queries.parents, strict=True)
+    right = np.array([anchor in parents for anchor, parents in pairs])
+    return Reliability.of(calibration.confidence(ranking.tempered)[:, 0], right)

@@ -1,4 +1,4 @@
-"""All that a model has learned besides its network, as it is saved."""
+"""All that a model has learned besides its network, or why it could not learn a confidence."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from taxoexpan.config import Config
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.placement.learned.abstention import AbstentionModel
-from taxoexpan.placement.learned.confidence import Calibration
+from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.features import SignalFusion
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
 
 
 @dataclass(frozen=True)
@@ -58,3 +63,71 @@ class Calibrators:
             None if priors is None else tuple(map(NewParentPrior.from_dict, priors)),
             float(bonus),
         )
+
+
+@dataclass(frozen=True)
+class MissingConfidence:
+    """A taxonomy of which too few leaves are held out.
+
+    Args:
+        leaves: the number of leaves that can be held out.
+        held_out: how many of them are.
+        settings: those that hold out enough, as `NAME=VALUE`; empty if the taxonomy is too small.
+    """
+
+    leaves: int
+    held_out: int
+    settings: tuple[str, ...]
+
+    @classmethod
+    def find(cls, taxonomy: Taxonomy, config: Config) -> MissingConfidence | None:
+        """Return why no confidence can be learned with these settings, or None if one can."""
+        leaves = leaf_count(taxonomy.active)
+        fraction, limit = config.validation_fraction, config.max_validation_leaves
+        held_out = held_out_count(leaves, fraction, limit)
+        if held_out >= MIN_HELD_OUT:
+            return None
+        enough = fraction_for(leaves, MIN_HELD_OUT)
+        if enough is None:
+            return cls(leaves, held_out, ())
+        settings = []
+        if held_out_count(leaves, fraction, leaves) < MIN_HELD_OUT:
+            settings.append(f"validation_fraction={enough}")
+        if limit < MIN_HELD_OUT:
+            settings.append(f"max_validation_leaves={MIN_HELD_OUT}")
+        return cls(leaves, held_out, tuple(settings))
+
+    def sentence(self) -> str:
+        """Return one sentence with the reason and the remedy."""
+        few = pluralize(self.held_out, "held-out leaf", "held-out leaves")
+        text = f"no confidence can be learned from {few}; it takes {MIN_HELD_OUT}"
+        if not self.settings:
+            return (
+                f"{text}, too many for a taxonomy with {pluralize(self.leaves, 'leaf', 'leaves')}"
+            )
+        noun = "setting" if len(self.settings) == 1 else "settings"
+        return f"{text}, so train with the {noun} {join_words(self.settings)}"
+
+
+def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
+    """Return the confidence at which the held-out concepts reach a precision, or refuse."""
+    if calibrators.calibration is None:
+        raise ConfigurationError("the model has no confidence; use a minimum score", "min_score")
+    threshold = calibrators.calibration.reliability.threshold(precision)
+    if threshold is None:
+        message = (
+            f"no confidence threshold reaches {precision:.0%} precision on the held-out concepts"
+        )
+        fix = "ask for a lower precision, or for a minimum confidence"
+        raise ConfigurationError(f"{message}; {fix}{kept}", "min_confidence")
+    return threshold
+
+
+def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
+    """Refuse, before training, a taxonomy of which too few leaves are held out."""
+    missing = MissingConfidence.find(taxonomy, config)
+    if missing is None:
+        return
+    if missing.settings:
+        raise ConfigurationError(missing.sentence())
+    raise ConfigurationError(f"{missing.sentence()}; use a minimum score", "min_score")

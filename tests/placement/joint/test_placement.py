@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from random_batches import random_batch, random_network
 
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
+from taxoexpan.placement.joint.placement import mentions_among, place_jointly
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.taxonomy import Concept, Taxonomy
 

@@ -1,4 +1,11 @@
-"""The inputs of the scores of pairs, before and after the removal of single relations."""
+"""The scores of suggestions in parts, and how they change if one relation is removed.
+
+If an anchor has more children than its egonet shows, the egonet keeps its selection except for the
+removed child. A new selection would also exchange other children and blame the removal for that.
+
+An anchor without one of its parents keeps its description: the words of the labels above it, and
+the text that the fine-tuned encoder reads, which names its first parent.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
-from taxoexpan.explain.neighborhood import Neighborhood
+from taxoexpan.explain.evidence import ScoreParts, SignalParts
+from taxoexpan.explain.similarity import Neighborhood
 from taxoexpan.network.cosine_features import child_cosines_of_pairs, cosine_features_of_pairs
 from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -20,6 +28,35 @@ from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.pairs import PairInputs, dot_products, word_features_of_pairs
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """The scores of P pairs: the fields of `kind` [K, P], which add up to them."""
+
+    kind: type[ScoreParts] | type[SignalParts]
+    columns: Floats
+
+    @property
+    def total(self) -> Floats:
+        """The scores [P]."""
+        total: Floats = self.columns.sum(axis=0)
+        return total
+
+    def parts(self) -> list[ScoreParts | SignalParts]:
+        """Return the parts of each pair's score."""
+        return [self.kind(*values) for values in self.columns.T.tolist()]
+
+
+@torch.no_grad()
+def parts_of_pairs(ranker: Ranker, inputs: PairInputs) -> PairScores:
+    """Score pairs exactly as the ranker does, in parts."""
+    if ranker.fusion is None:
+        head, bonus = inputs.head_scores(ranker.network), ranker.leaf_bonus * inputs.is_leaf
+        columns = torch.stack([inputs.match, head, inputs.mentions, bonus])
+        return PairScores(ScoreParts, columns.cpu().numpy())
+    by_signal = ranker.fusion.contributions(inputs.features(ranker.network).cpu().numpy())
+    return PairScores(SignalParts, np.stack(list(by_signal.values())))
 
 
 @dataclass(frozen=True)
@@ -184,3 +221,62 @@ def _tower_cosines(
 
 def _tensor(indices: Indices, like: Tensor) -> Tensor:
     return torch.from_numpy(indices).to(like.device)
+
+
+MAX_REMOVALS = 20
+"""The number of parents, and of children, that are removed per anchor: the nearest to the query."""
+
+
+@dataclass(frozen=True)
+class Removals:
+    """V relations, each removed on its own.
+
+    Removal v is about the query `query[v]` and the relation between `anchor[v]`, its first
+    suggestion or the runner-up, and the anchor's parent or child `neighbor[v]`. `change[v]` is
+    how much closer the runner-up comes. A relation between the two suggestions occurs twice.
+    """
+
+    query: Indices
+    anchor: Indices
+    neighbor: Indices
+    is_child: NDArray[np.bool_]
+    change: Floats
+
+    def decisive(self) -> dict[int, int]:
+        """Return the row with the largest change for each query."""
+        order = np.lexsort((-self.change, self.query))
+        queries, first = np.unique(self.query[order], return_index=True)
+        return dict(zip(queries.tolist(), order[first].tolist(), strict=True))
+
+
+def score_removals(
+    ranker: Ranker, around: Neighborhood, queries: Queries, mentions: Floats
+) -> tuple[PairScores, Removals]:
+    """Score the pairs, and again after each removal.
+
+    The pairs are the first suggestions of all queries, followed by the runners-up; `mentions` are
+    their bonuses [P]. Without runners-up nothing is removed.
+    """
+    pairs, count = around.pairs, len(queries)
+    rival = np.roll(pairs.anchor, count)
+    limit = MAX_REMOVALS if len(pairs) > count else 0
+    # A relation between the two suggestions is always among the removals, from both ends.
+    parents, children = (side.nearest(limit, rival) for side in (around.parents, around.children))
+    removed = RemovedRows(around, parents, children)
+    before, after = (
+        parts_of_pairs(ranker, inputs)
+        for inputs in removal_inputs(ranker, queries, mentions, removed)
+    )
+    pair, neighbor = removed.pair, removed.neighbor
+    loss = before.total[pair] - after.total
+    change = np.where(pair < count, loss, -loss)
+    between = np.flatnonzero(neighbor == rival[pair])
+    change[between] = _group_sums(change[between], pairs.query[pair[between]])
+    removals = Removals(pairs.query[pair], pairs.anchor[pair], neighbor, removed.is_child, change)
+    return before, removals
+
+
+def _group_sums(values: Floats, groups: Indices) -> Floats:
+    """Return the sum of each value's group."""
+    sums = np.bincount(groups, values, minlength=1)
+    return sums[groups].astype(values.dtype)

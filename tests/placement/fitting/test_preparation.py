@@ -7,20 +7,43 @@ import numpy as np
 import pytest
 import torch
 from builders import KINDS, own
+from conftest import SMALL
 from ctrl_c import press_ctrl_c
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan.config import load_preset
 from taxoexpan.errors import ModelError
-from taxoexpan.placement.fitting import refitting
+from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.placement.fitting import preparation
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
-from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
-from taxoexpan.placement.fitting.refitting import StartingPoint, prepare_refit
+from taxoexpan.placement.fitting.preparation import (
+    PreparedTaxonomy,
+    StartingPoint,
+    prepare_refit,
+    prepare_taxonomy,
+)
 from taxoexpan.placement.learned.fusion import FusionExamples, collect_examples
+from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.log import TrainingLog
+
+
+def test_the_vectors_of_remaining_concepts_share_the_memory_of_all_vectors(pantry: Path) -> None:
+    whole = Taxonomy.read(pantry)
+    config = load_preset("fast", **SMALL, validation_fraction=0.5)
+    embedder = Embedder(make_encoder("static"), config, torch.device("cpu"))
+    prepared = prepare_taxonomy(whole, embedder, seed=0)
+    remaining, known = prepared.holdout.taxonomy, prepared.data.anchors.vectors
+    assert len(remaining) == len(whole) - 40
+    assert torch.equal(prepared.vectors().stacked(), embedder.tensor(whole.concepts))
+    assert torch.equal(known.stacked(), embedder.tensor(remaining.concepts))
+    assert known.names.data_ptr() == prepared.stored.names.data_ptr()
+    memory = prepared.stored.names.untyped_storage().nbytes()
+    assert memory == 4 * len(whole) * embedder.encoder.dimension  # without those of head words
+
 
 NEW = [f"{sort} {kind}" for kind in KINDS for sort in ("cashew", "white", "tomato")]
 RECIPE = Recipe(epochs=2, tower_epochs=1)
@@ -123,8 +146,10 @@ def test_a_model_without_held_out_concepts_keeps_what_it_has_learned(model: Taxo
 def test_a_model_of_another_taxonomy_is_refused(model: TaxoExpan) -> None:
     half = model.taxonomy.without(model.taxonomy.ids[:46])
     with pytest.raises(ModelError, match="this one has 43 of its 89 ids; train a new model"):
-        refitting.refuse_other_taxonomy(model.taxonomy, half)
-    refitting.refuse_other_taxonomy(model.taxonomy, model.taxonomy.without(model.taxonomy.ids[:44]))
+        preparation.refuse_other_taxonomy(model.taxonomy, half)
+    preparation.refuse_other_taxonomy(
+        model.taxonomy, model.taxonomy.without(model.taxonomy.ids[:44])
+    )
 
 
 def _additions(taxonomy: Taxonomy, label: str, parent: str) -> Additions:

@@ -26,9 +26,8 @@ from random_cases import (
 from reference_network import double_precision
 
 from taxoexpan.explain import explain
-from taxoexpan.explain.counterfactuals import MAX_REMOVALS, score_removals
-from taxoexpan.explain.neighborhood import find_neighborhood
-from taxoexpan.explain.similarity import pair_mentions
+from taxoexpan.explain.removals import MAX_REMOVALS, score_removals
+from taxoexpan.explain.similarity import find_neighborhood, pair_mentions
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors

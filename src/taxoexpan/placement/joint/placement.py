@@ -19,7 +19,10 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.batch_scoring import BatchScorer
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.placement.suggesting.query_assessment import refuse_nonfinite_scores
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.id_assignment import with_ids
@@ -95,3 +98,31 @@ def _reordered(queries: Queries, known: int, order: Indices, ranks: Indices) -> 
     if mentions is not None:
         mentions = mentions.reindex(np.concatenate([np.arange(known), known + ranks]), order)
     return replace(replace(queries, mentions=None).select(order), mentions=mentions)
+
+
+def suggest_jointly(
+    taxonomy: Taxonomy,
+    ranker: Ranker,
+    embedder: Embedder,
+    concepts: Sequence[Concept],
+    priors: Sequence[NewParentPrior],
+) -> list[Suggestion]:
+    """Suggest one parent for each concept; every concept needs an id (see `with_ids`)."""
+    mentions = mentions_among(taxonomy, concepts) if embedder.config.uses_mentions else None
+    queries = replace(embedder.queries(concepts, None), mentions=mentions)
+    placed = place_jointly(ranker, queries, priors)
+    expanded = taxonomy.expanded(placed.additions(taxonomy, concepts))
+    suggestions = [
+        Suggestion(
+            query=concept,
+            rank=1,
+            parent=expanded.concept_at(parent),
+            path=expanded.short_path(expanded.ids[parent]),
+            score=score,
+        )
+        for concept, parent, score in zip(
+            concepts, placed.parents.tolist(), placed.scores.tolist(), strict=True
+        )
+    ]
+    refuse_nonfinite_scores(suggestions)
+    return suggestions

@@ -1,0 +1,264 @@
+"""One fitting of a model: train the network, fine-tune the encoder, and calibrate both."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.config import Config
+from taxoexpan.device import release_memory
+from taxoexpan.features.encoder_registry import transformer_of
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.text_tower import TextTower, query_text
+from taxoexpan.phrasing import pluralize
+from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
+from taxoexpan.placement.fitting.preparation import EarlierModel, PreparedTaxonomy, TrainingData
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.progress import write_line
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.storage import taxonomy_digest
+from taxoexpan.training.checkpoint import Checkpoint, identity_of
+from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
+from taxoexpan.training.loop import train
+from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.record import History, TowerHistory
+from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.tower import train_tower
+
+
+def train_network(
+    network: MatchingNetwork,
+    data: TrainingData,
+    config: Config,
+    seed: int,
+    log: TrainingLog = SILENT,
+    checkpoint: Checkpoint | None = None,
+) -> History:
+    """Draw the weights and train on the device of the vectors; the caller's rng is left as it was.
+
+    With news, the weights of the network are kept, and trained further. The same seed on the same
+    machine gives the same weights.
+    """
+    vectors = data.anchors.vectors
+    if data.news is None:
+        network.reset(torch.Generator().manual_seed(seed))
+    network.to(vectors.device)
+    sampler = TrainingSampler(data.anchors.taxonomy, config, seed, data.mentions, data.news)
+
+    def validate(network: MatchingNetwork) -> Metrics:
+        return compute_metrics(Ranker(network, data.anchors).true_ranks(data.validation, TIES))
+
+    keep_best = data.news is None or data.news.recipe.keep_best
+    validation = validate if len(data.validation) and keep_best else None
+    gpus = [vectors.device] if vectors.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus):
+        torch.manual_seed(seed)
+        history = train(network, vectors, sampler, validation, config, log, checkpoint)
+    release_memory()
+    return history
+
+
+if TYPE_CHECKING:
+    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+
+VALIDATION_BLOCK = 256
+"""Held-out concepts that are ranked at a time while the tower is fine-tuned."""
+
+
+def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
+    """Return the sentence transformer that the settings ask to fine-tune, if there is one."""
+    wanted = embedder.config.tower_epochs and embedder.config.learn_fusion
+    return transformer_of(embedder.encoder) if wanted else None
+
+
+def describe_fine_tuning(prepared: PreparedTaxonomy, embedder: Embedder) -> str:
+    """Return what `fine_tune` will do, in a few words; an empty text if that is nothing."""
+    epochs = embedder.config.tower_epochs
+    if not epochs or _transformer_of(prepared, embedder) is None:
+        return ""
+    return f"the encoder is fine-tuned ({pluralize(epochs, 'epoch')})"
+
+
+def _transformer_of(prepared: PreparedTaxonomy, embedder: Embedder) -> TransformerEncoder | None:
+    """Return the sentence transformer to fine-tune; a continued training decides as before."""
+    if prepared.start is None:
+        return transformer_to_tune(embedder)
+    return None if prepared.start.tower is None else transformer_of(embedder.encoder)
+
+
+def fine_tune(
+    prepared: PreparedTaxonomy,
+    embedder: Embedder,
+    seed: int,
+    progress: bool = False,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[TextTower, TowerHistory] | None:
+    """Fine-tune the sentence transformer of the encoder, if it has one, on the remaining taxonomy.
+
+    The best epoch is the one that ranks the held-out concepts best.
+    """
+    transformer = _transformer_of(prepared, embedder)
+    if transformer is None:
+        return None
+    tower, holdout = _initial_tower(transformer, prepared.start), prepared.holdout
+    tower.to(embedder.device)
+    embedder.encoder.unload()  # the fine-tuning needs the most memory
+    gc.collect()  # models have reference cycles
+    texts, news = [query_text(concept) for concept in holdout.concepts], prepared.data.news
+
+    def validate(tower: TextTower, anchors: Tensor) -> Metrics:
+        return _validate(tower, anchors, texts, holdout.parents)
+
+    history = train_tower(
+        tower,
+        holdout.taxonomy,
+        embedder.config,
+        seed,
+        validate if texts and (news is None or news.recipe.keep_best) else None,
+        progress,
+        checkpoint,
+        news,
+    )
+    gc.collect()  # so have optimizers
+    release_memory()
+    return tower, history
+
+
+def _initial_tower(transformer: TransformerEncoder, start: EarlierModel | None) -> TextTower:
+    """Return a copy of the encoder's sentence transformer, with the weights of an earlier tower."""
+    tower = TextTower(transformer.copy_model())
+    if start is not None and start.tower is not None:
+        tower.load_state_dict(start.tower.state_dict())
+    return tower
+
+
+def _validate(
+    tower: TextTower, anchors: Tensor, texts: Sequence[str], parents: Sequence[Indices]
+) -> Metrics:
+    """Rank the parents of held-out concepts, given their texts and the anchors' vectors [N, D]."""
+    ranks: list[NDArray[np.floating]] = []
+    for start in range(0, len(texts), VALIDATION_BLOCK):
+        stop = start + VALIDATION_BLOCK
+        scores = anchors @ tower.encode(texts[start:stop]).T
+        ranks += rank_true_parents(scores, parents[start:stop], TIES)
+    return compute_metrics(ranks)
+
+
+@dataclass(frozen=True)
+class FittingOutputs:
+    """Where a fitting reports its progress, and where it stores its state after every epoch."""
+
+    progress: bool = False
+    log: Path | None = None
+    checkpoint: Path | None = None
+    tensorboard: Path | None = None
+
+    @classmethod
+    def of(
+        cls,
+        progress: bool,
+        log: str | Path | None = None,
+        checkpoint: str | Path | None = None,
+        tensorboard: str | Path | None = None,
+    ) -> FittingOutputs:
+        """Create it from paths or texts."""
+        paths = (log, checkpoint, tensorboard)
+        return cls(progress, *(None if path is None else Path(path) for path in paths))
+
+
+@dataclass(frozen=True)
+class FittedParts:
+    """Everything that a fitting has learned; `keys` [N, k] are those of all concepts.
+
+    `tower` and `tower_history` are None if nothing was fine-tuned, `texts` and `validation`, the
+    metrics by all signals together, in a model without the learned fusion.
+    """
+
+    network: MatchingNetwork
+    history: History
+    tower: TextTower | None
+    tower_history: TowerHistory | None
+    calibrators: Calibrators
+    validation: Metrics | None
+    keys: Tensor
+    texts: AnchorTexts | None
+
+
+def fit_parts(
+    prepared: PreparedTaxonomy,
+    embedder: Embedder,
+    seed: int,
+    outputs: FittingOutputs,
+) -> FittedParts:
+    """Fit all parts of a model to a prepared taxonomy.
+
+    If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
+    """
+    network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
+    if prepared.start is not None:
+        network.load_state_dict(prepared.start.network.state_dict())
+    writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
+    following = describe_fine_tuning(prepared, embedder)
+    with closing(TrainingLog(outputs.progress, outputs.log, writer, following)) as log:
+        kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
+        history = train_network(network, prepared.data, embedder.config, seed, log, kept)
+    tuned = None
+    history.skipped_fine_tuning = history.interrupted and bool(following)
+    if not history.interrupted:
+        kept = None if kept is None else kept.of_tower()
+        tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
+    # An interrupted training that continues an earlier one keeps the encoder of that one.
+    earlier = None if prepared.start is None else prepared.start.tower
+    tower, tower_history = tuned or (earlier, None)
+    embedder = replace(embedder, tower=tower)
+    calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
+    if outputs.progress and metrics is not None:
+        write_line(f"all signals together: {describe_metrics(metrics)}")
+    release_memory()
+    keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
+    return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
+
+
+def _encode_anchors(
+    prepared: PreparedTaxonomy,
+    network: MatchingNetwork,
+    embedder: Embedder,
+    calibrators: Calibrators,
+) -> tuple[Tensor, AnchorTexts | None]:
+    """Return the keys of all concepts as anchors, and their texts if the fusion needs them."""
+    taxonomy, vectors = prepared.taxonomy, prepared.vectors()
+    keys = Anchors(taxonomy, vectors, embedder.config.max_siblings).encode(network)
+    return keys, AnchorTexts.of(taxonomy, embedder.tower) if calibrators.fusion else None
+
+
+def _checkpoint(
+    path: Path | None, prepared: PreparedTaxonomy, embedder: Embedder, seed: int
+) -> Checkpoint | None:
+    """Return the checkpoint of this training, if its files can be used.
+
+    `epochs` and `patience` may change on resume.
+    """
+    if path is None:
+        return None
+    settings = embedder.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()
+    held_out = [concept.id for concept in prepared.holdout.concepts]
+    digest, fingerprint = taxonomy_digest(prepared.taxonomy), embedder.encoder.fingerprint()
+    checkpoint = Checkpoint(path, identity_of(digest, settings, seed, held_out, fingerprint))
+    checkpoint.check()
+    if transformer_to_tune(embedder) is None:
+        checkpoint.of_tower().refuse_unused()
+    else:
+        checkpoint.of_tower().check()
+    return checkpoint
