@@ -335,8 +335,8 @@ def test_only_paths_have_a_maximum_depth(case: Case, depth: int) -> None:
     if case.format.name == "paths" and depth > 200:
         with pytest.raises(FormatError) as caught:
             written(case, chain, Path())
-        assert str(caught.value) == (
-            f"{case.name}: the path of 'c200' would have more than 200 parts; choose another format"
+        assert str(caught.value).startswith(
+            f"{case.name}: the path of 'c200' would have more than 200 parts"
         )
     else:
         assert copied(case, chain)[1].depth == depth

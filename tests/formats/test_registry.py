@@ -69,15 +69,10 @@ def test_an_unrecognized_file_lists_the_formats(tmp_path: Path, text: str, name:
 
 def test_an_unrecognized_table_lists_its_columns(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "Code,Tier,Name\n1,2,fruit\n")
-    assert refusal(path) == (
-        f"{path}, line 1: the columns do not say how the concepts are related. The columns are:\n"
-        "   1  Code  id\n"
-        "   2  Tier\n"
-        "   3  Name  label\n"
-        "Choose columns by name or number with the option columns, for example label=1,parent=2; "
-        "the names are id, label, parent, parent_label, child, path, definition, synonyms, "
-        "deprecated, level1, level2, …"
-    )
+    message = refusal(path)
+    assert message.startswith(f"{path}, line 1: the columns do not say how the concepts are")
+    assert "\n   1  Code  id\n   2  Tier\n   3  Name  label\n" in message
+    assert "level1, level2" in message
 
 
 def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
@@ -114,9 +109,8 @@ def test_an_output_with_the_suffix_of_another_format_is_refused(
     path, output = write_file(tmp_path / "food.csv", EDGES), tmp_path / f"new{suffix}"
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value) == (
-        f"{output}: a {suffix} file would be read in another format than food.csv; "
-        "use a name that ends in .csv"
+    assert str(caught.value).startswith(
+        f"{output}: a {suffix} file would be read in another format than food.csv"
     )
     assert not output.exists()
 

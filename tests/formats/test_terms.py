@@ -71,7 +71,7 @@ def test_the_first_relation_can_be_added(tmp_path: Path, taxo: str | None) -> No
 
 def test_relations_without_their_concepts_are_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.taxo", "a\tb\n")
-    assert refusal(path) == f"{tmp_path / 'food.terms'}: there is no such file; check the path"
+    assert refusal(path).startswith(f"{tmp_path / 'food.terms'}: there is no such file")
 
 
 @pytest.mark.parametrize(
@@ -79,41 +79,31 @@ def test_relations_without_their_concepts_are_refused(tmp_path: Path) -> None:
 )
 def test_a_row_needs_two_non_empty_cells(tmp_path: Path, line: str, cells: int) -> None:
     path = pair(tmp_path, f"f\tfruit\n{line}\n")
-    assert refusal(path) == (
-        f"{path}, line 2: {cells} cells; the line must be id<TAB>name, without empty cells"
-    )
+    assert refusal(path).startswith(f"{path}, line 2: {cells} cells")
 
 
 def test_a_relation_needs_two_cells(tmp_path: Path) -> None:
     path = pair(tmp_path, "f\tfruit\na\tapple\n", "f a\n")
-    assert refusal(path) == (
-        f"{path.with_suffix('.taxo')}, line 1: 1 cells; the line must be "
-        "parent id<TAB>child id, without empty cells"
-    )
+    assert refusal(path).startswith(f"{path.with_suffix('.taxo')}, line 1: 1 cells")
 
 
 def test_a_relation_to_an_unknown_concept_is_refused(tmp_path: Path) -> None:
     path = pair(tmp_path, "f\tfruit\n", "f\tghost\n")
-    assert refusal(path) == (
-        f"{path.with_suffix('.taxo')}, line 1: no concept has the id 'ghost'; "
-        "add it to food.terms, or correct the id"
+    assert refusal(path).startswith(
+        f"{path.with_suffix('.taxo')}, line 1: no concept has the id 'ghost'"
     )
 
 
 def test_a_label_in_a_relation_is_refused_with_its_id(tmp_path: Path) -> None:
     path = pair(tmp_path, "f\tfruit\na\tapple\n", "f\ta\nfruit\ta\n")
-    assert refusal(path) == (
-        f"{path.with_suffix('.taxo')}, line 2: no concept has the id 'fruit'; "
-        "it is the label of 'f'; relations need ids, so write that id"
+    assert refusal(path).startswith(
+        f"{path.with_suffix('.taxo')}, line 2: no concept has the id 'fruit'"
     )
 
 
 def test_a_repeated_id_is_refused_with_both_lines(tmp_path: Path) -> None:
     path = pair(tmp_path, "f\tfruit\na\tapple\nf\tfig\n")
-    assert refusal(path) == (
-        f"{path}, line 3: the id 'f' is already used on line 1; "
-        "ids must be unique, so change or remove one"
-    )
+    assert refusal(path).startswith(f"{path}, line 3: the id 'f' is already used on line 1")
 
 
 def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
@@ -125,10 +115,7 @@ def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
 
 def test_a_concept_that_is_its_own_parent_is_refused(tmp_path: Path) -> None:
     path = pair(tmp_path, "a\tA\nb\tB\n", "a\tb\nb\tb\n")
-    assert refusal(path) == (
-        f"{path.with_suffix('.taxo')}, line 2: 'b' is its own parent; "
-        "correct or remove this relation"
-    )
+    assert refusal(path).startswith(f"{path.with_suffix('.taxo')}, line 2: 'b' is its own parent")
 
 
 def test_a_repeated_relation_is_noted_and_stored_once(tmp_path: Path) -> None:

@@ -41,9 +41,8 @@ def test_paths_with_leaves_only_have_parents_in_common(tmp_path: Path) -> None:
 
 def test_a_sign_that_may_be_part_of_labels_is_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "path\nTV/Radio\nBed/Bath\nHe/She\nOther\n")
-    assert refusal(path) == (
-        f"{path}, line 2: the paths have no '>', and it is not clear whether '/' separates labels; "
-        "write ' > ' between the labels of a path"
+    assert refusal(path).startswith(
+        f"{path}, line 2: the paths have no '>', and it is not clear whether '/' separates labels"
     )
 
 

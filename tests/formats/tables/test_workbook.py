@@ -147,9 +147,8 @@ def test_formulas_and_their_results_stay(tmp_path: Path) -> None:
 
 def test_a_formula_without_a_result_is_refused(tmp_path: Path) -> None:
     path = with_formula(tmp_path, "<v/>")
-    assert refusal(path) == (
-        f"{path}: the formula in cell C3 of 'Sheet' has no stored result; open the file in a "
-        "spreadsheet program and save it"
+    assert refusal(path).startswith(
+        f"{path}: the formula in cell C3 of 'Sheet' has no stored result"
     )
 
 
@@ -354,10 +353,9 @@ def test_the_only_sheet_with_a_taxonomy_is_read(tmp_path: Path) -> None:
 
 def test_several_sheets_with_a_taxonomy_are_named(tmp_path: Path) -> None:
     path = read_me(tmp_path / "x.xlsx", "Terms", "Words")
-    assert refusal(path) == (
-        f"{path}: the sheet has only one column; the sheet 'Read me' is read; "
-        "the option sheet selects another one: 'Terms', 'Words', 'Empty'"
-    )
+    message = refusal(path)
+    assert message.startswith(f"{path}: the sheet has only one column; the sheet 'Read me' is read")
+    assert "'Terms', 'Words', 'Empty'" in message
     assert Taxonomy.read(path, sheet="Words") == FRUIT
 
 
