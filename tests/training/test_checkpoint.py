@@ -89,13 +89,6 @@ def test_a_check_accepts_what_can_be_loaded_and_what_is_not_there(tmp_path: Path
     assert checkpoint.load().values == {"epoch": 1}
 
 
-def test_a_check_refuses_a_truncated_file(tmp_path: Path) -> None:
-    checkpoint = saved(tmp_path / "checkpoint")
-    checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-1])
-    with pytest.raises(ModelError, match="not a readable checkpoint"):
-        checkpoint.check()
-
-
 def test_every_changed_bit_of_a_checkpoint_is_noticed(tmp_path: Path) -> None:
     checkpoint = saved(tmp_path / "checkpoint")
     whole = checkpoint.path.read_bytes()
@@ -105,19 +98,6 @@ def test_every_changed_bit_of_a_checkpoint_is_noticed(tmp_path: Path) -> None:
         checkpoint.path.write_bytes(changed)
         with pytest.raises(ModelError, match="not a readable checkpoint, or a damaged one"):
             checkpoint.load()
-
-
-def test_a_training_with_a_changed_weight_in_its_checkpoint_is_not_resumed(
-    pantry: Path, tmp_path: Path
-) -> None:
-    taxonomy, path = Taxonomy.read(pantry), tmp_path / "checkpoint"
-    settings: dict[str, Any] = {"preset": "fast", "seed": 3, "device": "cpu", **QUICK}
-    TaxoExpan(**{**settings, "epochs": 1}).fit(taxonomy, checkpoint=path)
-    content = bytearray(path.read_bytes())
-    content[-1000] ^= 64
-    path.write_bytes(content)
-    with pytest.raises(ModelError, match=f"^{path}: .* damaged one.*; remove the file to train"):
-        TaxoExpan(**{**settings, "epochs": 2}).fit(taxonomy, checkpoint=path)
 
 
 @pytest.mark.parametrize("values", [{}, {"groups": []}, {"epochs": 3, "groups": None}])
@@ -149,19 +129,6 @@ def test_a_checkpoint_with_a_wrong_value_is_refused(
     Checkpoint(path, values.pop("identity")).save(State(tensors, values | change))
     with pytest.raises(ModelError, match=f"^{path}: .*; remove the file"):
         TaxoExpan(**{**settings, "epochs": 2}).fit(taxonomy, checkpoint=path)
-
-
-@pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
-def test_a_checkpoint_that_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "checkpoint"
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    else:
-        path.mkdir()
-    with pytest.raises(ModelError, match="not a readable checkpoint"):
-        Checkpoint(path, "this training").check()
 
 
 def test_the_checkpoint_of_the_network_cannot_stand_for_that_of_the_fine_tuning(

@@ -12,7 +12,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.errors import FormatError
 
 QUICK = {**SMALL, "epochs": 3}
 
@@ -139,12 +138,3 @@ def test_without_tensorboard_the_error_says_how_to_install_it(
     assert message.endswith("; pip install tensorboard")
     assert list(tmp_path.iterdir()) == []
     assert main(command) == 0
-
-
-def test_fit_refuses_a_file_instead_of_a_folder(pantry: Path, tmp_path: Path) -> None:
-    way = tmp_path / "file"
-    way.write_text("precious")
-    model = TaxoExpan("fast", device="cpu", **QUICK)
-    with pytest.raises(FormatError, match="is a file; give the name of a folder"):
-        model.fit(Taxonomy.read(pantry), tensorboard=way)
-    assert model.history is None

@@ -9,10 +9,11 @@ are in one buffer, which reaches the device in one copy.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,9 +53,9 @@ class TrainingBatch:
 
     def part(self, first: int, stop: int) -> TrainingBatch:
         """Return the instances of some consecutive queries, over the same egonets."""
-        return TrainingBatch(
+        return replace(
+            self,
             queries=self.queries[first:stop],
-            egonets=self.egonets,
             positives=self.positives[first:stop],
             own_sibling=self.own_sibling[first:stop],
             blocked=_select_columns(self.blocked, first, stop),
@@ -68,21 +69,9 @@ class TrainingBatch:
 
     def to(self, device: torch.device) -> TrainingBatch:
         """Return the same batch on another device."""
-
-        def moved(array: torch.Tensor | None) -> torch.Tensor | None:
-            return None if array is None else array.to(device, non_blocking=True)
-
-        return TrainingBatch(
-            self.queries.to(device, non_blocking=True),
-            self.egonets.to(device),
-            self.positives.to(device, non_blocking=True),
-            self.own_sibling.to(device, non_blocking=True),
-            self.blocked.to(device, non_blocking=True),
-            moved(self.negatives),
-            moved(self.mentions),
-            self.first,
-            self.drawn,
-        )
+        arrays = {n: v for n, v in vars(self).items() if isinstance(v, torch.Tensor)}
+        moved: dict[str, Any] = {n: v.to(device, non_blocking=True) for n, v in arrays.items()}
+        return replace(self, egonets=self.egonets.to(device), **moved)
 
     def split(self, parts: int) -> Iterator[TrainingBatch]:
         """Split the instances into parts, to save memory."""
@@ -216,24 +205,9 @@ class PaddedShape:
 
     def view(self, buffer: torch.Tensor) -> TrainingBatch:
         """Return the batch that lies in a buffer."""
-        arrays = self._views(buffer)
-        egonets = Egonets(
-            arrays.pop("concepts"),
-            arrays.pop("nodes"),
-            arrays.pop("grandparent"),
-            arrays.pop("grandparent_of"),
-            arrays.pop("sibling_of"),
-            arrays.pop("counts"),
-            self.near,
-        )
-        return TrainingBatch(
-            queries=arrays["queries"],
-            egonets=egonets,
-            positives=arrays["positives"],
-            own_sibling=arrays["own_sibling"],
-            blocked=arrays["blocked"],
-            mentions=arrays.get("mentions"),
-        )
+        arrays: dict[str, Any] = self._views(buffer)
+        around = {f.name: arrays.pop(f.name) for f in fields(Egonets) if f.name in arrays}
+        return TrainingBatch(egonets=Egonets(**around, near=self.near), **arrays)
 
     def fill(self, buffer: torch.Tensor, batch: TrainingBatch) -> None:
         """Write a batch on the CPU into a buffer on the CPU."""

@@ -6,8 +6,9 @@ itself, and its children (the query's siblings). Messages go from parent to chil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,15 +66,9 @@ class Egonets:
 
     def to(self, device: torch.device) -> Egonets:
         """Return the same batch on another device."""
-        return Egonets(
-            self.concepts.to(device, non_blocking=True),
-            self.nodes.to(device, non_blocking=True),
-            self.grandparent.to(device, non_blocking=True),
-            self.grandparent_of.to(device, non_blocking=True),
-            self.sibling_of.to(device, non_blocking=True),
-            self.counts.to(device, non_blocking=True),
-            self.near,
-        )
+        arrays = {n: v for n, v in vars(self).items() if isinstance(v, torch.Tensor)}
+        moved: dict[str, Any] = {n: v.to(device, non_blocking=True) for n, v in arrays.items()}
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True)
