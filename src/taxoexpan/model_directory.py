@@ -1,7 +1,7 @@
 """The files of a model directory, and the manifest that lists them with their checksums.
 
-The checksums find damage, and files that were mixed up. They are no signature: whoever can write to
-the directory can also write another manifest.
+The checksums find damage, and files that were mixed up. They are not a signature: whoever can
+write to the directory can also write another manifest.
 """
 
 from __future__ import annotations

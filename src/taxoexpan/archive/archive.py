@@ -36,7 +36,7 @@ from taxoexpan.training.record import TrainingRecord, training_record
 
 @dataclass(frozen=True)
 class Archive:
-    """All parts of a trained model; `vectors` and `keys` [N, k] are those of the concepts.
+    """All parts of a trained model; `vectors` and `keys` [N, k] belong to the concepts.
 
     `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
     model without them. `held_out` are the ids of the held-out concepts, `rejections` what must not

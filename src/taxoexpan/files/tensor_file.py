@@ -45,7 +45,7 @@ class TensorInfo:
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether the numbers are no integers."""
+        """Whether the numbers are not integers."""
         return self.dtype.startswith("F")
 
     @property

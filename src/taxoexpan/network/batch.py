@@ -32,13 +32,13 @@ class TrainingBatch:
         positives: the index of each query's parent among the anchors [B].
         own_sibling: the row of each query among the siblings of that egonet [B], so that it can be
             left out; -1 where it was not drawn.
-        blocked: the pairs (row among the A or N, query) that are no negatives [2, K]: a parent, a
+        blocked: the pairs (row among the A or N, query) that are not negatives [2, K]: a parent, a
             descendant or the query itself.
         negatives: the indices of the anchors to try as negatives, [N] for all queries or [N, B] for
             each query; without them all anchors are tried.
         mentions: the triples (anchor, query, `MentionKind`) of mentioned anchors [3, M].
         first: the column of the first query in the batch that this one is a part of.
-        drawn: the number of queries in that batch; without it, this is no part.
+        drawn: the number of queries in that batch; without it, this is not a part.
     """
 
     queries: torch.Tensor
@@ -247,7 +247,7 @@ class PaddedShape:
 
     @cached_property
     def _pairs_from_last_anchor(self) -> torch.Tensor:
-        """The pairs of the last anchor at the end, before them those of the one before: [2, K]."""
+        """All pairs, anchor by anchor; the pairs of the last anchor are at the end: [2, K]."""
         positions = self.blocked - 1 - torch.arange(self.blocked)
         rows = (self.anchors - 1 - positions // self.queries).clamp(min=0)
         return torch.stack([rows, positions % self.queries])

@@ -26,7 +26,7 @@ def info_nce(
         log_match: the function from raw scores to log f.
         positive: raw scores of the positive pairs [B].
         scores: raw scores of all pairs [A, B].
-        blocked: the pairs (anchor, query) of `scores` that are no negatives [2, K].
+        blocked: the pairs (anchor, query) of `scores` that are not negatives [2, K].
     """
     positive, negatives = log_match(positive), log_match(scores)
     total = _replaced(negatives, blocked, _BLOCKED).logsumexp(0)
@@ -38,8 +38,8 @@ def binary_cross_entropy(
 ) -> tuple[Tensor, int]:
     """Return the binary cross-entropy (Section 5.1.5), summed, and the number of pairs.
 
-    Every pair is an instance, and its raw score is the logit. The arguments are those of
-    `info_nce`.
+    Every pair is an instance, and its raw score is the logit. The arguments are the same as
+    in `info_nce`.
     """
     del log_match  # the sigmoid replaces it
     positives = F.softplus(-positive)

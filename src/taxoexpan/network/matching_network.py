@@ -168,7 +168,7 @@ class MatchingNetwork(nn.Module):
 
 
 def _select_negatives(scores: Tensor, negatives: Tensor | None) -> Tensor:
-    """Select the scores to try as negatives from those of all pairs: [A, B] → [A or N, B]."""
+    """Select the scores to try as negatives from the scores of all pairs: [A, B] → [A or N, B]."""
     if negatives is None:
         return scores
     if negatives.dim() == 1:

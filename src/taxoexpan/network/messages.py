@@ -99,7 +99,7 @@ class _Attention(torch.autograd.Function):
 
 
 def _softmax(own: Tensor, above: Tensor, of: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the softmax over each anchor's own logit [A, M] and those of its parents [E, M]."""
+    """Return the softmax over each anchor's own logit [A, M] and its parents' logits [E, M]."""
     highest = own.scatter_reduce(0, of[:, None].expand_as(above), above, "amax")
     own, above = (own - highest).exp_(), (above - highest.index_select(0, of)).exp_()
     total = own.index_add(0, of, above)

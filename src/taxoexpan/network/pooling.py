@@ -210,7 +210,7 @@ def egonet_sums(
 class _WeightedSums(torch.autograd.Function):
     """The weighted sum of the features of each egonet, and some features unchanged.
 
-    The unchanged features are those of the siblings at `rows` [B] and of the anchors `picked` [B],
+    The unchanged features belong to the siblings at `rows` [B] and the anchors `picked` [B],
     which correct the sums. They are taken here so that all gradients of the features are added in
     one place.
     """

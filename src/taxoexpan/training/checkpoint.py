@@ -40,14 +40,14 @@ class State:
         """Return a value that is a whole number, at least so large; another one is a ValueError."""
         value = self.values[name]
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**31:
-            raise ValueError(f"{name} is no such number")
+            raise ValueError(f"{name} is not such a number")
         return value
 
     def number(self, name: str) -> float:
         """Return a value that is a number, maybe infinity; another one is a ValueError."""
         value = self.values[name]
         if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
-            raise ValueError(f"{name} is no number")
+            raise ValueError(f"{name} is not a number")
         return value
 
 
@@ -143,7 +143,7 @@ def _checksum_line(content: bytes) -> bytes:
 
 
 def tower_path(path: Path) -> Path:
-    """Return the file for the fine-tuning of the encoder, next to that of the network."""
+    """Return the file for the fine-tuning of the encoder, next to the file of the network."""
     return path.with_name(f"{path.name}.tower")
 
 

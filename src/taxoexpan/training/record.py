@@ -85,7 +85,7 @@ class Epoch:
     learning_rate: float
     validation: Metrics | None
     seconds: float = field(default=0.0, compare=False)
-    """The duration, including validation; not compared, since it is no part of the result."""
+    """The duration, including validation; not compared, since it is not part of the result."""
 
 
 @dataclass

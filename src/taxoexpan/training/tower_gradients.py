@@ -26,7 +26,7 @@ GPU_TRAINING_BLOCK = 256
 class TowerBatch:
     """Relations of a batch: queries [B], anchors in ascending order [A], each query's parent [B].
 
-    `blocked` [B, A] says which anchors are no negatives of a query.
+    `blocked` [B, A] says which anchors are not negatives of a query.
     """
 
     queries: Indices
@@ -53,7 +53,7 @@ class TextBlocks:
     def of(cls, texts: Sequence[Tokens], size: int, seeds: Sequence[int] = ()) -> TextBlocks:
         """Divide texts into blocks of at most this size.
 
-        All numbers of `seeds` together determine those of the blocks.
+        All numbers of `seeds` together determine the seeds of the blocks.
         """
         lengths = np.array([len(each) for each in texts])
         rows = np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
