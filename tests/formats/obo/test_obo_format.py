@@ -152,18 +152,17 @@ def test_ids_are_unescaped(line: str, id: str) -> None:
     assert taxonomy(f"\n[Term]\n{line}\n").ids == (id,)
 
 
-def test_a_text_may_end_in_a_backslash() -> None:
-    text = '\n[Term]\nid: a\ndef: "C:\\\\" []\nsynonym: "\\\\" EXACT []\n'
-    assert taxonomy(text).concept("a") == Concept("a", "a", ("\\",), "C:\\")
-
-
-def test_a_synonym_may_lack_a_scope() -> None:
-    assert taxonomy('\n[Term]\nid: a\nsynonym: "b" []\n').synonyms == {0: ("b",)}
-
-
-def test_blank_synonyms_and_definitions_are_ignored() -> None:
-    text = '\n[Term]\nid: a\ndef: "" []\nsynonym: " " EXACT []\n'
-    assert taxonomy(text).concept("a") == Concept("a", "a")
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ('def: "C:\\\\" []\nsynonym: "\\\\" EXACT []', Concept("a", "a", ("\\",), "C:\\")),
+        ('synonym: "b" []', Concept("a", "a", ("b",))),
+        ('def: "" []\nsynonym: " " EXACT []', Concept("a", "a")),
+    ],
+    ids=["final-backslash", "no-scope", "blank"],
+)
+def test_quoted_texts_are_read(lines: str, expected: Concept) -> None:
+    assert taxonomy(f"\n[Term]\nid: a\n{lines}\n").concept("a") == expected
 
 
 PIECES = ['"', "a", " ", "é", ":", "[", "\u00a0", "水", "'", "=", r"\{", r"\!", r"\n", r"\t", r"\q"]

@@ -120,7 +120,7 @@ def _is_json_ld(source: TextFile) -> bool:
 
 
 def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index: int) -> None:
-    """Add the texts of an object, which must not contradict those of an earlier object."""
+    """Add the texts of an object, which must not contradict an earlier object."""
     entry, label = concepts.objects[index], concepts.labels[index]
     definition = concepts.field(entry, "definition")
     synonyms = concepts.synonyms(entry)

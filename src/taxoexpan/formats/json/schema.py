@@ -129,7 +129,7 @@ class JsonConcepts(JsonDocument):
         return {"0", "-1"} - set(self.ids)
 
     def relations(self) -> Iterator[list[Relation]]:
-        """Yield all relations, those of each list together."""
+        """Yield all relations, with one list per list of the file."""
         for id, outer, entry in zip(self.ids, self.nested_in, self.objects, strict=True):
             if outer >= 0:
                 yield [Relation(self.ids[outer], id, entry)]

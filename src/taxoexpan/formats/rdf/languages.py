@@ -34,7 +34,7 @@ class Languages:
     def choose(
         cls, source: TextFile, labels: Iterable[list[Text]], names: Iterable[list[Text]] = ()
     ) -> Languages:
-        """Choose the language that the user requests, or else that of most labels."""
+        """Choose the language that the user requests, or else the one of most labels."""
         counts = Counter(language for texts in labels for language, _ in texts)
         # Statements have no order, so a tie must be resolved by the tags themselves.
         main = _most_frequent(counts)

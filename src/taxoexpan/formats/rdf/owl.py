@@ -275,7 +275,7 @@ def _is_usual(subjects: Container[str], classes: Sequence[str]) -> bool:
 def _inherit(
     known: dict[str, list[Node]], index: OwlIndex, expanded: Taxonomy, additions: Additions
 ) -> dict[str, list[Node]]:
-    """Return the values of a property for each class; a new one gets those of its first parent.
+    """Return the values of a property for each class; a new one inherits from its first parent.
 
     Without such a parent, a new class gets the value that all classes of the file have, if any.
     """

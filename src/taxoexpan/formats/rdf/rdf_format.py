@@ -221,7 +221,7 @@ def _add_concept(
 
 
 def _tag_texts(builder: TaxonomyBuilder, languages: Languages, id: str, texts: list[Text]) -> None:
-    """Note the language tags that differ from those of most labels; the first one counts."""
+    """Note language tags that most labels do not have; the first tag of a text counts."""
     for tag, name in reversed(texts):
         builder.other_tags.pop((id, name), None)
         if tag != languages.tag:

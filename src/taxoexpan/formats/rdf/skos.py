@@ -187,7 +187,7 @@ def _shared_links(
 
 
 def _schemes(index: SkosIndex, expanded: Taxonomy, additions: Additions) -> dict[str, list[str]]:
-    """Return the schemes of each concept; new ones get those of their parents.
+    """Return the schemes of each concept; new ones get the schemes of their parents.
 
     Without parents in a scheme, a new concept gets the scheme of the file if there is only one.
     """
