@@ -101,7 +101,7 @@ class TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
         Nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch. The
-        state is saved in `checkpoint` after every epoch, and that of the fine-tuning in
+        state is saved in `checkpoint` after every epoch, and the fine-tuning's state in
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
         result as without the interruption. The folder `tensorboard` gets the same figures as
         curves, if TensorBoard is installed. If vectors are learned from a corpus, the names of the
@@ -112,7 +112,7 @@ class TaxoExpan:
         warn_of_language(self.config.features, taxonomy.labels)
         began = time.monotonic()
         self.config = resolve_mentions(self._requested, taxonomy.active)
-        self._tower = None  # that of an earlier fit
+        self._tower = None  # of an earlier fit
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
         prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)

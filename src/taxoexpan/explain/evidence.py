@@ -215,7 +215,7 @@ def _from_json(expected: Any, value: Any) -> Any:
 
 
 def _option_for(union: UnionType, value: Any) -> Any:
-    """Return the type of a value among those of a union; kinds of score parts differ in keys."""
+    """Return the option of a union that fits a value; kinds of score parts differ in keys."""
     options = [option for option in get_args(union) if option is not NoneType]
     if len(options) == 1:
         return options[0]

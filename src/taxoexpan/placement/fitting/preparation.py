@@ -39,7 +39,7 @@ from taxoexpan.training.log import check_tensorboard
 class TrainingData:
     """The taxonomy to learn from, as anchors, and the held-out queries to validate on.
 
-    `mentions` are those of the taxonomy's concepts, for a network that uses them. `news` are given
+    `mentions` are made by the taxonomy's concepts, for a network that uses them. `news` are given
     if the network was trained before, and continues from its weights.
     """
 
@@ -87,7 +87,7 @@ class PreparedTaxonomy:
         data: the data of the training.
         held_out_as_growth: whether the validation queries were held out in the way in which
             taxonomies grow, so that a leaf bonus can be learned from them.
-        start: the model from which the training continues, if it continues that of an earlier one.
+        start: the model from which the training continues, if it continues an earlier one.
     """
 
     taxonomy: Taxonomy

@@ -180,7 +180,7 @@ class FittingOutputs:
 
 @dataclass(frozen=True)
 class FittedParts:
-    """Everything that a fitting has learned; `keys` [N, k] are those of all concepts.
+    """Everything that a fitting has learned; all concepts have `keys` [N, k].
 
     `tower` and `tower_history` are None if nothing was fine-tuned, `texts` and `validation`, the
     metrics by all signals together, in a model without the learned fusion.

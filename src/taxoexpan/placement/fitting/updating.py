@@ -31,7 +31,7 @@ RETRAINING_SHARE = 0.05
 
 @dataclass(frozen=True)
 class TaxonomyGrowth:
-    """The ids of concepts, and the relations, that differ from those of the training.
+    """The ids of concepts, and the relations, that differ from the training's taxonomy.
 
     `changed` concepts have other names, another definition or another deprecation.
     """
@@ -70,7 +70,7 @@ class TaxonomyGrowth:
         return len(self.added) >= RETRAINING_SHARE * concepts > 0
 
     def sentence(self, concepts: int) -> str:
-        """Describe the difference; the shares are those of the concepts of the training."""
+        """Describe the difference; the shares are of the concepts of the training."""
         parts = [
             f"{pluralize(len(self.added), 'concept')} added ({_share(len(self.added), concepts)})",
             f"{len(self.removed):,} removed",
@@ -250,6 +250,6 @@ def _reencoded(
 
 
 def _rows_of(old: Tensor, versions: VersionRows) -> Tensor:
-    """Return a copy of the rows of the newer concepts; those of new ones are undefined."""
+    """Return a copy of the rows of the newer concepts; the rows of new ones are undefined."""
     rows = torch.from_numpy(versions.old_of.clip(min=0)).to(old.device)
     return old.index_select(0, rows)

@@ -44,7 +44,7 @@ class DuplicateCandidates:
 class DuplicateDetector:
     """Compares a new concept with existing ones by the cosine and by the letters of their names.
 
-    The three weights are those of a logistic regression on these two features and a constant.
+    The three weights belong to a logistic regression on these two features and a constant.
     """
 
     def __init__(self, taxonomy: Taxonomy, vectors: Vectors, weights: Sequence[float]) -> None:
@@ -57,7 +57,7 @@ class DuplicateDetector:
     ) -> DuplicateDetector | None:
         """Learn from a taxonomy and its vectors [N, D]; None if it has too few synonyms.
 
-        There are twice as many leaves as names, because most new concepts are no synonyms.
+        There are twice as many leaves as names, because most new concepts are not synonyms.
         """
         rng, concepts = np.random.default_rng(seed), list(taxonomy.concepts)
         several = [i for i, concept in enumerate(concepts) if len(distinct_names(concept)) > 1]
@@ -85,7 +85,7 @@ class DuplicateDetector:
     ) -> DuplicateCandidates:
         """Return, for each new concept, the existing concept that it most likely duplicates.
 
-        The result also has the log-odds. `vectors` are those of the new concepts [Q, D], and
+        The result also has the log-odds. The new concepts have `vectors` [Q, D], and
         `nearest` their `NUM_CANDIDATES` nearest concepts [Q, K], if they are known.
         """
         nearest = self._nearest(vectors) if nearest is None else nearest

@@ -184,7 +184,7 @@ def fit_fusion(
 ) -> SignalFusion:
     """Return the weights at which the true parents are likeliest, near the prior.
 
-    The likelihood is that of each true parent against all anchors that are no true parents.
+    The likelihood compares each true parent with all anchors that are not true parents.
     """
     if examples is None or not len(examples):
         return prior

@@ -19,7 +19,7 @@ def sigmoid(log_odds: Floats) -> Floats:
 
 
 def logit(probabilities: Floats) -> Floats:
-    """Return the log-odds of probabilities; those of 0 and 1 are finite too."""
+    """Return the log-odds of probabilities; the log-odds of 0 and 1 are finite too."""
     # In single precision, 1 - 1e-9 would be 1.
     clipped = np.clip(probabilities.astype(np.float64), 1e-9, 1 - 1e-9)
     return np.log(clipped) - np.log1p(-clipped)

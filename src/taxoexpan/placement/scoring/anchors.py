@@ -75,7 +75,7 @@ class Anchors:
 
     The egonets are built once, with at most `siblings` siblings, and always the same ones. As in
     training, deprecated concepts are in none but their own, so `taxonomy` is kept without their
-    relations. `texts` are those of all concepts; only the learned fusion needs them.
+    relations. `texts` are about all concepts; only the learned fusion needs them.
     """
 
     def __init__(

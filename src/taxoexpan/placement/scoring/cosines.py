@@ -140,7 +140,7 @@ class CosineScorer:
 
 
 class CosineScores:
-    """The scores of one block of B queries; those of anchors with children are computed first."""
+    """The scores of one block of B queries; anchors with children are scored first."""
 
     def __init__(self, scorer: CosineScorer, cosines: QueryCosines) -> None:
         self._scorer, self._cosines = scorer, cosines

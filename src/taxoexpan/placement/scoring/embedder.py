@@ -51,6 +51,6 @@ class Embedder:
         return Queries(self.tensor(concepts), mentions, concepts, tower)
 
     def labeled_queries(self, holdout: Holdout, lexicon: Lexicon | None) -> LabeledQueries:
-        """Embed held-out concepts; the lexicon is that of the remaining taxonomy."""
+        """Embed held-out concepts; the lexicon is of the remaining taxonomy."""
         q = self.queries(holdout.concepts, lexicon)
         return LabeledQueries(q.vectors, q.mentions, q.concepts, q.tower, holdout.parents)

@@ -56,7 +56,7 @@ def best_of(scores: Tensor, k: int, maxima: Tensor | None = None) -> tuple[Tenso
     """Return the k highest scores of each column and their rows: [N, Q] → two of [k, Q].
 
     The k best scores lie in the k groups of rows with the highest maxima. So all scores are read
-    once, and only those of k groups are sorted. `maxima` are those of the groups, if known.
+    once, and only the scores of k groups are sorted. `maxima` are the groups' maxima, if known.
     """
     groups = len(scores) // GROUP_SIZE
     if k >= groups:
