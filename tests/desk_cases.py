@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from taxoexpan.desk.store.records import Action, NewDecision, Placement, QueuedConcept, Reason
+from typing import Any
+
+from taxoexpan.desk.store.records import Action, Decision, QueuedConcept, Reason
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
-MILK = Concept("m", "milk")
 NEW = (
     Concept("n1", "Oat Milk", ("oat drink",), "milk made of oats"),
     Concept("n2", "Crème fraîche"),
@@ -48,37 +49,38 @@ def first_proposals() -> list[Suggestion]:
     ]
 
 
-def placement(parent: str, rank: int = 0, confidence: float | None = None) -> Placement:
-    """A placement below a parent."""
-    return Placement(parent.upper(), parent, PATHS[parent], rank=rank, confidence=confidence)
+def searched(parent: str, **fields: Any) -> Suggestion:
+    """A suggestion that a curator has searched for."""
+    return Suggestion(Concept("", ""), 0, Concept(parent.upper(), parent), PATHS[parent], **fields)
 
 
-def accept(concept: QueuedConcept, *parents: str, batch: str | None = None) -> NewDecision:
+def decide(
+    concept: QueuedConcept | str, action: Action, *suggestions: Suggestion, **fields: Any
+) -> Decision:
+    """A decision about a concept as it is now, or about a new one by its key."""
+    if isinstance(concept, str):
+        return Decision(concept, action, 0, suggestions, **fields)
+    return Decision(concept.key, action, concept.version, suggestions, **fields)
+
+
+def accept(concept: QueuedConcept, *parents: str, batch: str | None = None) -> Decision:
     """Accept parents; by default the first proposal."""
-    ranks = {each.parent.label: each for each in concept.proposals}
+    proposed = {each.parent.label: each for each in concept.proposals}
     chosen = parents or (concept.proposals[0].parent.label,)
-    placements = tuple(
-        placement(p, ranks[p].rank, ranks[p].confidence) if p in ranks else placement(p)
-        for p in chosen
-    )
-    return NewDecision(concept.key, Action.ACCEPT, concept.version, placements, batch=batch)
+    suggestions = [proposed[p] if p in proposed else searched(p) for p in chosen]
+    return decide(concept, Action.ACCEPT, *suggestions, batch=batch)
 
 
-def reject(concept: QueuedConcept, reason: Reason = Reason.WRONG_PARENTS) -> NewDecision:
+def reject(concept: QueuedConcept, reason: Reason = Reason.WRONG_PARENTS) -> Decision:
     """Reject all proposals."""
-    return NewDecision(concept.key, Action.REJECT, concept.version, reason=reason)
+    return decide(concept, Action.REJECT, reason=reason)
 
 
-def reject_proposal(concept: QueuedConcept, parent: str) -> NewDecision:
+def reject_proposal(concept: QueuedConcept, parent: str) -> Decision:
     """Reject one proposal."""
-    return NewDecision(concept.key, Action.REJECT_PROPOSAL, concept.version, (placement(parent),))
+    return decide(concept, Action.REJECT_PROPOSAL, searched(parent))
 
 
-def defer(concept: QueuedConcept) -> NewDecision:
-    """Decide later."""
-    return NewDecision(concept.key, Action.DEFER, concept.version)
-
-
-def comment(concept: QueuedConcept, text: str) -> NewDecision:
+def comment(concept: QueuedConcept, text: str) -> Decision:
     """Leave a remark."""
-    return NewDecision(concept.key, Action.COMMENT, concept.version, comment=text)
+    return decide(concept, Action.COMMENT, comment=text)

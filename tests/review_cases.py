@@ -11,10 +11,9 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan
-from taxoexpan.desk.review.evidence_cache import EvidenceCache
-from taxoexpan.desk.review.queue_preparation import fill_queue
-from taxoexpan.desk.review.review_app import create_app
-from taxoexpan.desk.review.review_desk import ReviewDesk
+from taxoexpan.desk.review.app import create_app
+from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk
+from taxoexpan.desk.review.preparation import fill_queue
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.records import QueuedConcept
 from taxoexpan.desk.web.access import Access

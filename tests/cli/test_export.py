@@ -7,14 +7,15 @@ import io
 from pathlib import Path
 
 import pytest
+from builders import own
 from desk_cases import accept, first_proposals, reject
 from kgcl_grammar import rule_of
 
 from taxoexpan import Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.queue_query import QueueOrder, QueueQuery
-from taxoexpan.desk.store.records import Action, NewDecision, Placement, Status
+from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
+from taxoexpan.desk.store.records import Action, Decision, Status
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 
@@ -44,11 +45,11 @@ def decisions(tmp_path: Path) -> Path:
         store.add_concepts([Concept("n9", "Toasted rye"), Concept("n8", "Mjölk")])
         store.set_proposals("model 1", first_proposals())
         milk, _, rye, toasted, merged = store.queue(QueueQuery(order=QueueOrder.LISTED)).concepts
-        insert = Placement("BREAD", "bread", kind=SuggestionKind.INSERT, moves=("TOAST",))
-        merge = Placement("MILK", "milk", kind=SuggestionKind.MERGE)
+        insert = own("", "BREAD", "bread", kind=SuggestionKind.INSERT, moves=("TOAST",))
+        merge = own("", "MILK", "milk", kind=SuggestionKind.MERGE)
         store.append([accept(milk), reject(rye)], "Ada")
-        store.append([NewDecision(toasted.key, Action.ACCEPT, 0, (insert,))], "Ada")
-        store.append([NewDecision(merged.key, Action.ACCEPT, 0, (merge,))], "Bob")
+        store.append([Decision(toasted.key, Action.ACCEPT, 0, (insert,))], "Ada")
+        store.append([Decision(merged.key, Action.ACCEPT, 0, (merge,))], "Bob")
     return path
 
 
@@ -108,12 +109,9 @@ def test_labels_like_formulas_survive_export_and_apply(
     store_path, table, out = tmp_path / "reviews.db", tmp_path / "d.csv", tmp_path / "out.csv"
     with DecisionStore.open(str(store_path)) as store:
         store.add_concepts([Concept("", label) for label in FORMULAS])
-        placement = Placement("MILK", "milk")
+        placement = own("", "MILK", "milk")
         store.append(
-            [
-                NewDecision(each.key, Action.ACCEPT, 0, (placement,))
-                for each in store.queue().concepts
-            ],
+            [Decision(each.key, Action.ACCEPT, 0, (placement,)) for each in store.queue().concepts],
             "=Ada",
         )
     assert main(["export", str(store_path), "-o", str(table), *option]) == 0
@@ -191,8 +189,8 @@ def test_concepts_with_the_same_proposed_id_are_told_apart(taxonomy: Path, tmp_p
         for label in ("Kefir", "Skyr"):
             store.add_concepts([Concept("new-1", label)])
         todo = store.queue(QueueQuery(statuses=(Status.TODO,))).concepts
-        placement = Placement("MILK", "milk")
-        store.append([NewDecision(c.key, Action.ACCEPT, 0, (placement,)) for c in todo], "Ada")
+        placement = own("", "MILK", "milk")
+        store.append([Decision(c.key, Action.ACCEPT, 0, (placement,)) for c in todo], "Ada")
     assert main(["export", str(store_path), "-o", str(table)]) == 0
     assert main(["apply", str(taxonomy), str(table), "-o", str(out)]) == 0
     assert {"Kefir", "Skyr"} < {concept.label for concept in Taxonomy.read(out).concepts}

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from builders import own
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 
 
@@ -78,17 +79,17 @@ def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
     """A store in which one proposal was accepted, one corrected, and one rejected."""
     pytest.importorskip("sqlalchemy")
     from taxoexpan.desk.store.decision_store import DecisionStore
-    from taxoexpan.desk.store.records import Action, NewDecision, Placement, Reason
+    from taxoexpan.desk.store.records import Action, Decision, Reason
 
     path, new = tmp_path / "reviews.db", ["cashew milk", "white tea", "tomato soup"]
-    right, corrected = Placement("milk", "milk", rank=1), Placement("sauce", "sauce")
-    wrong = Reason.WRONG_PARENTS
+    right = Suggestion(Concept("", ""), 1, Concept("milk", "milk"))
+    corrected, wrong = own("", "sauce", "sauce"), Reason.WRONG_PARENTS
     with DecisionStore.open(str(path)) as store:
         store.add_concepts([Concept("", label) for label in new])
         store.set_proposals("model", model.suggest(new, top_k=2))
         accepts = [("cashew milk", right), ("white tea", corrected)]
-        decisions = [NewDecision(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
-        decisions.append(NewDecision("tomato soup", Action.REJECT, 0, (), wrong))
+        decisions = [Decision(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
+        decisions.append(Decision("tomato soup", Action.REJECT, 0, (), wrong))
         store.append(decisions, "ada")
     return path
 

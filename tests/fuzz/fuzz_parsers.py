@@ -17,7 +17,7 @@ from corruptions import FOOD, NAMES, Files, valid_files
 from fuzz_inputs import pack_workbook, unpack_workbook
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, NewDecision, Placement
+from taxoexpan.desk.store.records import Action, Decision
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.glossary.glossary import Glossary
@@ -26,6 +26,7 @@ from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.parent_lookup import read_decisions
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 Read = Callable[[Path, random.Random], object]
@@ -221,9 +222,9 @@ def _documents(path: Path, _: random.Random) -> object:
 def _store_files() -> list[Files]:
     with TemporaryDirectory() as folder, DecisionStore.open(f"{folder}/r.db") as store:
         store.add_concepts([Concept("", "kiwi"), Concept("", "fig")])
-        placement = Placement("fruit", "fruit")
+        parent = Suggestion(Concept("", "kiwi"), 0, Concept("fruit", "fruit"))
         (first, *_) = store.queue().concepts
-        store.append([NewDecision(first.key, Action.ACCEPT, 0, (placement,))], "Ada")
+        store.append([Decision(first.key, Action.ACCEPT, 0, (parent,))], "Ada")
         store.close()
         return [{"r.db": Path(folder, "r.db").read_bytes()}]
 

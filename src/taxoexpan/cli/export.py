@@ -84,8 +84,8 @@ def _content(
     options: Options, store: DecisionStore, format: ChangeFormat | None
 ) -> tuple[str, str]:
     """Return the text to write, and what it contains."""
-    from taxoexpan.desk.store.change_export import changes_text
-    from taxoexpan.desk.store.history_table import history_csv
+    from taxoexpan.desk.store.exports import changes_text
+    from taxoexpan.desk.store.history import history_csv
     from taxoexpan.placement.suggesting.suggestions import Verdict
     from taxoexpan.placement.suggesting.tables import suggestions_csv
 

@@ -20,7 +20,7 @@ from taxoexpan.options import PATH, option, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
-    from taxoexpan.desk.review.review_desk import ReviewDesk
+    from taxoexpan.desk.review.desk import ReviewDesk
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.model import TaxoExpan
@@ -49,8 +49,8 @@ class Options(
 def run(options: Options) -> int:
     """Fill the queue, and serve the pages until the command is stopped."""
     allowed = options.access()
-    from taxoexpan.desk.review.queue_preparation import refuse_other_file
-    from taxoexpan.desk.review.review_app import create_app
+    from taxoexpan.desk.review.app import create_app
+    from taxoexpan.desk.review.preparation import refuse_other_file
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.desk.web.protection import protect_pages
     from taxoexpan.desk.web.server import run_server
@@ -77,9 +77,8 @@ def _prepare(
     file: TaxonomyFile | None,
 ) -> ReviewDesk:
     """Fill the queue, and return what the pages need."""
-    from taxoexpan.desk.review.evidence_cache import EvidenceCache
-    from taxoexpan.desk.review.queue_preparation import fill_queue, model_name
-    from taxoexpan.desk.review.review_desk import ReviewDesk
+    from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk
+    from taxoexpan.desk.review.preparation import fill_queue, model_name
     from taxoexpan.taxonomy.known_names import filter_known_names
 
     concepts = filter_known_names(model.taxonomy, listed)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 TOKEN_VARIABLE = "TAXOEXPAN_TOKEN"
-WEB_MODULES = ("alembic", "fastapi", "prometheus_client", "multipart", "uvicorn")
+WEB_MODULES = ("fastapi", "prometheus_client", "multipart", "sqlalchemy", "uvicorn")
 
 
 @dataclass(frozen=True, kw_only=True)

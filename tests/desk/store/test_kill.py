@@ -19,8 +19,8 @@ import pytest
 from postgresql_server import find_programs, running_server
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.queue_query import QueueQuery
-from taxoexpan.desk.store.records import LoggedDecision
+from taxoexpan.desk.store.queue import QueueQuery
+from taxoexpan.desk.store.records import Decision
 from taxoexpan.taxonomy import Concept
 
 CLIENTS = 8
@@ -146,14 +146,14 @@ def announced_port(output: Iterable[str]) -> int:
     raise AssertionError("".join(printed))
 
 
-def check(url: str, clients: list[Client]) -> list[LoggedDecision]:
+def check(url: str, clients: list[Client]) -> list[Decision]:
     """Check that the log has every acknowledged decision, once, under its number."""
     with DecisionStore.open(url) as store:
         log = store.history(limit=None)
         derived = store.queue(QueueQuery(limit=None))
         store.rebuild()
         assert store.queue(QueueQuery(limit=None)) == derived
-    numbers = {logged.decision.request_id: logged.number for logged in log}
+    numbers = {logged.request_id: logged.number for logged in log}
     assert len(numbers) == len(log)
     assert [logged.number for logged in log] == list(range(len(log), 0, -1))
     for client in clients:

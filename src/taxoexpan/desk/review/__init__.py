@@ -1,5 +1,8 @@
 """The review pages: a queue of new concepts, their proposals, and the curator's decisions.
 
-`review_app` maps addresses to the `*_routes` modules, which answer requests with the templates. A
-`ReviewDesk` holds what all of them need: the store, the taxonomy and the model's reasons.
+`app` maps addresses to the functions that answer them: `queue` (the main page), `concept` (panels,
+searches, trees and reasons), `decisions` (forms), `bulk`, `exports`, and `pages` (history and
+help), which renders them all with the templates of the `environment`. A `ReviewDesk` in `desk`
+holds what all of them need, `filters` are the parameters of an address, and `preparation` fills the
+queue.
 """

@@ -14,14 +14,25 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from taxoexpan.desk.store.store_errors import BusyError, StoredValueError, StoreError
+from taxoexpan.desk.store.records import BusyError, StoredValueError, StoreError
 
 BUSY_SECONDS = 30
 """How long a writer waits for another one."""
 CONNECT_SECONDS = 10
 _LOCK = 0x7461786F
 """The number of the advisory lock by which writers to one PostgreSQL database take turns."""
-_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
+_DAMAGED = (
+    "is damaged; restore it from a backup, or export what can be read with sqlite3 FILE .recover"
+)
+_LOCKED = "database is locked"
+_EXPLANATIONS = {
+    "file is not a database": "is not a decision store; give another name",
+    "malformed": _DAMAGED,
+    "database or disk is full": "the disk is full; free some space, and decide again",
+    "readonly database": "is read-only; make it and its folder writable",
+    "unable to open database file": "cannot be opened; make it and its folder writable",
+    _LOCKED: f"another program has used it for {BUSY_SECONDS} seconds; close it",
+}
 
 
 @dataclass(frozen=True)
@@ -36,12 +47,12 @@ class Database:
     @classmethod
     def connect(cls, url: str, must_exist: bool = False) -> Database:
         """Open a database; without `must_exist`, a missing SQLite file is created."""
-        scheme = _SCHEME.match(url)
+        scheme = re.match(r"([A-Za-z][\w+.-]*)://", url)
         if scheme is None:
             return _open_sqlite(Path(url), must_exist)
-        if scheme["scheme"] in ("postgresql", "postgres"):
+        if scheme[1] in ("postgresql", "postgres"):
             return _open_postgresql(url)
-        message = f"decisions cannot be stored at {scheme['scheme']}://…"
+        message = f"decisions cannot be stored at {scheme[1]}://…"
         raise StoreError(f"{message}; give a file, or postgresql://USER:PASSWORD@HOST/DATABASE")
 
     @property
@@ -64,15 +75,6 @@ class Database:
                 if not self.is_sqlite:
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
                 yield connection
-
-    def sync_folder(self) -> None:
-        """Write the name of a new SQLite file to the disk; SQLite itself does that for its log."""
-        if self.is_sqlite and os.name == "posix":
-            folder = os.open(Path(self.name).absolute().parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
 
     def close(self) -> None:
         """Close all connections."""
@@ -101,30 +103,14 @@ class Database:
         return f"the database refused: {reason}"
 
 
-_DAMAGED = (
-    "is damaged; restore it from a backup, or export what can be read with sqlite3 FILE .recover"
-)
-_LOCKED = "database is locked"
-_EXPLANATIONS = {
-    "file is not a database": "is not a decision store; give another name",
-    "malformed": _DAMAGED,
-    "database or disk is full": "the disk is full; free some space, and decide again",
-    "readonly database": "is read-only; make it and its folder writable",
-    "unable to open database file": "cannot be opened; make it and its folder writable",
-    _LOCKED: f"another program has used it for {BUSY_SECONDS} seconds; close it",
-}
-
-
 def _open_sqlite(path: Path, must_exist: bool) -> Database:
+    folder = path.absolute().parent
     if path.is_dir():
         raise StoreError(f"{path}: is a folder; give the name of a file in it")
     if must_exist and not path.exists():
         raise StoreError(f"{path}: does not exist; taxoexpan review creates a store")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise StoreError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK):
-        raise StoreError(f"{path}: the folder {folder} is not writable; choose another")
+        raise StoreError(f"{path}: the folder {folder} does not exist, or is not writable")
     url = URL.create("sqlite", database=str(path.absolute()))
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
     event.listen(engine, "connect", _configure_sqlite)
@@ -135,15 +121,12 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
     """Write every commit through to the disk, and let readers read while one writes."""
     connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
+    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {setting}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin a transaction; that of a writer locks out other writers from its start."""
+    """Begin a transaction; a writer locks out other writers from its start."""
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -153,12 +136,8 @@ def _open_postgresql(url: str) -> Database:
         if url.count("@") > 1:  # a part of the password would be taken for the host
             raise ValueError
         parsed = make_url(url).set(drivername="postgresql+psycopg")
-        engine = create_engine(
-            parsed,
-            pool_pre_ping=True,
-            pool_size=10,
-            connect_args={"connect_timeout": CONNECT_SECONDS},
-        )
+        waiting = {"connect_timeout": CONNECT_SECONDS}
+        engine = create_engine(parsed, pool_pre_ping=True, pool_size=10, connect_args=waiting)
     except (ArgumentError, ValueError):
         # The library's message would repeat parts of the URL, perhaps of the password.
         message = "the URL of the database is malformed"
@@ -169,6 +148,5 @@ def _open_postgresql(url: str) -> Database:
     place = parsed.host or str(parsed.query.get("host", "localhost"))
     port = f":{parsed.port}" if parsed.port else ""
     secret = parsed.password or parsed.query.get("password")
-    return Database(
-        engine, f"postgresql://{place}{port}/{parsed.database or ''}", str(secret or "") or None
-    )
+    name = f"postgresql://{place}{port}/{parsed.database or ''}"
+    return Database(engine, name, str(secret) if secret else None)

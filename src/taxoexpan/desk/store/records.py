@@ -1,13 +1,14 @@
-"""Decisions of curators, and what follows from them for a concept."""
+"""Decisions of curators, the new concepts that they are about, and errors of the store."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.errors import TaxoExpanError
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -53,23 +54,8 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """One parent (or, for a merge, the existing concept) that a decision is about."""
-
-    parent_id: str
-    parent_label: str
-    path: tuple[str, ...] = ()
-    kind: SuggestionKind = SuggestionKind.ATTACH
-    moves: tuple[str, ...] = ()
-    rank: int = 0
-    """The rank of the proposal, or 0 if the curator chose another parent."""
-    confidence: float | None = None
-    score: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NewDecision:
-    """A decision to append to the log.
+class Decision:
+    """What a curator decided about a new concept; the store adds the fields from `number` on.
 
     `version` is the concept's version that the curator saw; the decision is refused if another one
     was appended since. `request_id` makes a repeated request harmless. Decisions of one bulk action
@@ -80,30 +66,25 @@ class NewDecision:
     """The key of the concept, see `QueuedConcept.key`."""
     action: Action
     version: int
-    placements: tuple[Placement, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    """The suggestions that it is about; one that the curator searched for has the rank 0."""
     reason: Reason | None = None
     comment: str = ""
     batch: str | None = None
     request_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedDecision:
-    """A decision in the log."""
-
-    number: int
+    number: int = 0
     """Its position in the log: 1, 2, …"""
-    decision: NewDecision
-    label: str
-    curator: str
-    time: datetime
-    model: str | None
+    label: str = ""
+    curator: str = ""
+    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+    model: str | None = None
     """The name of the model whose proposals were shown."""
-    undoes: tuple[int, ...] = ()
+    passed_over: tuple[Suggestion, ...] = ()
+    """The proposals that were shown above the accepted one, and so were wrong."""
+    undoes: int | None = None
+    """The number of the decision that it takes back."""
     undone: bool = False
     """Whether a later decision has taken it back."""
-    passed_over: tuple[Placement, ...] = ()
-    """The proposals that were shown above the accepted one, and so were wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +100,22 @@ class QueuedConcept:
     status: Status
     version: int
     proposals: tuple[Suggestion, ...]
-    placements: tuple[Placement, ...] = ()
-    """The accepted placements, if the status is accepted."""
+    model: str | None = None
+    """The name of the model that made the proposals."""
+    accepted: tuple[Suggestion, ...] = ()
+    """What was accepted, if that is the status."""
     comment: str = ""
     curator: str | None = None
     """Who decided last."""
+
+
+Pair = tuple[str, bool]
+"""What is rejected with a suggestion: the parent's id, and whether it is a merge with it."""
+
+
+def pair(suggestion: Suggestion) -> Pair:
+    """Return what is rejected with a suggestion."""
+    return suggestion.parent.id, suggestion.is_merge
 
 
 def concept_key(label: str) -> str:
@@ -143,3 +135,27 @@ def short_key(text: str) -> str:
 def storable(text: str) -> str:
     """Replace the characters that databases refuse: NUL and halves of surrogate pairs."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+
+
+class StoreError(TaxoExpanError):
+    """A store that cannot be opened, read or written, or a decision that it cannot take."""
+
+
+class BusyError(StoreError):
+    """A store that another program has locked; a later try may work."""
+
+
+class StoredValueError(Exception):
+    """A stored value that cannot be read: the store is damaged."""
+
+
+class ConflictError(StoreError):
+    """A decision about a version of a concept that is no longer the latest one.
+
+    `other` is the decision that came first.
+    """
+
+    def __init__(self, other: Decision) -> None:
+        self.other = other
+        did = f"{other.curator} decided first ({other.action.value})"
+        super().__init__(f"{other.label!r}: {did}; look at the concept again")

@@ -1,107 +1,239 @@
-"""The tables of the decision store; the migrations create them."""
+"""The tables of the decision store, the values in their columns, and their versions."""
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    CheckConstraint,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    UniqueConstraint,
+import json
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+from taxoexpan.desk.store.database import Database
+from taxoexpan.desk.store.records import (
+    Action,
+    Reason,
+    Status,
+    StoredValueError,
+    StoreError,
+    storable,
 )
+from taxoexpan.placement.suggesting.suggestions import COLUMNS, Suggestion
+from taxoexpan.taxonomy import Concept
 
-from taxoexpan.desk.store.column_types import (
-    CleanText,
-    Pairs,
-    Placements,
-    Proposals,
-    TextTuple,
-    UtcTime,
+T = TypeVar("T")
+CHUNK = 500
+"""How many keys one statement names."""
+PROPOSED = tuple(name for name in COLUMNS if name not in ("query", "query_id", "decision"))
+"""The columns of a suggestion that are stored with a proposal; its query has a row of its own."""
+DECIDED = tuple(name for name in PROPOSED if name not in ("place", "why"))
+"""The columns of a suggestion that are stored with a decision about it."""
+VERSIONS = ("0001", "0002")
+"""The versions of the tables; the first one had no queue."""
+
+
+class Stored(TypeDecorator[Any]):
+    """A value as a text that means the same in SQLite and PostgreSQL."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def __init__(self, write: Callable[[Any], str] = str, read: Callable[[str], Any] = str) -> None:
+        super().__init__()
+        self.write, self.read = write, read
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Write a value, without the characters that databases refuse."""
+        return None if value is None else storable(self.write(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """Read a value; a value that cannot be read is damaged."""
+        try:
+            return None if value is None else self.read(value)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise StoredValueError(str(error)) from error
+
+
+def _write_suggestions(columns: Sequence[str], suggestions: Sequence[Suggestion]) -> str:
+    rows = (suggestion.values() for suggestion in suggestions)
+    return json.dumps([{name: values[name] for name in columns} for values in rows])
+
+
+def _read_suggestions(text: str) -> tuple[Suggestion, ...]:
+    """Read suggestions; their query has a row of its own."""
+    return tuple(Suggestion.restored(Concept("", ""), values) for values in json.loads(text))
+
+
+TEXT = Stored()
+TEXTS = Stored(json.dumps, lambda text: tuple(json.loads(text)))
+TIME = Stored(
+    lambda time: time.astimezone(UTC).isoformat(timespec="microseconds"), datetime.fromisoformat
 )
+PAIRS = Stored(
+    lambda pairs: json.dumps(sorted(pairs)),
+    lambda text: frozenset((parent, merge) for parent, merge in json.loads(text)),
+)
+PROPOSALS = Stored(partial(_write_suggestions, PROPOSED), _read_suggestions)
+SUGGESTIONS = Stored(partial(_write_suggestions, DECIDED), _read_suggestions)
 
-VERSION_TABLE = "taxoexpan_schema"
-"""The table in which Alembic keeps the version of the schema."""
+metadata = sa.MetaData()
 
-metadata = MetaData()
+versions = sa.Table(
+    "taxoexpan_schema", metadata, sa.Column("version_num", sa.String(32), primary_key=True)
+)
+"""The version of the tables, in one row."""
 
-concepts = Table(
+concepts = sa.Table(
     "concepts",
     metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("key", CleanText, nullable=False, unique=True),
-    Column("id", CleanText, nullable=False),
-    Column("label", CleanText, nullable=False),
-    Column("synonyms", TextTuple, nullable=False),
-    Column("definition", CleanText, nullable=False),
-    Column("searched", CleanText, nullable=False),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("key", TEXT, nullable=False, unique=True),
+    sa.Column("id", TEXT, nullable=False),
+    sa.Column("label", TEXT, nullable=False),
+    sa.Column("synonyms", TEXTS, nullable=False),
+    sa.Column("definition", TEXT, nullable=False),
+    sa.Column("searched", TEXT, nullable=False),
 )
 """The new concepts, numbered as they were added; `searched` has their names without accents."""
 
-decisions = Table(
+decisions = sa.Table(
     "decisions",
     metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("concept", ForeignKey("concepts.key"), nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("action", CleanText, nullable=False),
-    Column("placements", Placements, nullable=False),
-    Column("passed_over", Placements, nullable=False),
-    Column("reason", CleanText),
-    Column("comment", CleanText, nullable=False),
-    Column("batch", CleanText),
-    Column("request_id", CleanText),
-    Column("label", CleanText, nullable=False),
-    Column("curator", CleanText, nullable=False),
-    Column("time", UtcTime, nullable=False),
-    Column("model", CleanText),
-    Column("undoes", ForeignKey("decisions.number"), unique=True),
-    UniqueConstraint("concept", "version", name="one_decision_per_version"),
-    UniqueConstraint("request_id", "concept", name="one_decision_per_request"),
-    CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name="undo_names_a_decision"),
-    Index("decisions_of_curators", "curator", "number"),
-    Index("decisions_of_batches", "batch"),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("concept", sa.ForeignKey("concepts.key"), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("action", Stored(read=Action), nullable=False),
+    sa.Column("placements", SUGGESTIONS, nullable=False, key="suggestions"),
+    sa.Column("passed_over", SUGGESTIONS, nullable=False),
+    sa.Column("reason", Stored(read=Reason)),
+    sa.Column("comment", TEXT, nullable=False),
+    sa.Column("batch", TEXT),
+    sa.Column("request_id", TEXT),
+    sa.Column("label", TEXT, nullable=False),
+    sa.Column("curator", TEXT, nullable=False),
+    sa.Column("time", TIME, nullable=False),
+    sa.Column("model", TEXT),
+    sa.Column("undoes", sa.ForeignKey("decisions.number"), unique=True),
+    sa.UniqueConstraint("concept", "version", name="one_decision_per_version"),
+    sa.UniqueConstraint("request_id", "concept", name="one_decision_per_request"),
+    sa.CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name="undo_names_a_decision"),
+    sa.Index("decisions_of_curators", "curator", "number"),
+    sa.Index("decisions_of_batches", "batch"),
 )
-"""The log; triggers refuse to change or delete its rows."""
+"""The log: a column per field of `Decision`. Triggers refuse to change or delete its rows."""
 
-proposals = Table(
+proposals = sa.Table(
     "proposals",
     metadata,
-    Column("concept", ForeignKey("concepts.number"), primary_key=True, autoincrement=False),
-    Column("model", CleanText, nullable=False),
-    Column("suggestions", Proposals, nullable=False),
+    sa.Column("concept", sa.ForeignKey("concepts.number"), primary_key=True, autoincrement=False),
+    sa.Column("model", TEXT, nullable=False),
+    sa.Column("suggestions", PROPOSALS, nullable=False),
 )
 """The proposals of the latest model for each concept, best first, with the rejected ones."""
 
-queue = Table(
+queue = sa.Table(
     "queue",
     metadata,
-    Column("concept", ForeignKey("concepts.number"), primary_key=True, autoincrement=False),
-    Column("status", CleanText, nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("turn", Integer, nullable=False),
-    Column("confidence", Float(53), nullable=False),
-    Column("parent_key", CleanText, index=True),
-    Column("branch", CleanText, nullable=False),
-    Column("parent_order", CleanText, nullable=False),
-    Column("rejected", Pairs, nullable=False),
-    Column("placements", Placements, nullable=False),
-    Column("comment", CleanText, nullable=False),
-    Column("curator", CleanText),
+    sa.Column("concept", sa.ForeignKey("concepts.number"), primary_key=True, autoincrement=False),
+    sa.Column("status", Stored(read=Status), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("turn", sa.Integer, nullable=False),
+    sa.Column("confidence", sa.Float(53), nullable=False),
+    sa.Column("parent_key", TEXT, index=True),
+    sa.Column("branch", TEXT, nullable=False),
+    sa.Column("parent_order", TEXT, nullable=False),
+    sa.Column("rejected", PAIRS, nullable=False),
+    sa.Column("placements", SUGGESTIONS, nullable=False, key="accepted"),
+    sa.Column("comment", TEXT, nullable=False),
+    sa.Column("curator", TEXT),
 )
 """The current state of every concept, derived from the log and the proposals.
 
 `turn` is 0, or the number of the decision that deferred the concept. `confidence`, `parent_key`
-and `branch` are those of the first proposal (-1, null and empty without one), and `parent_order`
+and `branch` belong to the first proposal (-1, null and empty without one), and `parent_order`
 sorts concepts with the same first proposal next to each other. The status is the last column of the
 indexes, so that all orders are read from an index, for any choice of statuses.
 """
 
-Index("queue_by_confidence", queue.c.turn, queue.c.confidence.desc(), "concept", "status")
-Index(
+sa.Index("queue_by_confidence", queue.c.turn, queue.c.confidence.desc(), "concept", "status")
+sa.Index(
     "queue_by_parent", queue.c.turn, "parent_order", queue.c.confidence.desc(), "concept", "status"
 )
-Index("queue_by_number", queue.c.turn, "concept", "status")
+sa.Index("queue_by_number", queue.c.turn, "concept", "status")
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Split items into parts that one statement can name."""
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
+
+
+def migrate(database: Database) -> bool:
+    """Create the tables, or bring them to the newest version; return whether anything changed.
+
+    A store from a newer version, and a database of another program, are refused.
+    """
+    with database.reading() as connection:
+        if _version(database, connection) == VERSIONS[-1]:
+            return False
+    with database.writing() as connection:
+        version = _version(database, connection)
+        if version == VERSIONS[-1]:  # another process has migrated it in the meantime
+            return False
+        metadata.create_all(connection)  # only the tables that are missing
+        if version is None:
+            _protect_log(connection)
+        connection.execute(sa.delete(versions))
+        connection.execute(sa.insert(versions), [{"version_num": VERSIONS[-1]}])
+    return True
+
+
+def _version(database: Database, connection: sa.Connection) -> str | None:
+    """Return the version of the tables, or None if there are none."""
+    names = set(sa.inspect(connection).get_table_names())
+    if versions.name not in names:
+        foreign = names if database.is_sqlite else names & set(metadata.tables)
+        if foreign:
+            found = f"the table {min(foreign)} of another program"
+            raise StoreError(f"{database.name}: has {found}; give another name")
+        return None
+    version = connection.scalar(sa.select(versions.c.version_num))
+    if version is not None and version not in VERSIONS:
+        message = f"was written by a newer version of taxoexpan (schema {version})"
+        raise StoreError(f"{database.name}: {message}; update taxoexpan")
+    return version
+
+
+def _protect_log(connection: sa.Connection) -> None:
+    """Create the triggers that make the log append-only."""
+    message = "the log of decisions is append-only"
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(
+            "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN RAISE EXCEPTION '{message}'; END $$"
+        )
+        connection.exec_driver_sql(
+            "CREATE TRIGGER refuse_change BEFORE UPDATE OR DELETE OR TRUNCATE ON decisions "
+            "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
+        )
+        return
+    # INSERT OR REPLACE deletes rows without firing the trigger for DELETE.
+    taken = " OR ".join(
+        f"EXISTS (SELECT 1 FROM decisions WHERE {same})"
+        for same in (
+            "number = NEW.number",
+            "undoes = NEW.undoes",
+            "concept = NEW.concept AND version = NEW.version",
+            "concept = NEW.concept AND request_id = NEW.request_id",
+        )
+    )
+    for name, event in (
+        ("UPDATE", "UPDATE ON decisions"),
+        ("DELETE", "DELETE ON decisions"),
+        ("replacing", f"INSERT ON decisions WHEN {taken}"),
+    ):
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+        connection.exec_driver_sql(f"CREATE TRIGGER refuse_{name} BEFORE {event} {refuse}")

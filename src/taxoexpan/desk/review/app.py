@@ -1,0 +1,87 @@
+"""The app of the review pages: addresses and what answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from taxoexpan.desk.review.bulk import accept_bulk, show_bulk
+from taxoexpan.desk.review.concept import (
+    show_branch,
+    show_reasons,
+    show_results,
+    show_surroundings,
+)
+from taxoexpan.desk.review.decisions import change_curator, choose_parent, take_decision, undo
+from taxoexpan.desk.review.desk import ReviewDesk
+from taxoexpan.desk.review.environment import serve_static
+from taxoexpan.desk.review.exports import download, show_export
+from taxoexpan.desk.review.pages import Pages, show_help, show_history
+from taxoexpan.desk.review.queue import show_queue
+from taxoexpan.desk.store.records import BusyError
+from taxoexpan.desk.web.csrf import require_csrf_token
+from taxoexpan.desk.web.problem import ProblemError
+from taxoexpan.errors import TaxoExpanError
+
+SHOWN: dict[str, Callable[[Pages, Request], Response]] = {
+    "/": show_queue,
+    "/bulk": show_bulk,
+    "/history": show_history,
+    "/export": show_export,
+    "/export/{name}": download,
+    "/help": show_help,
+    "/search": show_results,
+    "/why": show_reasons,
+    "/around": show_surroundings,
+    "/branch": show_branch,
+}
+"""Everything that is only read; each runs in a thread, so that none blocks the others."""
+TAKEN: dict[str, Callable[[Pages, Request, FormData], Response]] = {
+    "/decisions": take_decision,
+    "/choose": choose_parent,
+    "/undo": undo,
+    "/curator": change_curator,
+    "/bulk": accept_bulk,
+}
+"""The forms; each needs the token of our own pages."""
+
+
+def create_app(desk: ReviewDesk) -> Starlette:
+    """Return the app; `protect_pages` adds access control and security headers."""
+    pages = Pages(desk)
+    routes = [Route(path, partial(show, pages)) for path, show in SHOWN.items()]
+    routes += [Route(path, _taking(pages, take), methods=["POST"]) for path, take in TAKEN.items()]
+    routes.append(Route("/static/{name}", serve_static))
+
+    def show_error(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            heading = "Not found" if error.status_code == 404 else "This did not work"
+            return pages.problem(request, error.status_code, heading, str(error.detail))
+        if isinstance(error, ProblemError):
+            return pages.problem(request, error.problem.status, "Refused", error.problem.detail)
+        status = 503 if isinstance(error, BusyError) else 500
+        return pages.problem(request, status, "This did not work", str(error))
+
+    shown = dict.fromkeys((HTTPException, ProblemError, TaxoExpanError), show_error)
+    return Starlette(routes=routes, exception_handlers=shown)
+
+
+def _taking(
+    pages: Pages, take: Callable[[Pages, Request, FormData], Response]
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a function that reads the form of a request, and answers it in a thread."""
+
+    async def answer(request: Request) -> Response:
+        form = await request.form(max_files=0)
+        await require_csrf_token(request)
+        return await run_in_threadpool(take, pages, request, form)
+
+    return answer

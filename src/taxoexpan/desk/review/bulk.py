@@ -1,0 +1,201 @@
+"""Accepting many concepts at once: how many, how many errors to expect, and the batch."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from taxoexpan.desk.review.decisions import text_of
+from taxoexpan.desk.review.filters import QueueFilter, fraction
+from taxoexpan.desk.review.pages import Pages, see_other
+from taxoexpan.desk.store.records import Action, ConflictError, Decision, QueuedConcept, Status
+from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
+
+LOW_CONFIDENCE = 0.5
+"""Below this confidence a proposal is more likely wrong than right."""
+DEFAULT_THRESHOLD = 0.9
+"""The threshold at first, if any concept reaches it."""
+THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
+MAX_EXAMPLES = 15
+FIELDS = ("parent", "branch", "q")
+"""The parameters that narrow the concepts."""
+
+
+@dataclass(frozen=True)
+class BulkPreview:
+    """What accepting the first proposals at or above a threshold would do.
+
+    The `concepts` have their first proposal only, and are some of a `total`. Likely duplicates are
+    never accepted in bulk, and concepts without a suitable parent only `with_unsuitable`.
+    """
+
+    concepts: Sequence[QueuedConcept]
+    threshold: float
+    total: int
+    with_unsuitable: bool = False
+
+    @cached_property
+    def accepted(self) -> list[QueuedConcept]:
+        """The concepts that would be accepted."""
+        return self.accepted_from(self.threshold)
+
+    def accepted_from(self, threshold: float) -> list[QueuedConcept]:
+        """Return the concepts that would be accepted from another threshold on."""
+        return [
+            each
+            for each in self.concepts
+            if _number(each) >= threshold
+            and not each.proposals[0].is_merge
+            and (self.with_unsuitable or each.proposals[0].place != Place.NONE)
+        ]
+
+    @cached_property
+    def merges(self) -> int:
+        """The number of likely duplicates, which are left to the curator."""
+        return sum(
+            each.proposals[0].is_merge and _number(each) >= self.threshold for each in self.concepts
+        )
+
+    @cached_property
+    def unsuitable(self) -> int:
+        """The number of concepts without a suitable parent."""
+        with_all = replace(self, with_unsuitable=True).accepted
+        return sum(each.proposals[0].place == Place.NONE for each in with_all)
+
+    @cached_property
+    def expected_errors(self) -> float | None:
+        """The sum of 1 - confidence; None if a confidence is unknown."""
+        return expected_errors(self.accepted)
+
+    @property
+    def measure(self) -> str:
+        """The name of the numbers that the threshold is compared with: confidence or score."""
+        is_known = expected_errors(self.accepted or self.concepts) is not None
+        return "confidence" if is_known else "score"
+
+    @cached_property
+    def low_count(self) -> int:
+        """The number of concepts whose proposal is more likely wrong than right."""
+        return sum(_number(each) < LOW_CONFIDENCE for each in self.accepted)
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether a curator has to confirm that low or unknown confidence is accepted."""
+        is_unsuitable = self.with_unsuitable and self.unsuitable
+        return bool(self.low_count or self.expected_errors is None or is_unsuitable)
+
+    @cached_property
+    def least(self) -> list[QueuedConcept]:
+        """The concepts that would be accepted with the least confidence."""
+        return sorted(self.accepted, key=_number)[:MAX_EXAMPLES]
+
+    @property
+    def steps(self) -> list[tuple[float, int, float | None]]:
+        """Other thresholds, the number of concepts from each on, and the errors to expect."""
+        parts = [(threshold, self.accepted_from(threshold)) for threshold in THRESHOLDS]
+        return [(threshold, len(each), expected_errors(each)) for threshold, each in parts if each]
+
+    @property
+    def digest(self) -> str:
+        """A digest of what would be accepted; it changes with every concept, version or parent."""
+        rows = [f"{c.key}\0{c.version}\0{c.proposals[0].parent.id}" for c in self.accepted]
+        return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:32]
+
+    def decisions(self, batch: str, request_id: str | None = None) -> list[Decision]:
+        """Return the decisions: every concept below its first proposal; nothing is moved."""
+        return [
+            Decision(
+                each.key,
+                Action.ACCEPT,
+                each.version,
+                (replace(each.proposals[0], kind=SuggestionKind.ATTACH, moves=()),),
+                batch=batch,
+                request_id=request_id,
+            )
+            for each in self.accepted
+        ]
+
+
+def _number(concept: QueuedConcept) -> float:
+    return concept.proposals[0].confidence_or_score
+
+
+def expected_errors(concepts: Iterable[QueuedConcept]) -> float | None:
+    """Return the expected number of wrong first proposals; None if a confidence is unknown."""
+    known = [each.proposals[0].confidence for each in concepts]
+    return None if None in known else sum(1 - each for each in known if each is not None)
+
+
+def show_bulk(
+    pages: Pages,
+    request: Request,
+    values: Mapping[str, str] | None = None,
+    status: int = 200,
+    problem: str = "",
+) -> Response:
+    """Return the preview."""
+    values = request.query_params if values is None else values
+    taxonomy = pages.desk.taxonomy
+    parent, branch = values.get("parent", ""), values.get("branch", "")
+    return pages.render(
+        request,
+        "bulk.html",
+        "Bulk accept",
+        status,
+        filter=QueueFilter.parse({"q": values.get("q", ""), "branch": branch}),
+        preview=_preview(pages, values),
+        parent=taxonomy.path(parent) if parent in taxonomy else None,
+        branch=taxonomy.path(branch) if branch in taxonomy else None,
+        bulk_fields=[(name, values[name]) for name in FIELDS if values.get(name)],
+        problem=problem,
+        request_id=secrets.token_urlsafe(16),
+    )
+
+
+def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
+    """Accept all concepts of the preview as one batch, if they are still the same."""
+    store, request_id = pages.desk.store, text_of(form, "request") or None
+    values = {name: value for name, value in form.items() if isinstance(value, str)}
+    done = store.requested(request_id) if request_id else []
+    if not done:
+        preview = _preview(pages, values)
+        if preview.digest != text_of(form, "seen"):
+            problem = "The queue has changed since the preview. Nothing was accepted; look again."
+            return show_bulk(pages, request, values, 409, problem)
+        if preview.needs_confirmation and text_of(form, "confirmed") != "1":
+            problem = "confirm that proposals of low confidence are accepted too."
+            problem = f"Nothing was accepted: {problem}"
+            return show_bulk(pages, request, values, 422, problem)
+        if not preview.accepted:
+            return show_bulk(pages, request, values, 422, "There is nothing to accept.")
+        decisions = preview.decisions(secrets.token_hex(16), request_id)
+        try:
+            done = store.append(decisions, pages.curator(request))
+        except ConflictError as error:
+            problem = f"{error.other.curator} was faster with a concept. Nothing was accepted"
+            return show_bulk(pages, request, values, 409, f"{problem}; look again.")
+    return see_other(QueueFilter().url(did=done[-1].number, count=len(done)))
+
+
+def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
+    """Return what would be accepted: concepts that are deferred wait for a person."""
+    desk, given = pages.desk, fraction(values.get("min", ""))
+    filter = QueueFilter.parse({"q": values.get("q", ""), "branch": values.get("branch", "")})
+    query = filter.to_query(desk.taxonomy, limit=None)
+    parent = values.get("parent") or None
+    query = replace(query, statuses=(Status.TODO,), listed=desk.listed, parent_id=parent)
+    lowest = min(LOW_CONFIDENCE, 1.0 if given is None else given)
+    concepts = desk.store.first_proposals(replace(query, min_confidence=lowest))
+    total = desk.store.queue(replace(query, limit=1)).total
+    preview = BulkPreview(concepts, DEFAULT_THRESHOLD, total, bool(values.get("unsuitable")))
+    if given is not None:
+        return replace(preview, threshold=given)
+    reached = LOW_CONFIDENCE if parent else next((step[0] for step in preview.steps), 1.0)
+    return replace(preview, threshold=min(DEFAULT_THRESHOLD, reached))

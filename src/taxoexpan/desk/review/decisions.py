@@ -1,0 +1,201 @@
+"""Taking decisions: the form of a concept, undo, and the curator's name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from taxoexpan.desk.review.filters import QueueFilter, natural
+from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
+from taxoexpan.desk.review.queue import show_queue
+from taxoexpan.desk.store.records import (
+    Action,
+    BusyError,
+    ConflictError,
+    Decision,
+    QueuedConcept,
+    Reason,
+    StoreError,
+)
+from taxoexpan.errors import TaxoExpanError
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.taxonomy import Taxonomy
+
+MAX_COMMENT = 2000
+"""The number of characters of a comment."""
+STAYING = (Action.REJECT_PROPOSAL, Action.COMMENT)
+"""After these decisions, the concept stays open."""
+
+
+class FormError(TaxoExpanError):
+    """A form that does not make a decision."""
+
+
+def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
+    """Append the decision of a form to the log, and open the next concept.
+
+    If another curator was faster, the concept is shown again, with the other's decision.
+    """
+    filter = QueueFilter.parse_query(text_of(form, "back"))
+    key = text_of(form, "concept")
+    queued = pages.desk.store.concept(key)
+    if queued is None:
+        return pages.problem(request, 404, "Not in the queue", "This concept is not in the queue.")
+    if text_of(form, "action") == "none":
+        return see_other(filter.url(concept=key))
+    try:
+        decision = read_decision(form, queued, pages.desk.taxonomy)
+        done = pages.desk.store.append([decision], pages.curator(request))[-1]
+    except ConflictError as error:
+        return show_queue(pages, request, key, filter, 409, conflict=error.other)
+    except (FormError, StoreError) as error:
+        status = 503 if isinstance(error, BusyError) else 422
+        return show_queue(pages, request, key, filter, status, problem=_sentence(error))
+    following = key if decision.action in STAYING else text_of(form, "next")
+    opened = {"concept": following} if following else {}
+    return see_other(filter.url(**opened, did=done.number))
+
+
+def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> Decision:
+    """Turn a form into a decision about a concept.
+
+    The button that was pressed says which: `accept`, `plain` (move nothing), `merge` and `drop`
+    have the id of a concept, `action` has the name of another decision.
+    """
+    version, comment = natural(text_of(form, "version")), text_of(form, "comment").strip()
+    if version is None:
+        raise FormError("the form is incomplete; open the concept again")
+    if len(comment) > MAX_COMMENT:
+        message = f"the comment has {len(comment):,} characters, but {MAX_COMMENT:,} are allowed"
+        raise FormError(f"{message}; shorten it")
+    action, suggestions = _chosen(form, queued, taxonomy)
+    reason = text_of(form, "reason") if action == Action.REJECT else ""
+    if action == Action.REJECT and reason not in tuple(Reason):
+        raise FormError("a rejection needs a reason; choose one")
+    if action == Action.COMMENT and not comment:
+        raise FormError("the comment is empty; write one")
+    return Decision(
+        concept=queued.key,
+        action=action,
+        version=version,
+        suggestions=suggestions,
+        reason=Reason(reason) if reason else None,
+        comment=comment,
+        request_id=text_of(form, "request") or None,
+    )
+
+
+def _chosen(
+    form: FormData, queued: QueuedConcept, taxonomy: Taxonomy
+) -> tuple[Action, tuple[Suggestion, ...]]:
+    """Return the decision that a form makes, and the suggestions that it is about."""
+    action = text_of(form, "action")
+    accepted, plain = text_of(form, "accept"), text_of(form, "plain")
+    if merged := text_of(form, "merge"):
+        if form.getlist("with"):
+            message = "a concept that is merged has no parents"
+            raise FormError(f"{message}; clear the marks at “also” first")
+        return Action.ACCEPT, (_suggestion(queued, taxonomy, merged, SuggestionKind.MERGE),)
+    if dropped := text_of(form, "drop"):
+        shown = [each for each in queued.proposals if each.parent.id == dropped]
+        if not shown:
+            raise FormError("this proposal is no longer shown; look at the concept again")
+        return Action.REJECT_PROPOSAL, (shown[0],)
+    if action == "insert" or accepted or plain:
+        first = _suggestion(queued, taxonomy, accepted or plain)
+        if action == "insert":
+            first = replace(first, kind=SuggestionKind.INSERT, moves=_moves(form, taxonomy, first))
+        elif plain and not accepted:
+            first = replace(first, kind=SuggestionKind.ATTACH, moves=())
+        marked = dict.fromkeys(str(id) for id in form.getlist("with"))
+        marked.pop(first.parent.id, None)
+        others = (_suggestion(queued, taxonomy, id) for id in marked)
+        also = [replace(each, kind=SuggestionKind.ALSO, moves=()) for each in others]
+        return Action.ACCEPT, (first, *also)
+    if action not in (Action.DEFER, Action.COMMENT, Action.REJECT):
+        raise FormError("no decision was chosen; press one of the buttons")
+    return Action(action), ()
+
+
+def _suggestion(
+    queued: QueuedConcept,
+    taxonomy: Taxonomy,
+    id: str,
+    kind: SuggestionKind = SuggestionKind.ATTACH,
+) -> Suggestion:
+    """Return the proposal with this concept, or a suggestion that the curator searched for."""
+    own, is_merge = queued.concept, kind == SuggestionKind.MERGE
+    if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
+        raise FormError("this is the concept itself, learned from a decision; choose another one")
+    for each in queued.proposals:
+        if each.parent.id == id and each.is_merge == is_merge:
+            return replace(each, kind=kind) if each.kind == SuggestionKind.ALSO else each
+    if id not in taxonomy:
+        raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
+    return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
+
+
+def _moves(form: FormData, taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
+    """Return the children of a parent that are to move."""
+    moves = tuple(str(id) for id in form.getlist("move"))
+    if not moves:
+        raise FormError("no child was chosen; choose those that belong below the new concept")
+    if not set(taxonomy.children(parent.parent.id)).issuperset(moves):
+        raise FormError("only children of the parent can move; choose them again")
+    return moves
+
+
+def choose_parent(_: Pages, __: Request, form: FormData) -> Response:
+    """Open the concept again with all chosen parents marked."""
+    filter = QueueFilter.parse_query(text_of(form, "back"))
+    chosen = urlencode([("with", str(id)) for id in form.getlist("with")])
+    return see_other(f"{filter.url(concept=text_of(form, 'concept'))}&{chosen}")
+
+
+def undo(pages: Pages, request: Request, form: FormData) -> Response:
+    """Undo the curator's latest decision, one by its number, or a batch."""
+    filter = QueueFilter.parse_query(text_of(form, "back"))
+    batch = text_of(form, "batch")
+    wanted = batch or text_of(form, "number")
+    number = natural(wanted)
+    if wanted and number is None:
+        return pages.problem(request, 422, "Nothing undone", "Invalid decision number.")
+    try:
+        undone = pages.desk.store.undo(
+            pages.curator(request), number, bool(batch), text_of(form, "request") or None
+        )
+    except StoreError as error:
+        status = 503 if isinstance(error, BusyError) else 409
+        return pages.problem(request, status, "Nothing undone", _sentence(error))
+    done = {"did": undone[-1].number if undone else "nothing", "count": len(undone)}
+    if text_of(form, "page") == "history":
+        return see_other(f"/history?{urlencode(done)}")
+    opened = {"concept": undone[0].concept} if len(undone) == 1 else {}
+    return see_other(filter.url(**opened, **done))
+
+
+def change_curator(pages: Pages, request: Request, form: FormData) -> Response:
+    """Use another name for the next decisions of this browser."""
+    name = text_of(form, "curator")
+    if not name.strip():
+        return pages.problem(request, 422, "No name", "The name is empty; write one.")
+    response = see_other(QueueFilter.parse_query(text_of(form, "back")).url())
+    remember_curator(response, name)
+    return response
+
+
+def text_of(form: FormData, name: str) -> str:
+    """Return a field as text; a missing one is empty, and so is a file."""
+    value = form.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _sentence(error: Exception) -> str:
+    """Return the message of an error as a sentence; the name of a file stays as it is."""
+    text = str(error)
+    is_word = text.partition(" ")[0].isalpha()
+    return f"{text[:1].upper() if is_word else text[:1]}{text[1:]}."

@@ -1,0 +1,122 @@
+"""The export page, and the files to download from it."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import tempfile
+import zipfile
+from pathlib import Path
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from taxoexpan.desk.review.desk import ReviewDesk
+from taxoexpan.desk.review.pages import Pages
+from taxoexpan.desk.review.queue import progress_of
+from taxoexpan.desk.store.exports import changes_text, exportable_decisions
+from taxoexpan.errors import TaxoExpanError
+from taxoexpan.expansion import apply_suggestions
+from taxoexpan.formats.changes.change_set import ChangeFormat
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.tables import suggestions_csv
+
+FILES = {
+    "decisions.csv": "The accepted and the rejected proposals, for taxoexpan apply and for "
+    "spreadsheets. It has neither comments nor concepts that you were not sure about.",
+    "decisions.kgcl": "The changes in the Knowledge Graph Change Language.",
+    "decisions.sssom.tsv": "The accepted merges as mappings (SSSOM).",
+}
+"""The files, with what they contain."""
+CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
+MAX_LEFT_OUT = 20
+"""The number of decisions that are named if they cannot be exported."""
+
+
+def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
+    """Return the page with the files."""
+    desk = pages.desk
+    accepted, left_out = exportable_decisions(desk.expanded, desk.store.export_suggestions())
+    return pages.render(
+        request,
+        "export.html",
+        "Export",
+        status,
+        progress=progress_of(desk.counts()),
+        others=desk.count_others(),
+        files=FILES,
+        taxonomy_name=desk.file.path.name if desk.file else "",
+        command=_command(desk.file, accepted),
+        problem=problem,
+        left_out=left_out[:MAX_LEFT_OUT],
+        more_left_out=max(len(left_out) - MAX_LEFT_OUT, 0),
+    )
+
+
+def download(pages: Pages, request: Request) -> Response:
+    """Return one of the files; an error is shown on the page."""
+    try:
+        made = _download(pages.desk, request.path_params["name"])
+    except TaxoExpanError as error:
+        return show_export(pages, request, 409, str(error))
+    if made is None:
+        return pages.problem(request, 404, "Not found", "There is no such file.")
+    name, media_type, content = made
+    disposition = f"attachment; filename*=UTF-8''{quote(name)}"
+    return Response(content, media_type=media_type, headers={"Content-Disposition": disposition})
+
+
+def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
+    """Return the name, the media type and the content of a file, or None if there is none."""
+    decided = desk.store.export_suggestions()
+    if name == "taxonomy" and desk.file is not None:
+        return _expanded_file(desk.file, decided, desk.keep_formulas)
+    if name == "decisions.csv":
+        text = suggestions_csv(decided, desk.keep_formulas, details=True)
+        return name, "text/csv; charset=utf-8", text.encode()
+    if name in CHANGES:
+        text, _ = changes_text(desk.expanded, desk.file, decided, CHANGES[name])
+        return name, "text/plain; charset=utf-8", text.encode()
+    return None
+
+
+def _expanded_file(
+    file: TaxonomyFile, decided: list[Suggestion], keep_formulas: bool
+) -> tuple[str, str, bytes]:
+    """Return the expanded taxonomy; several files and folders are in a ZIP archive."""
+    accepted, _ = exportable_decisions(file.taxonomy, decided)
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / file.path.name
+        acceptance = _acceptance(accepted)
+        applied = apply_suggestions(file, accepted, output, acceptance, keep_formulas=keep_formulas)
+        written = applied.written.files
+        if len(written) == 1 and written[0].is_file():
+            return written[0].name, "application/octet-stream", written[0].read_bytes()
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+            for path in sorted(Path(folder).rglob("*")):
+                if path.is_file():
+                    opened.write(path, path.relative_to(folder))
+        return f"{file.path.stem}.zip", "application/zip", archive.getvalue()
+
+
+def _acceptance(accepted: list[Suggestion]) -> Acceptance:
+    """Allow the moves and merges that a person has accepted, and no others."""
+    kinds = {each.kind for each in accepted}
+    return Acceptance(
+        allow_moves=SuggestionKind.INSERT in kinds, allow_merges=SuggestionKind.MERGE in kinds
+    )
+
+
+def _command(file: TaxonomyFile | None, accepted: list[Suggestion]) -> str:
+    """Return the command that writes the new taxonomy from the decisions, with what it needs."""
+    words = ["taxoexpan", "apply", str(file.path) if file else "TAXONOMY", "decisions.csv"]
+    acceptance = _acceptance(accepted)
+    words += ["--allow-moves"] * acceptance.allow_moves
+    words += ["--allow-merges"] * acceptance.allow_merges
+    words += file.read_flags if file else []
+    suffix = "".join(file.path.suffixes) if file else ""
+    return " ".join(map(shlex.quote, [*words, "-o", f"NEW{suffix}"]))

@@ -1,0 +1,123 @@
+"""Which part of the queue is shown, as parameters of an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qs, urlencode
+
+from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
+from taxoexpan.desk.store.records import Status
+from taxoexpan.taxonomy import Taxonomy
+
+PAGE_SIZE = 50
+"""The number of concepts on one page of the queue."""
+MAX_TEXT = 200
+"""The number of characters of a search that count."""
+ALL = "all"
+"""The status that stands for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFilter:
+    """A status, a text, limits of confidence, a branch, an order, and where the page begins."""
+
+    status: str = Status.TODO.value
+    text: str = ""
+    low: float | None = None
+    high: float | None = None
+    branch: str = ""
+    order: str = QueueOrder.CONFIDENCE.value
+    offset: int = 0
+
+    @classmethod
+    def parse(cls, values: Mapping[str, str]) -> QueueFilter:
+        """Read the parameters of an address; wrong ones count as not given."""
+        status, order = values.get("status", ""), values.get("order", "")
+        return cls(
+            status=status if status in (ALL, *Status) else Status.TODO.value,
+            text=values.get("q", "").strip()[:MAX_TEXT],
+            low=fraction(values.get("low", "")),
+            high=fraction(values.get("high", "")),
+            branch=values.get("branch", ""),
+            order=order if order in tuple(QueueOrder) else QueueOrder.CONFIDENCE.value,
+            offset=natural(values.get("offset", "")) or 0,
+        )
+
+    @classmethod
+    def parse_query(cls, query: str) -> QueueFilter:
+        """Read the parameters of an address as one text, as `query` gives them."""
+        return cls.parse({name: values[0] for name, values in parse_qs(query).items()})
+
+    @property
+    def query(self) -> str:
+        """The parameters as one text, without those that have their default."""
+        default = QueueFilter()
+        values = {
+            "status": self.status if self.status != default.status else None,
+            "q": self.text or None,
+            "low": self.low,
+            "high": self.high,
+            "branch": self.branch or None,
+            "order": self.order if self.order != default.order else None,
+            "offset": self.offset or None,
+        }
+        return urlencode({name: value for name, value in values.items() if value is not None})
+
+    def url(self, **others: str | int) -> str:
+        """Return the address of the queue with these parameters and others."""
+        query = "&".join(filter(None, [self.query, urlencode(others)]))
+        return f"/?{query}" if query else "/"
+
+    @property
+    def bulk_url(self) -> str:
+        """The address of the page that accepts many concepts of this part of the queue."""
+        values = {"q": self.text, "branch": self.branch}
+        query = urlencode({name: value for name, value in values.items() if value})
+        return f"/bulk?{query}" if query else "/bulk"
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether a limit of confidence or a branch is set."""
+        return bool(self.low is not None or self.high is not None or self.branch)
+
+    @property
+    def without_limits(self) -> QueueFilter:
+        """The same filter without limits of confidence and without a branch."""
+        return replace(self, low=None, high=None, branch="", offset=0)
+
+    def with_status(self, status: str) -> QueueFilter:
+        """Return the filter for the first page of another status."""
+        return replace(self, status=status, offset=0)
+
+    def page(self, step: int) -> QueueFilter:
+        """Return the filter for another page."""
+        return replace(self, offset=max(self.offset + step * PAGE_SIZE, 0))
+
+    def to_query(self, taxonomy: Taxonomy, limit: int | None = PAGE_SIZE) -> QueueQuery:
+        """Return the query of the store; concepts that come back later are to do, too."""
+        statuses = {ALL: (), Status.TODO.value: (Status.TODO, Status.DEFERRED)}
+        return QueueQuery(
+            statuses=statuses[self.status] if self.status in statuses else (Status(self.status),),
+            text=self.text,
+            min_confidence=self.low,
+            max_confidence=self.high,
+            branch=taxonomy.path(self.branch) if self.branch in taxonomy else (),
+            order=QueueOrder(self.order),
+            offset=self.offset,
+            limit=limit,
+        )
+
+
+def fraction(text: str) -> float | None:
+    """Parse a number from 0 to 1, with a point or a comma; another text is None."""
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return number if 0 <= number <= 1 else None
+
+
+def natural(text: str) -> int | None:
+    """Parse a whole number of an address or a form; another text is None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

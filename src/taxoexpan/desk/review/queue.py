@@ -1,0 +1,224 @@
+"""The main page: the queue on one side, one concept on the other."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from taxoexpan.desk.review.concept import PANELS, panel_values, tree_around
+from taxoexpan.desk.review.desk import ReviewDesk
+from taxoexpan.desk.review.environment import STATUS_NAMES
+from taxoexpan.desk.review.filters import ALL, PAGE_SIZE, QueueFilter
+from taxoexpan.desk.review.pages import Pages
+from taxoexpan.desk.store.queue import QueueOrder
+from taxoexpan.desk.store.records import Action, Decision, QueuedConcept, Status
+from taxoexpan.taxonomy import Concept
+
+MAX_BRANCHES = 100
+"""The number of branches to choose from."""
+RECENT = 20
+"""The number of decisions among which the curator's last one is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How much of the queue is decided; the parts are statuses with a start and a width, in ‰."""
+
+    parts: tuple[tuple[Status, float, float], ...]
+    total: int
+    left: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """The number of a concept in the queue, and its neighbors."""
+
+    number: int | None = None
+    previous_url: str = ""
+    next_url: str = ""
+    next: str = ""
+    """The key of the next concept."""
+
+
+def show_queue(
+    pages: Pages,
+    request: Request,
+    key: str | None = None,
+    filter: QueueFilter | None = None,
+    status: int = 200,
+    conflict: Decision | None = None,
+    problem: str = "",
+) -> Response:
+    """Return the main page; a conflict or a problem is shown with the concept that it is about."""
+    desk = pages.desk
+    filter = QueueFilter.parse(request.query_params) if filter is None else filter
+    found, total = _read_queue(desk, filter)
+    lead = min(filter.offset, 1)
+    if not found[lead:] and total:  # decided concepts have left the page
+        filter, lead = replace(filter, offset=0), 0
+        found, total = _read_queue(desk, filter)
+    items = found[lead : lead + PAGE_SIZE]
+    wanted = key if key is not None else request.query_params.get("concept")
+    opened = desk.store.concept(wanted) if wanted else next(iter(items), None)
+    is_list = request.query_params.get("view") == "queue" or not wanted
+    counts = desk.counts()
+    measure, note = _measure([*items, *([opened] if opened else [])])
+    values: dict[str, Any] = {
+        "progress": progress_of(counts),
+        "tabs": _tabs(filter, counts),
+        "measure": measure,
+        "measure_note": note,
+        "orders": (
+            (QueueOrder.CONFIDENCE, f"by {measure}"),
+            (QueueOrder.PARENT, "grouped by parent"),
+            (QueueOrder.LISTED, "as listed"),
+        ),
+        "branches": _branches(desk, filter),
+        "groups": _groups(items, filter),
+        "items": items,
+        "total": total,
+        "opened": opened,
+        "view": "queue" if is_list and opened and not (conflict or problem) else "concept",
+        "conflict": conflict,
+    }
+    headers = None
+    if opened is not None:
+        values["place"] = _place(opened, filter, found)
+        values |= _concept_values(pages, request, opened, filter)
+        headers = {"HX-Push-Url": filter.url(concept=opened.key)} if status >= 400 else None
+    return pages.render(request, "desk.html", "Queue", status, problem, filter, headers, **values)
+
+
+def _read_queue(desk: ReviewDesk, filter: QueueFilter) -> tuple[Sequence[QueuedConcept], int]:
+    """Return one page of the queue with one concept before and after it, and the total number."""
+    query = filter.to_query(desk.taxonomy, PAGE_SIZE + 2)
+    query = replace(query, offset=max(filter.offset - 1, 0), listed=desk.listed)
+    page = desk.store.queue(query)
+    return page.concepts, page.total
+
+
+def _concept_values(
+    pages: Pages, request: Request, opened: QueuedConcept, filter: QueueFilter
+) -> dict[str, Any]:
+    """Return what the page of one concept shows."""
+    desk, taxonomy = pages.desk, pages.desk.taxonomy
+    chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
+    proposed = {each.parent.id for each in opened.proposals}
+    first = opened.proposals[0] if opened.proposals else None
+    has_tree = first is not None and first.parent.id in taxonomy
+    return {
+        "definition": desk.with_definition(opened.concept).definition,
+        "tree": tree_around(taxonomy, first, opened.concept) if first and has_tree else None,
+        "panels": PANELS,
+        "chosen_ids": chosen,
+        "chosen": [
+            {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}
+            for id in dict.fromkeys(chosen)
+            if id not in proposed
+        ],
+        "request_id": secrets.token_urlsafe(16),
+        "undoable_batch": _last_batch(desk, pages.curator(request)),
+        **panel_values(desk, request, opened, filter),
+    }
+
+
+def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
+    """Return the curator's latest decision that can be undone, if it is one of a batch."""
+    for each in desk.store.history(0, RECENT):
+        if each.curator == curator and not each.undone and each.action != Action.UNDO:
+            return each if each.batch else None
+    return None
+
+
+def progress_of(counts: dict[Status, int]) -> Progress:
+    """Return how much of the queue is decided."""
+    total, start = sum(counts.values()), 0.0
+    parts = []
+    for status in (Status.ACCEPTED, Status.REJECTED, Status.DEFERRED):
+        width = round(1000 * counts[status] / total, 2) if total else 0.0
+        parts.append((status, round(start, 2), width))
+        start += width
+    left = counts[Status.TODO] + counts[Status.DEFERRED]
+    decided = [status for status in (Status.ACCEPTED, Status.REJECTED) if counts[status]]
+    shown = ", ".join(f"{counts[status]:,} {status.value}" for status in decided)
+    text = f"{total - left:,} of {total:,} decided" + (f": {shown}" if shown else "")
+    if counts[Status.DEFERRED]:
+        text += f"; {counts[Status.DEFERRED]:,} not sure"
+    return Progress(tuple(parts), total, left, text)
+
+
+def _tabs(filter: QueueFilter, counts: dict[Status, int]) -> list[tuple[str, int, str, bool]]:
+    """Return a link per status: its text, number and address, and whether it is the current one."""
+    texts = [(status.value, name, counts[status]) for status, name in STATUS_NAMES.items()]
+    texts[0] = (Status.TODO.value, "To do", counts[Status.TODO] + counts[Status.DEFERRED])
+    texts.append((ALL, "All", sum(counts.values())))
+    return [
+        (text, count, filter.with_status(value).url(view="queue"), value == filter.status)
+        for value, text, count in texts
+    ]
+
+
+def _measure(concepts: Iterable[QueuedConcept]) -> tuple[str, str]:
+    """Return the name of the number that sorts the queue, and a note if it is not a confidence."""
+    proposals = [each for concept in concepts for each in concept.proposals]
+    scored = sum(each.confidence is None for each in proposals)
+    if not scored:
+        return "confidence", ""
+    is_mixed = scored < len(proposals)
+    who, whose = ("Some proposals have", "their") if is_mixed else ("The model has", "the")
+    about = "which orders parents, but is not the probability that they are right."
+    note = f"{who} no confidence, so the queue uses {whose} score, {about}"
+    return "confidence" if is_mixed else "score", note
+
+
+def _branches(desk: ReviewDesk, filter: QueueFilter) -> list[tuple[str, str]]:
+    """Return the branches to choose from: roots or, if there is only one, its children."""
+    taxonomy = desk.taxonomy
+    tops = taxonomy.roots
+    if len(tops) == 1:
+        tops = taxonomy.children(tops[0])
+    ids = sorted(tops[:MAX_BRANCHES], key=lambda id: desk.label_of(id).casefold())
+    if filter.branch in taxonomy and filter.branch not in ids:
+        ids.insert(0, filter.branch)
+    return [(id, desk.label_of(id)) for id in ids]
+
+
+def _groups(
+    concepts: Sequence[QueuedConcept], filter: QueueFilter
+) -> list[tuple[Concept | None, Sequence[QueuedConcept]]]:
+    """Return the concepts, grouped by their first proposal if that is the order."""
+    if filter.order != QueueOrder.PARENT:
+        return [(None, concepts)]
+    parents = groupby(concepts, lambda c: c.proposals[0].parent if c.proposals else None)
+    return [(parent, list(items)) for parent, items in parents]
+
+
+def _place(
+    opened: QueuedConcept, filter: QueueFilter, found: Sequence[QueuedConcept]
+) -> QueuePlace:
+    """Return where the open concept is in the queue; its neighbors may be on other pages."""
+    lead = min(filter.offset, 1)
+    last = lead + PAGE_SIZE - 1
+    keys = [each.key for each in found]
+
+    def url(at: int) -> str:
+        page = filter.page(-1 if at < lead else 1 if at > last else 0)
+        return page.url(concept=keys[at])
+
+    if opened.key not in keys[lead : last + 1]:
+        return QueuePlace(next=keys[lead], next_url=url(lead)) if keys[lead:] else QueuePlace()
+    at = keys.index(opened.key, lead)
+    has_next = at + 1 < len(keys)
+    return QueuePlace(
+        number=filter.offset + at - lead + 1,
+        previous_url=url(at - 1) if at else "",
+        next_url=url(at + 1) if has_next else "",
+        next=keys[at + 1] if has_next else "",
+    )

@@ -1,0 +1,145 @@
+"""Adding new concepts and the proposals of a model to the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+
+from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue, fold
+from taxoexpan.desk.store.records import Status, StoreError, concept_key, storable
+from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
+from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.taxonomy import Concept
+
+OUTDATED = ", for an earlier text"
+"""What the model of proposals is called after the concept's names or definition have changed."""
+
+
+def add_concepts(connection: Connection, added: Sequence[Concept]) -> None:
+    """Add new concepts at the end of the queue; known ones keep their place and decisions.
+
+    Known concepts get the id, the names and the definition of the new list.
+    """
+    rows = {key: _row(key, concept) for key, concept in _with_keys(added)}
+    known = {row.key: row for row in connection.execute(select(concepts))}
+    for part in chunks([{**row, "of": key} for key, row in rows.items() if key in known]):
+        connection.execute(update(concepts).where(concepts.c.key == bindparam("of")), part)
+    changed = [row.number for key, row in known.items() if key in rows and _differs(row, rows[key])]
+    # Proposals for another text are shown until new ones have been computed.
+    renamed = update(proposals).values(model=proposals.c.model + OUTDATED)
+    current = ~proposals.c.model.endswith(OUTDATED)
+    for numbers in chunks(changed):
+        connection.execute(renamed.where(proposals.c.concept.in_(numbers), current))
+    start = (connection.scalar(select(func.max(concepts.c.number))) or 0) + 1
+    added_rows = (row for key, row in rows.items() if key not in known)
+    new = [{**row, "number": number} for number, row in enumerate(added_rows, start)]
+    for part in chunks(new):
+        connection.execute(insert(concepts), part)
+    add_to_queue(connection, [row["number"] for row in new])
+
+
+def _row(key: str, concept: Concept) -> dict[str, Any]:
+    return {
+        "key": key,
+        "id": concept.id,
+        "label": concept.label,
+        "synonyms": concept.synonyms,
+        "definition": concept.definition,
+        "searched": "\n".join(fold(name) for name in (concept.label, *concept.synonyms)),
+    }
+
+
+def _differs(old: Row[Any], row: dict[str, Any]) -> bool:
+    """Return whether a concept has other names or another definition than before."""
+    names = tuple(map(storable, (row["label"], *row["synonyms"], row["definition"])))
+    return names != (old.label, *old.synonyms, old.definition)
+
+
+def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
+    """Return each concept with its key; of several with one name, later ones have their id in it.
+
+    A concept that is listed twice is listed once.
+    """
+    ids: dict[str, list[str]] = {}
+    keyed = []
+    for concept in added:
+        key = concept_key(concept.label)
+        same = ids.setdefault(key, [])
+        if concept.id not in same:
+            keyed.append((_key_with_id(concept.label, concept.id) if same else key, concept))
+            same.append(concept.id)
+    return keyed
+
+
+def _key_with_id(label: str, id: str) -> str:
+    """Return the key of a concept whose name another one has, too."""
+    return concept_key(f"{concept_key(label)} {id}")
+
+
+def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None:
+    """Return which concepts of the queue are in a list, for `QueueQuery`; None if all are.
+
+    There is one byte per number of a concept, 1 for those of the list.
+    """
+    keys = {concept_key(concept.label) for concept in listed}
+    keys |= {_key_with_id(concept.label, concept.id) for concept in listed}
+    rows = connection.execute(select(concepts.c.number, concepts.c.key)).all()
+    mask = bytearray(max((row.number for row in rows), default=0))
+    for row in rows:
+        mask[row.number - 1 : row.number] = LISTED if row.key in keys else UNLISTED
+    return bytes(mask) if UNLISTED in mask else None
+
+
+def set_proposals(connection: Connection, model: str, suggestions: Sequence[Suggestion]) -> None:
+    """Replace the proposals for the concepts that these suggestions are about.
+
+    A proposal that was rejected is not shown again. A concept whose parents were all wrong is to do
+    again if there is another proposal. The concepts must have been added before.
+    """
+    numbers, proposed = _by_key(connection, suggestions)
+    for keys in chunks(list(proposed)):
+        old = proposals.c.concept.in_([numbers[key] for key in keys])
+        connection.execute(delete(proposals).where(old))
+        rows = [
+            {
+                "concept": numbers[key],
+                "model": model,
+                "suggestions": sorted(proposed[key], key=lambda each: each.rank),
+            }
+            for key in keys
+        ]
+        connection.execute(insert(proposals), rows)
+        derive_queue(connection, keys)
+
+
+def _by_key(
+    connection: Connection, suggestions: Sequence[Suggestion]
+) -> tuple[dict[str, int], dict[str, list[Suggestion]]]:
+    """Return the numbers of the concepts, and the proposals for each of them, by their keys."""
+    queries = {(suggestion.query.label, suggestion.query.id) for suggestion in suggestions}
+    keys = {query: (_key_with_id(*query), concept_key(query[0])) for query in queries}
+    numbers: dict[str, int] = {}
+    for part in chunks([key for both in keys.values() for key in both]):
+        found = select(concepts.c.key, concepts.c.number).where(concepts.c.key.in_(part))
+        numbers |= {row.key: row.number for row in connection.execute(found)}
+    proposed: dict[str, list[Suggestion]] = {}
+    for suggestion in suggestions:
+        label = suggestion.query.label
+        key = next((key for key in keys[label, suggestion.query.id] if key in numbers), None)
+        if key is None:
+            raise StoreError(f"{label!r} is not in the queue; add the concept first")
+        proposed.setdefault(key, []).append(suggestion)
+    return numbers, proposed
+
+
+def lacking_proposals(
+    connection: Connection, model: str, listed: Sequence[Concept]
+) -> list[Concept]:
+    """Return the listed concepts that are not accepted and have no proposals of this model."""
+    joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == concepts.c.number)
+    conditions = (queue.c.status != Status.ACCEPTED, proposals.c.model.is_distinct_from(model))
+    statement = select(concepts.c.key).select_from(joined).where(*conditions)
+    keys = set(connection.scalars(statement))
+    return [concept for key, concept in _with_keys(listed) if key in keys]

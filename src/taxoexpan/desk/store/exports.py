@@ -1,0 +1,137 @@
+"""Decisions for other programs: suggestions for `apply`, changes, and feedback for training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, select
+
+from taxoexpan.desk.store.history import read_decisions, select_decisions
+from taxoexpan.desk.store.queue import ConceptState
+from taxoexpan.desk.store.records import Action, Decision, Reason, pair
+from taxoexpan.desk.store.tables import concepts, decisions
+from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.adding.additions import accept_suggestions
+from taxoexpan.placement.suggesting.feedback import Feedback
+from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.difference import compare
+
+
+def decided_suggestions(connection: Connection) -> list[Suggestion]:
+    """Return the accepted and the rejected suggestions, in the order of the queue.
+
+    A parent that the curator searched for has the rank 0. Of several concepts with one id, only
+    the first keeps it: ids were proposed for each list of new concepts anew.
+    """
+    suggestions: list[Suggestion] = []
+    owners: dict[str, str] = {}
+    for key, concept, log in _decided_concepts(connection):
+        if owners.setdefault(concept.id, key) != key:
+            concept = replace(concept, id="")
+        right = ConceptState.after(log).accepted
+        wrong = _rejected(log, any_reason=True)
+        suggestions += _judged(concept, right, wrong)
+    return suggestions
+
+
+def read_feedback(connection: Connection) -> Feedback:
+    """Return the decisions that are not undone, in the form that a model learns from."""
+    judged: list[Suggestion] = []
+    for _, concept, log in _decided_concepts(connection):
+        right = ConceptState.after(log).accepted
+        accepts = [each for each in log if each.action == Action.ACCEPT and not each.undone]
+        passed_over = accepts[-1].passed_over if accepts else ()
+        judged += _judged(concept, right, [*_rejected(log), *passed_over])
+    return Feedback(
+        [each for each in judged if each.decision == Verdict.ACCEPTED],
+        [each for each in judged if each.decision == Verdict.REJECTED],
+    )
+
+
+def _decided_concepts(connection: Connection) -> Iterator[tuple[str, Concept, list[Decision]]]:
+    """Yield every concept with decisions: its key, the concept, and all its decisions."""
+    logs: dict[str, list[Decision]] = {}
+    for each in read_decisions(connection, select_decisions().order_by(decisions.c.number)):
+        logs.setdefault(each.concept, []).append(each)
+    for row in connection.execute(select(concepts).order_by(concepts.c.number)):
+        if row.key in logs:
+            concept = Concept(row.id, row.label, row.synonyms, row.definition)
+            yield row.key, concept, logs[row.key]
+
+
+def _rejected(log: Iterable[Decision], any_reason: bool = False) -> list[Suggestion]:
+    """Return the suggestions that were rejected as wrong, or for any reason, and not undone."""
+    return [
+        suggestion
+        for each in log
+        if not each.undone
+        if each.action == Action.REJECT_PROPOSAL
+        or each.reason == Reason.WRONG_PARENTS
+        or (any_reason and each.action == Action.REJECT)
+        for suggestion in each.suggestions
+    ]
+
+
+def _judged(
+    query: Concept, right: Sequence[Suggestion], wrong: Iterable[Suggestion]
+) -> list[Suggestion]:
+    """Return suggestions for a query with their verdicts; each is rejected once."""
+    accepted = set(map(pair, right))
+    rejected = {pair(each): each for each in wrong if pair(each) not in accepted}
+    return [
+        *(replace(each, query=query, decision=Verdict.ACCEPTED) for each in right),
+        *(replace(each, query=query, decision=Verdict.REJECTED) for each in rejected.values()),
+    ]
+
+
+def exportable_decisions(
+    taxonomy: Taxonomy, decided: Sequence[Suggestion]
+) -> tuple[list[Suggestion], list[str]]:
+    """Return the accepted suggestions that a taxonomy can take, and a sentence about each other.
+
+    A model that has learned from decisions knows concepts that the file does not have. If such a
+    concept is no longer accepted, the concepts that were placed below it are left out.
+    """
+    accepted = [each for each in decided if each.decision == Verdict.ACCEPTED]
+    kept, before = accepted, -1
+    while len(kept) != before:
+        before = len(kept)
+        placed = {each.query.id for each in kept if not each.is_merge}
+        kept = [each for each in kept if each.parent.id in taxonomy or each.parent.id in placed]
+    ids = set(map(id, kept))
+    left_out = []
+    for each in accepted:
+        if id(each) not in ids:
+            how = "merged with" if each.is_merge else "accepted below"
+            parent = f"{each.parent.label!r} ({each.parent.id})"
+            message = f"{each.query.label!r} is {how} {parent}, which is not in the taxonomy"
+            fix = "undo this decision, or accept that one"
+            left_out.append(f"{message} and not accepted as a new concept; {fix}")
+    return kept, left_out
+
+
+def changes_text(
+    taxonomy: Taxonomy,
+    file: TaxonomyFile | None,
+    decided: Sequence[Suggestion],
+    format: ChangeFormat,
+) -> tuple[str, list[str]]:
+    """Return the changes that accepted decisions make, and notes about what is not in them.
+
+    They are changes of the file, if there is one, and in its style. Moves and merges are included.
+    New concepts get the ids that `apply` gives them.
+    """
+    accepted, left_out = exportable_decisions(taxonomy, decided)
+    allowed = Acceptance(allow_moves=True, allow_merges=True)
+    result = accept_suggestions(taxonomy, accepted, allowed)
+    if file is not None:
+        changes = ChangeSet.of_additions(file, result.additions, result.mappings())
+    else:
+        comparison = compare(taxonomy, taxonomy.expanded(result.additions))
+        changes = ChangeSet(comparison, result.mappings())
+    text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
+    return text, [*left_out, *result.rejected_changes, *notes]

@@ -1,0 +1,100 @@
+"""The history: decisions of the log, newest first, and as a CSV table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from taxoexpan.desk.store.records import Action, Decision
+from taxoexpan.desk.store.tables import chunks, decisions
+from taxoexpan.formats.tables.formulas import protect_cells
+from taxoexpan.formats.tables.table import csv_text
+
+_undo = decisions.alias("undo")
+
+
+def select_decisions() -> Select[Any]:
+    """Select decisions of the log, each with whether it was undone."""
+    joined = decisions.outerjoin(_undo, _undo.c.undoes == decisions.c.number)
+    columns = [column.label(column.key) for column in decisions.c]
+    return select(*columns, _undo.c.number.is_not(None).label("undone")).select_from(joined)
+
+
+def not_undone() -> Select[Any]:
+    """Select decisions that can be undone."""
+    return select_decisions().where(decisions.c.action != Action.UNDO, _undo.c.number.is_(None))
+
+
+def read_decisions(connection: Connection, selected: Select[Any]) -> list[Decision]:
+    """Return the selected decisions."""
+    return [Decision(**row._mapping) for row in connection.execute(selected)]
+
+
+def read_history(
+    connection: Connection, offset: int = 0, limit: int | None = 50, concept: str | None = None
+) -> list[Decision]:
+    """Return decisions, newest first; those about one concept if its key is given."""
+    selected = select_decisions().order_by(decisions.c.number.desc()).offset(offset).limit(limit)
+    if concept is not None:
+        selected = selected.where(decisions.c.concept == concept)
+    return read_decisions(connection, selected)
+
+
+def read_decision(connection: Connection, number: int) -> Decision | None:
+    """Return the decision with this number, or None."""
+    found = read_decisions(connection, select_decisions().where(decisions.c.number == number))
+    return found[0] if found else None
+
+
+def read_requested(connection: Connection, request_id: str) -> list[Decision]:
+    """Return the decisions of a request, in their order; none if it is new."""
+    selected = select_decisions().where(decisions.c.request_id == request_id)
+    return read_decisions(connection, selected.order_by(decisions.c.number))
+
+
+def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str, list[Decision]]:
+    """Return all decisions about some concepts, in the order of the log."""
+    found: dict[str, list[Decision]] = {}
+    for keys in chunks(concepts):
+        selected = select_decisions().where(decisions.c.concept.in_(keys))
+        for each in read_decisions(connection, selected.order_by(decisions.c.number)):
+            found.setdefault(each.concept, []).append(each)
+    return found
+
+
+def history_csv(history: Iterable[Decision], keep_formulas: bool = False) -> str:
+    """Return one row per decision; several parents are separated by a vertical bar."""
+    rows = [protect_cells(_row(each), keep_formulas) for each in history]
+    columns = list(_row(Decision("", Action.COMMENT, 0)))
+    return csv_text(columns, rows)
+
+
+def _row(decision: Decision) -> dict[str, object]:
+    suggestions = decision.suggestions
+
+    def joined(texts: Iterable[object]) -> str:
+        return "|".join(map(str, texts))
+
+    return {
+        "number": decision.number,
+        "time": decision.time.isoformat(timespec="seconds"),
+        "curator": decision.curator,
+        "action": decision.action.value,
+        "query": decision.label,
+        "parent_id": joined(each.parent.id for each in suggestions),
+        "parent_label": joined(each.parent.label for each in suggestions),
+        "kind": joined(each.kind for each in suggestions),
+        "moves": joined(id for each in suggestions for id in each.moves),
+        "rank": joined(each.rank or "" for each in suggestions),
+        "confidence": joined(
+            "" if each.confidence is None else f"{each.confidence:.4g}" for each in suggestions
+        ),
+        "reason": decision.reason or "",
+        "comment": decision.comment,
+        "model": decision.model or "",
+        "batch": decision.batch or "",
+        "undoes": decision.undoes or "",
+        "undone": "yes" if decision.undone else "",
+    }

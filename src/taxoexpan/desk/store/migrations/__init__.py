@@ -1,1 +1,0 @@
-"""Migrations of the store's tables, for Alembic."""

@@ -1,0 +1,319 @@
+"""The queue of new concepts: reading it, and deriving it from the log and the proposals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from taxoexpan.desk.store.history import decisions_about
+from taxoexpan.desk.store.records import (
+    Action,
+    Decision,
+    Pair,
+    QueuedConcept,
+    Reason,
+    Status,
+    StoredValueError,
+    pair,
+    short_key,
+)
+from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
+from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.names import normalize_name
+
+LISTED, UNLISTED = b"\1", b"\0"
+SEPARATOR = "\x1f"
+"""Follows every label of a path."""
+_MAX_ORDER = 200
+_LAST = "\N{REPLACEMENT CHARACTER}"
+_DECODER = json.JSONDecoder()
+
+
+class QueueOrder(StrEnum):
+    """The order of the queue; deferred concepts always come last, in the order of deferral."""
+
+    CONFIDENCE = "confidence"
+    """The most confident first proposal comes first."""
+    PARENT = "parent"
+    """Concepts with the same first proposal are next to each other, along the taxonomy."""
+    LISTED = "listed"
+    """The order in which the concepts were added."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueQuery:
+    """Which concepts of the queue to return, and in which order.
+
+    The confidence is the one of a concept's first proposal, or its score if there is no confidence.
+    Concepts without a proposal have none, and are returned only without these limits.
+    """
+
+    statuses: Sequence[Status] = ()
+    """Only concepts with one of these statuses; all if empty."""
+    text: str = ""
+    """Words or parts of words, all of which must be in a concept's label and synonyms."""
+    min_confidence: float | None = None
+    max_confidence: float | None = None
+    """The confidence must be below this limit."""
+    branch: Sequence[str] = ()
+    """Labels from a root down to a concept; the first proposal must be at or below it."""
+    parent_id: str | None = None
+    """The first proposal must be this parent."""
+    listed: bytes | None = None
+    """Only the concepts of a list, as `DecisionStore.listed` returns it; all if None."""
+    order: QueueOrder = QueueOrder.CONFIDENCE
+    offset: int = 0
+    limit: int | None = 50
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """Some of the concepts that match a query, and the number of all of them."""
+
+    concepts: tuple[QueuedConcept, ...]
+    total: int
+
+
+def read_page(connection: sa.Connection, query: QueueQuery = QueueQuery()) -> QueuePage:  # noqa: B008
+    """Return one page of the queue, and the number of all concepts that match."""
+    matching = sa.select(queue.c.concept).where(*_conditions(query))
+    shown = matching.order_by(*_order(query)).offset(query.offset).limit(query.limit).subquery()
+    statement = _select_concepts().join(shown, shown.c.concept == queue.c.concept)
+    rows = connection.execute(statement.order_by(*_order(query))).all()
+    total = query.offset + len(rows)
+    if not rows or len(rows) == query.limit:  # other pages may have more
+        total = connection.scalar(sa.select(sa.func.count()).select_from(matching.subquery())) or 0
+    return QueuePage(tuple(_queued_concept(row) for row in rows), total)
+
+
+def read_concept(connection: sa.Connection, key: str) -> QueuedConcept | None:
+    """Return one concept, or None if it is not in the queue."""
+    return read_concepts(connection, [key]).get(key)
+
+
+def read_concepts(connection: sa.Connection, keys: Sequence[str]) -> dict[str, QueuedConcept]:
+    """Return the concepts with these keys that are in the queue."""
+    found = {}
+    for part in chunks(keys):
+        for row in connection.execute(_select_concepts().where(concepts.c.key.in_(part))):
+            found[row.key] = _queued_concept(row)
+    return found
+
+
+def read_first_proposals(connection: sa.Connection, query: QueueQuery) -> list[QueuedConcept]:
+    """Return all concepts that match, each with its label and its first proposal only.
+
+    The other proposals are not decoded: that would take most of the time for 100,000 concepts.
+    """
+    stored = sa.type_coerce(proposals.c.suggestions, sa.Text).label("stored")
+    columns = concepts.c.key, concepts.c.label, queue.c.status, queue.c.version, queue.c.rejected
+    joined = queue.join(concepts).join(proposals, proposals.c.concept == queue.c.concept)
+    statement = sa.select(*columns, stored).select_from(joined).where(*_conditions(query))
+    found = []
+    for row in connection.execute(statement.order_by(*_order(query))):
+        concept = Concept("", row.label)
+        first = _first_proposal(concept, row.stored, row.rejected)
+        if first is not None:
+            found.append(QueuedConcept(row.key, concept, row.status, row.version, (first,)))
+    return found
+
+
+def _first_proposal(query: Concept, stored: str, rejected: frozenset[Pair]) -> Suggestion | None:
+    """Return the first of stored proposals that is not rejected."""
+    position = 1  # behind the bracket; the objects are read one by one, most often only the first
+    try:
+        while stored[position] == "{":
+            values, end = _DECODER.raw_decode(stored, position)
+            proposal = Suggestion.restored(query, values)
+            if pair(proposal) not in rejected:
+                return proposal
+            position = end + len(", ") if stored[end] == "," else end
+    except (ValueError, TypeError, LookupError) as error:
+        raise StoredValueError(str(error)) from error
+    return None
+
+
+def count_statuses(connection: sa.Connection, listed: bytes | None = None) -> dict[Status, int]:
+    """Count the concepts of every status; only those of a list if one is given."""
+    numbers = [sa.func.count().filter(queue.c.status == status) for status in Status]
+    conditions = [] if listed is None else [_is_listed(listed)]
+    row = connection.execute(sa.select(*numbers).where(*conditions)).one()
+    return dict(zip(Status, row, strict=True))
+
+
+def _select_concepts() -> sa.Select[Any]:
+    joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == queue.c.concept)
+    columns = [*queue.c, *concepts.c, proposals.c.model, proposals.c.suggestions]
+    needed = [column.label(column.key) for column in columns if column.key != "searched"]
+    return sa.select(*needed).select_from(joined)
+
+
+def _queued_concept(row: sa.Row[Any]) -> QueuedConcept:
+    concept = Concept(row.id, row.label, row.synonyms, row.definition)
+    shown = [each for each in row.suggestions or () if pair(each) not in row.rejected]
+    return QueuedConcept(
+        key=row.key,
+        concept=concept,
+        status=row.status,
+        version=row.version,
+        proposals=tuple(replace(each, query=concept) for each in shown),
+        model=row.model,
+        accepted=tuple(replace(each, query=concept) for each in row.accepted),
+        comment=row.comment,
+        curator=row.curator,
+    )
+
+
+def _conditions(query: QueueQuery) -> list[sa.ColumnElement[bool]]:
+    conditions: list[sa.ColumnElement[bool]] = []
+    if query.listed is not None:
+        conditions.append(_is_listed(query.listed))
+    if query.statuses:
+        conditions.append(queue.c.status.in_(query.statuses))
+    if query.min_confidence is not None:
+        conditions.append(queue.c.confidence >= max(query.min_confidence, 0.0))
+    if query.max_confidence is not None:
+        conditions += [queue.c.confidence < query.max_confidence, queue.c.confidence >= 0]
+    if query.branch:
+        branch = _path_text(query.branch)
+        conditions.append(sa.func.substr(queue.c.branch, 1, len(branch)) == branch)
+    if query.parent_id is not None:
+        conditions.append(queue.c.parent_key == short_key(query.parent_id))
+    words = fold(query.text).split()
+    if words:
+        # As a list of concepts, so that the names are searched once and in their own table.
+        named = [concepts.c.searched.contains(word, autoescape=True) for word in words]
+        conditions.append(queue.c.concept.in_(sa.select(concepts.c.number).where(*named)))
+    return conditions
+
+
+def _is_listed(listed: bytes) -> sa.ColumnElement[bool]:
+    """Whether the byte at a concept's number is 1: one value, also for 100,000 concepts."""
+    mask = sa.literal(listed, sa.LargeBinary)
+    byte = sa.func.substr(mask, queue.c.concept, 1, type_=sa.LargeBinary)
+    return byte == sa.literal(LISTED, sa.LargeBinary)
+
+
+def _order(query: QueueQuery) -> Sequence[sa.ColumnElement[Any]]:
+    confidence, number = queue.c.confidence.desc(), queue.c.concept.asc()
+    columns = {
+        QueueOrder.CONFIDENCE: [confidence, number],
+        QueueOrder.PARENT: [queue.c.parent_order.asc(), confidence, number],
+        QueueOrder.LISTED: [number],
+    }[query.order]
+    return [queue.c.turn.asc(), *columns]
+
+
+def fold(name: str) -> str:
+    """Return a name for searching: without case, accents and hyphens."""
+    decomposed = unicodedata.normalize("NFKD", normalize_name(name))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+@dataclass(slots=True)
+class ConceptState:
+    """The state of a concept as it follows from its decisions."""
+
+    status: Status = Status.TODO
+    version: int = 0
+    turn: int = 0
+    """The number of the decision that deferred it, or 0."""
+    reason: Reason | None = None
+    rejected: frozenset[Pair] = frozenset()
+    accepted: tuple[Suggestion, ...] = ()
+    comment: str = ""
+    curator: str | None = None
+
+    @classmethod
+    def after(cls, decisions: Iterable[Decision]) -> ConceptState:
+        """Derive the state of a concept from all its decisions, in the order of the log."""
+        state = cls()
+        for decision in decisions:
+            state.version = decision.version + 1
+            if not decision.undone and decision.action != Action.UNDO:
+                state._take(decision)
+        return state
+
+    def _take(self, decision: Decision) -> None:
+        """Change the state by one more decision."""
+        self.comment = decision.comment or self.comment
+        if decision.action == Action.COMMENT:
+            return
+        self.curator = decision.curator
+        pairs = frozenset(map(pair, decision.suggestions))
+        if decision.action == Action.REJECT_PROPOSAL:
+            self.rejected |= pairs
+            return
+        self.turn, self.reason, self.accepted = 0, None, ()
+        if decision.action == Action.ACCEPT:
+            self.status, self.accepted = Status.ACCEPTED, decision.suggestions
+            self.rejected -= pairs
+        elif decision.action == Action.DEFER:
+            self.status, self.turn = Status.DEFERRED, decision.number
+        else:
+            self.status, self.reason = Status.REJECTED, decision.reason
+            if decision.reason == Reason.WRONG_PARENTS:
+                self.rejected |= pairs
+
+    def row(self, proposed: Iterable[Suggestion] = ()) -> dict[str, Any]:
+        """Return the columns of the queue, given all proposals, by whatever model."""
+        first = next((each for each in proposed if pair(each) not in self.rejected), None)
+        # A concept whose parents were all wrong is to do again when there is another proposal.
+        again = first is not None and self.reason == Reason.WRONG_PARENTS
+        path = _path_text(first.path) if first else ""
+        id = first.parent.id if first else ""
+        digest = hashlib.sha256(id.encode(errors="replace")).hexdigest()[:16]
+        return {
+            "status": Status.TODO if again else self.status,
+            "version": self.version,
+            "turn": self.turn,
+            "confidence": first.confidence_or_score if first else -1.0,
+            "parent_key": short_key(id) if first else None,
+            "branch": path,
+            "parent_order": f"{path[:_MAX_ORDER]}{digest}" if first else _LAST,
+            "rejected": self.rejected,
+            "accepted": self.accepted,
+            "comment": self.comment,
+            "curator": self.curator,
+        }
+
+
+def _path_text(path: Iterable[str]) -> str:
+    """Join the labels of a path so that the text of a branch starts those of all paths in it."""
+    return "".join(f"{label}{SEPARATOR}" for label in path)
+
+
+def derive_queue(connection: sa.Connection, keys: Sequence[str]) -> None:
+    """Write the state of these concepts as it follows from their decisions and proposals."""
+    for part in chunks(keys):
+        decided = decisions_about(connection, part)
+        columns = concepts.c.key, concepts.c.number, proposals.c.suggestions
+        joined = sa.select(*columns).select_from(concepts.outerjoin(proposals))
+        rows = []
+        for found in connection.execute(joined.where(concepts.c.key.in_(part))):
+            state = ConceptState.after(decided.get(found.key, ()))
+            rows.append({"of": found.number, **state.row(found.suggestions or ())})
+        connection.execute(sa.update(queue).where(queue.c.concept == sa.bindparam("of")), rows)
+
+
+def derive_whole_queue(connection: sa.Connection) -> None:
+    """Derive the state of all concepts again, from the log and the proposals."""
+    connection.execute(sa.delete(queue))
+    rows = connection.execute(sa.select(concepts.c.key, concepts.c.number)).all()
+    add_to_queue(connection, [row.number for row in rows])
+    derive_queue(connection, [row.key for row in rows])
+
+
+def add_to_queue(connection: sa.Connection, numbers: Sequence[int]) -> None:
+    """Add concepts without decisions and proposals, by their numbers."""
+    for part in chunks(numbers):
+        rows = [{"concept": number, **ConceptState().row()} for number in part]
+        connection.execute(sa.insert(queue), rows)

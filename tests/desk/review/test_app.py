@@ -1,0 +1,390 @@
+"""The review pages as a browser without scripts sees them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from review_cases import NEW, Review, field, open_review, text_of
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.desk.store import database
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.records import Action, Decision, Reason, Status
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+from taxoexpan.taxonomy import Concept
+
+
+@pytest.fixture
+def review(model: TaxoExpan, tmp_path: Path) -> Iterator[Review]:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        yield open_review(model, store)
+
+
+def test_the_first_page_shows_the_queue_and_its_first_concept(review: Review) -> None:
+    page = review.get("/")
+    text = text_of(page)
+    assert "0 of 5 decided" in text
+    for concept in NEW:
+        assert concept.label in text
+    first = review.store.queue().concepts[0]
+    assert f'<h1 id="name" tabindex="-1" data-focus><bdi>{first.concept.label}</bdi>' in page
+    assert first.proposals[0].parent.label in text
+
+
+def test_a_concept_shows_its_texts_its_proposals_and_the_tree_around_the_first(
+    review: Review,
+) -> None:
+    page = review.get("/?concept=hemp+milk")
+    text = text_of(page)
+    assert "also called hemp drink" in text
+    assert "a drink made of hemp seeds" in text
+    assert len(re.findall('<li class="proposal', page)) == len(
+        review.concept("hemp milk").proposals
+    )
+    assert "oat milk" in text  # a child of the first proposal, milk
+    assert "tea" in text  # a sibling of milk
+
+
+def test_reasons_are_loaded_when_the_concept_is_open(review: Review) -> None:
+    parent = review.concept("hemp milk").proposals[0].parent.id
+    part = review.get(f"/why?concept=hemp+milk&parent={parent}", **{"HX-Request": "true"})
+    assert "shares the word 'milk'" in text_of(part)
+    assert "<html" not in part
+    whole = review.get(f"/why?concept=hemp+milk&parent={parent}")
+    assert "<html" in whole
+
+
+def test_the_tree_around_a_runner_up_is_loaded_on_request(review: Review) -> None:
+    other = review.concept("hemp milk").proposals[1].parent
+    part = review.get(f"/around?concept=hemp+milk&parent={other.id}", **{"HX-Request": "true"})
+    assert f"<strong><bdi>{other.label}</bdi></strong>" in part
+    assert '<li class="new"><bdi>hemp milk</bdi>' in part
+    assert "similarity" in text_of(part)
+    branch = review.get("/branch?parent=milk", **{"HX-Request": "true"})
+    assert "oat milk" in branch
+
+
+def test_accepting_opens_the_next_concept_and_says_what_was_done(review: Review) -> None:
+    parent = review.concept("hemp milk").proposals[0].parent
+    url = review.decide("hemp milk", accept=parent.id, next="white tea")
+    accepted = review.concept("hemp milk")
+    assert accepted.status == Status.ACCEPTED
+    assert [each.parent.id for each in accepted.accepted] == [parent.id]
+    assert accepted.accepted[0].rank == 1
+    page = review.get(url)
+    assert f"hemp milk: accepted below {parent.label}." in text_of(page)
+    assert '<h1 id="name" tabindex="-1" data-focus><bdi>white tea</bdi>' in page
+
+
+def test_a_searched_parent_is_accepted_without_a_rank(review: Review) -> None:
+    found = review.get("/search?find=SAUC&panel=parent", **{"HX-Request": "true"})
+    assert 'name="accept" value="sauce"' in found
+    review.decide("white tea", accept="sauce")
+    placement = review.concept("white tea").accepted[0]
+    assert (placement.parent.id, placement.rank, placement.confidence) == ("sauce", 0, None)
+    assert placement.path == ("food", "sauce")
+
+
+def test_several_parents_are_accepted_together(review: Review) -> None:
+    first = review.concept("white tea").proposals[0].parent.id
+    review.decide("white tea", accept=first, **{"with": ["soup", first]})
+    placements = review.concept("white tea").accepted
+    assert [(each.parent.id, each.kind) for each in placements] == [
+        (first, placements[0].kind),
+        ("soup", SuggestionKind.ALSO),
+    ]
+
+
+def test_chosen_parents_stay_marked_while_searching(review: Review) -> None:
+    values = {"concept": "white tea", "with": ["soup", "berry"], "back": "order=parent"}
+    page = review.get(review.post("/choose", values))
+    assert 'name="with" value="soup" checked' in page
+    assert 'name="with" value="berry" checked' in page
+    assert '<option value="parent" selected>' in page
+
+
+def test_merging_adds_the_name_to_an_existing_concept(review: Review) -> None:
+    review.decide("hemp milk", merge="oat milk")
+    placement = review.concept("hemp milk").accepted[0]
+    assert (placement.parent.id, placement.kind) == ("oat milk", SuggestionKind.MERGE)
+    page = review.decide("white tea", 422, merge="tea", **{"with": ["soup"]})
+    assert "A concept that is merged has no parents" in text_of(page)
+
+
+def test_inserting_moves_children_of_the_parent(review: Review) -> None:
+    page = review.get("/?concept=hemp+milk&panel=insert&parent=milk")
+    assert 'name="move" value="oat milk"' in page
+    moves = {"move": ["oat milk", "red milk"], "with": ["soup"]}
+    done = review.decide("hemp milk", accept="milk", action="insert", **moves)
+    told = "hemp milk: accepted below milk and soup, with oat milk and red milk moved below it."
+    assert told in text_of(review.get(done))
+    assert "below milk , with oat milk , red milk moved below it" in text_of(review.get("/history"))
+    placement, further = review.concept("hemp milk").accepted
+    assert (placement.kind, placement.moves) == (SuggestionKind.INSERT, ("oat milk", "red milk"))
+    assert (further.parent.id, further.kind) == ("soup", SuggestionKind.ALSO)
+    wrong = review.decide("white tea", 422, accept="tea", action="insert", move="oat milk")
+    assert "Only children of the parent can move" in text_of(wrong)
+    none = review.decide("white tea", 422, accept="tea", action="insert")
+    assert "No child was chosen" in text_of(none)
+
+
+def test_a_rejection_needs_a_reason(review: Review) -> None:
+    page = review.decide("white tea", 422, action="reject")
+    assert "A rejection needs a reason" in text_of(page)
+    review.decide("white tea", action="reject", reason="out-of-scope", comment="a drink")
+    assert review.concept("white tea").status == Status.REJECTED
+    logged = review.store.history()[0]
+    assert (logged.reason, logged.comment) == (Reason.OUT_OF_SCOPE, "a drink")
+
+
+def test_a_rejected_proposal_makes_room_for_the_next(review: Review) -> None:
+    first, second = review.concept("white tea").proposals[:2]
+    url = review.decide("white tea", drop=first.parent.id, next="corn bread")
+    assert "concept=white+tea" in url
+    assert review.concept("white tea").proposals[0] == second
+    assert review.concept("white tea").status == Status.TODO
+
+
+def test_not_sure_comes_back_at_the_end(review: Review) -> None:
+    first = review.store.queue().concepts[0]
+    review.decide(first.key, action="defer")
+    page = review.get("/").partition('<ol class="concepts"')[2].partition("</ol>")[0]
+    assert re.findall(r'class="(todo|deferred)"', page) == ["todo"] * 4 + ["deferred"]
+    assert first.concept.label in page.rpartition("deferred")[2]
+
+
+def test_a_comment_leaves_the_concept_to_do(review: Review) -> None:
+    review.decide("white tea", action="comment", comment="ask <b>Bob</b>")
+    page = review.get("/?concept=white+tea")
+    assert "ask &lt;b&gt;Bob&lt;/b&gt;" in page
+    assert review.concept("white tea").status == Status.TODO
+
+
+def test_undo_takes_back_one_decision_after_the_other(review: Review) -> None:
+    for label in ("white tea", "corn bread"):
+        review.decide(label, action="defer")
+    assert "concept=corn+bread" in review.post("/undo", {})
+    assert review.concept("corn bread").status == Status.TODO
+    assert review.concept("white tea").status == Status.DEFERRED
+    page = review.get(review.post("/undo", {}))
+    assert "Undone: white tea is back." in text_of(page)
+    assert "Nothing is left to undo." in text_of(review.get(review.post("/undo", {})))
+
+
+def test_a_repeated_form_decides_only_once(review: Review) -> None:
+    form = {"concept": "white tea", "version": "0", "action": "defer", "request": "r-1"}
+    assert review.post("/decisions", form) == review.post("/decisions", form)
+    assert len(review.store.history()) == 1
+
+
+def test_the_second_of_two_curators_sees_the_decision_of_the_first(review: Review) -> None:
+    version = review.concept("white tea").version
+    review.decide("white tea", accept="tea")
+    review.post("/curator", {"curator": "Bob"})
+    form = {"concept": "white tea", "version": str(version), "accept": "soup"}
+    page = review.post("/decisions", form, 409)
+    assert "Ada decided about this concept while you were looking at it" in text_of(page)
+    assert "accepted below tea" in text_of(page)
+    assert review.concept("white tea").accepted[0].parent.id == "tea"
+    review.post("/decisions", {**form, "version": field(page, "version")})
+    assert review.concept("white tea").accepted[0].parent.id == "soup"
+    assert [each.curator for each in review.store.history()] == ["Bob", "Ada"]
+
+
+def test_the_history_says_who_decided_what_with_which_model(review: Review) -> None:
+    parent = review.concept("hemp milk").proposals[0]
+    review.decide("hemp milk", accept=parent.parent.id)
+    review.decide("white tea", action="reject", reason="wrong-parents", comment="hm")
+    text = text_of(review.get("/history"))
+    assert f"accepted below {parent.parent.label}" in text
+    assert "Ada" in text
+    assert "pantry 1" in text
+    assert f"{parent.confidence_or_score:.2f}" in text or parent.confidence is None
+    assert "rejected no proposal is right hm" in text
+    review.post("/undo", {"number": "1", "page": "history"})
+    assert review.concept("hemp milk").status == Status.TODO
+    assert review.concept("white tea").status == Status.REJECTED
+    assert review.store.history()[0].action == Action.UNDO
+    refused = review.post("/undo", {"number": "1"}, 409)
+    assert "has been undone already" in text_of(refused)
+
+
+def test_the_queue_is_searched_filtered_and_sorted(review: Review) -> None:
+    def shown(url: str) -> list[str]:
+        page = review.get(url).partition('<ol class="concepts"')[2].partition("</ol>")[0]
+        return re.findall(r'<span class="label"><bdi>([^<]+)', page)
+
+    assert shown("/?q=DRINK") == ["hemp milk"]
+    assert shown("/?branch=bread") == ["corn bread"]
+    assert shown("/?order=listed") == [concept.label for concept in NEW]
+    by_confidence = review.store.queue().concepts
+    assert shown("/") == [each.concept.label for each in by_confidence]
+    limit = by_confidence[2].proposals[0].confidence_or_score
+    assert shown(f"/?low={limit!r}") == [each.concept.label for each in by_confidence[:3]]
+    assert shown(f"/?high={limit!r}") == [each.concept.label for each in by_confidence[3:]]
+    review.decide("white tea", action="reject", reason="other")
+    assert shown("/?status=rejected") == ["white tea"]
+    assert "white tea" not in shown("/")
+    assert "Nothing matches these filters." in text_of(review.get("/?q=zzz"))
+
+
+def test_groups_have_their_parent_as_heading(model: TaxoExpan, tmp_path: Path) -> None:
+    concepts = [Concept("", f"{kind} bread") for kind in ("corn", "wheat", "soda")]
+    with DecisionStore.open(str(tmp_path / "groups.db")) as store:
+        review = open_review(model, store, [*concepts, Concept("", "white tea")])
+        page = review.get("/?order=parent")
+        review.decide("white tea", action="reject", reason="wrong-parents")
+        assert "Without a proposal white tea" in text_of(review.get("/?order=parent&status=all"))
+    assert page.count('class="group"') == 2
+    assert 'href="/bulk?parent=bread"' in page
+    assert 'href="/bulk?parent=tea"' not in page  # one concept is no group
+
+
+def test_when_all_are_decided_the_page_leads_to_the_export(review: Review) -> None:
+    for concept in NEW:
+        review.decide(concept.label, action="reject", reason="other")
+    assert "All 5 concepts are decided." in text_of(review.get("/"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["/?concept=nothing&offset=99&low=x&status=none&order=none&branch=none", "/?did=99&count=x"],
+)
+def test_wrong_parameters_count_as_not_given(review: Review, url: str) -> None:
+    assert "0 of 5 decided" in text_of(review.get(url))
+
+
+@pytest.mark.parametrize("count", ["²", "9" * 5_000])
+def test_a_wrong_number_of_decisions_counts_as_one(review: Review, count: str) -> None:
+    review.decide("hemp milk", accept="milk")
+    number = review.store.history()[0].number
+    assert "1 of 5 decided" in text_of(review.get(f"/?did={number}&count={count}"))
+
+
+@pytest.mark.parametrize("url", ["/nothing", "/export/nothing", "/static/x", "/branch?parent=x"])
+def test_unknown_pages_are_not_found(review: Review, url: str) -> None:
+    assert review.browser.get(url).status_code == 404
+
+
+def test_a_form_of_another_page_is_refused(review: Review) -> None:
+    values = {"concept": "white tea", "version": "0", "action": "defer"}
+    assert review.browser.post("/decisions", data=values).status_code == 403
+    review.get("/")
+    wrong = review.browser.post("/decisions", data={"csrf_token": "x" * 43, **values})
+    assert wrong.status_code == 403
+    assert "open the page again" in wrong.text
+    assert review.store.history() == []
+
+
+def test_pages_allow_no_script_but_their_own(review: Review) -> None:
+    response = review.browser.get("/")
+    assert "script-src 'self'" in response.headers["content-security-policy"]
+    assert "unsafe" not in response.headers["content-security-policy"]
+    assert not re.search(r"<script>|<style|\sstyle=|\son\w+=|javascript:", response.text)
+
+
+def test_the_page_is_light(review: Review) -> None:
+    page = review.get("/")
+    files = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+    assert len(files) == 5
+    sizes = [len(review.browser.get(file).content) for file in files]
+    assert len(page.encode()) + sum(sizes) < 200_000
+
+
+HOSTILE = (
+    "<script>window.hit = 1</script> milk",
+    "'; DROP TABLE decisions; -- tea",
+    "\u202eevil \u05e9\u05d5\u05e7\u05d5 milk",
+    "\U0001f96f bagel \U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "{{ 7 * 7 }} ${7*7} soup",
+    "milk" * 240,
+    "javascript:alert(1)",
+)
+SCRIPT_ADDRESS = re.compile(r"""(?:href|src|action|hx-\w+)=["']?\s*javascript:""", re.IGNORECASE)
+
+
+def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> None:
+    huge = "x" * 1_000_000
+    concepts = [Concept(f"h{i}", name, (name,), name) for i, name in enumerate(HOSTILE[:-1])]
+    concepts.append(Concept(HOSTILE[-1], HOSTILE[-1], (), HOSTILE[-1]))
+    with DecisionStore.open(str(tmp_path / "hostile.db")) as store:
+        review = open_review(model, store, concepts)
+        store.add_concepts([Concept("h9", "plain milk", (huge,), huge)])
+        assert "&lt;script&gt;window.hit" in review.get("/")
+        keys = [each.key for each in store.queue().concepts]
+        assert len(keys) == len(concepts) + 1
+        for key in keys:
+            page = review.browser.get("/", params={"concept": key}).text
+            assert "<script>window" not in page
+            assert not SCRIPT_ADDRESS.search(page)
+            assert len(page) < 100_000
+            version = review.concept(key).version
+            form = {"concept": key, "version": str(version), "accept": "milk"}
+            review.post("/decisions", form)
+        assert "49 soup" not in review.get("/history")
+        assert review.store.counts()[Status.ACCEPTED] == len(keys)
+
+
+def test_too_large_a_comment_is_refused(review: Review) -> None:
+    page = review.decide("white tea", 422, action="comment", comment="x" * 3000)
+    assert "The comment has 3,000 characters, but 2,000 are allowed" in text_of(page)
+    values = {"concept": "white tea", "version": "0", "comment": "x" * 2_000_000}
+    assert review.browser.post("/decisions", data=values).status_code == 413
+
+
+def test_undoing_says_if_the_decision_of_another_curator_stands(review: Review) -> None:
+    review.decide("hemp milk", accept="milk")
+    later = Decision("hemp milk", Action.REJECT, 1, reason=Reason.OUT_OF_SCOPE)
+    review.store.append([later], "Bob")
+    page = review.get(review.post("/undo", {}))
+    told = "Undone: a decision about hemp milk; another one stands (rejected)."
+    assert told in text_of(page)
+
+
+def test_a_locked_store_is_named_as_it_is_and_may_be_tried_again(
+    model: TaxoExpan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0)
+    monkeypatch.chdir(tmp_path)
+    with DecisionStore.open("late.db") as store, closing(sqlite3.connect("late.db")) as other:
+        review = open_review(model, store)
+        other.execute("BEGIN IMMEDIATE")
+        page = review.decide("hemp milk", 503, accept="milk")
+        assert " late.db: another program has used it" in text_of(page)
+        review.post("/undo", {}, 503)
+
+
+def test_equal_labels_are_told_apart_when_inserting(review: Review) -> None:
+    milk = [Concept("m1", "oat milk"), Concept("m2", "oat milk"), Concept("milk", "milk")]
+    taxonomy = Taxonomy(milk, [("milk", "m1"), ("milk", "m2")])
+    object.__setattr__(review.desk, "taxonomy", taxonomy)
+    text = text_of(review.get("/?concept=hemp+milk&panel=insert&parent=milk"))
+    assert "oat milk m1" in text
+    assert "oat milk m2" in text
+
+
+def test_concepts_that_are_not_in_the_list_are_not_shown_but_exported(
+    review: Review, model: TaxoExpan
+) -> None:
+    review.decide("hemp milk", accept="milk")
+    shorter = open_review(model, review.store, NEW[1:3])
+    text = text_of(shorter.get("/?status=all"))
+    assert "0 of 2 decided" in text
+    assert "white tea" in text
+    assert "corn bread" not in text
+    assert "of 2 to do" in text_of(shorter.get("/bulk?min=0"))
+    page = shorter.get("/export")
+    assert "the decisions about 3 concepts of other lists" in text_of(page)
+    assert "hemp milk" in shorter.get("/export/decisions.csv")
+    assert "hemp milk" in shorter.get("/history")
+
+
+def test_undoing_a_comment_says_so(review: Review) -> None:
+    review.decide("hemp milk", action="comment", comment="which plant?")
+    page = review.get(review.post("/undo", {}))
+    assert "Undone: the comment on hemp milk." in text_of(page)

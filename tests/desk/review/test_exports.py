@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from review_cases import Review, open_review, text_of
+from starlette.testclient import TestClient
+from suggestion_tables import read_suggestions
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.desk.review.app import create_app
+from taxoexpan.desk.review.exports import _command
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.exports import changes_text
+from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.protection import protect_pages
+from taxoexpan.expansion import apply_suggestions
+from taxoexpan.formats.changes.change_set import ChangeFormat
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import ReadOptions
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.suggesting.suggestions import Verdict
+from taxoexpan.taxonomy import Additions, Concept
+from taxoexpan.training.continuation import Recipe
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DecisionStore]:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        yield store
+
+
+def decided(review: Review) -> Review:
+    """Accept, accept with two parents, merge and reject."""
+    review.decide("hemp milk", accept="milk")
+    review.decide("white tea", accept="tea", **{"with": ["soup"]})
+    review.decide("corn bread", merge="rye bread")
+    review.decide("sheep cheese", action="reject", reason="out-of-scope")
+    return review
+
+
+def test_only_accepted_and_rejected_proposals_are_in_the_table_and_the_page_says_so(
+    model: TaxoExpan, store: DecisionStore
+) -> None:
+    review = open_review(model, store)
+    rejected = review.concept("white tea").proposals[0].parent.id
+    review.decide("hemp milk", accept="milk")
+    review.decide("white tea", drop=rejected)
+    review.decide("corn bread", action="defer")
+    review.decide("sheep cheese", action="comment", comment="ask the dairy")
+    table = review.get("/export/decisions.csv")
+    assert [name in table for name in ("hemp milk", "white tea")] == [True, True]
+    assert [name in table for name in ("corn bread", "sheep cheese")] == [False, False]
+    text = text_of(review.get("/export"))
+    assert "The accepted and the rejected proposals, for taxoexpan apply" in text
+    assert "neither comments nor concepts that you were not sure about" in text
+
+
+def test_the_decisions_are_a_table_for_apply(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path
+) -> None:
+    review = decided(open_review(model, store))
+    path = tmp_path / "decisions.csv"
+    path.write_text(review.get("/export/decisions.csv"), encoding="utf-8")
+    rows = read_suggestions(path)
+    accepted = [
+        (row.query.label, row.parent.id, row.kind.value)
+        for row in rows
+        if row.decision == Verdict.ACCEPTED
+    ]
+    assert accepted == [
+        ("hemp milk", "milk", "attach"),
+        ("white tea", "tea", "attach"),
+        ("white tea", "soup", "also"),
+        ("corn bread", "rye bread", "merge"),
+    ]
+    assert {row.query.label for row in rows if row.decision == Verdict.REJECTED} == {"sheep cheese"}
+    assert rows[0].query.definition == "a drink made of hemp seeds"
+    assert rows[0].query.synonyms == ("hemp drink",)
+
+
+def test_formulas_in_the_table_are_neutralized(model: TaxoExpan, store: DecisionStore) -> None:
+    review = open_review(model, store, [Concept("", '=HYPERLINK("x") milk')])
+    key = store.queue().concepts[0].key
+    review.post("/decisions", {"concept": key, "version": "0", "accept": "milk"})
+    assert "'=HYPERLINK" in review.get("/export/decisions.csv")
+
+
+def test_changes_are_exported_as_kgcl_and_sssom(model: TaxoExpan, store: DecisionStore) -> None:
+    review = decided(open_review(model, store))
+    page = review.get("/export")
+    for name in ("decisions.csv", "decisions.kgcl", "decisions.sssom.tsv"):
+        assert f'href="/export/{name}"' in page
+    kgcl = review.get("/export/decisions.kgcl")
+    assert "'hemp milk'" in kgcl
+    assert "soup" in kgcl
+    assert "sheep cheese" not in kgcl
+    sssom = review.get("/export/decisions.sssom.tsv")
+    assert "rye bread" in sssom
+    assert "corn bread" in sssom
+
+
+def test_the_taxonomy_file_has_the_accepted_concepts(
+    model: TaxoExpan, store: DecisionStore, pantry: Path, tmp_path: Path
+) -> None:
+    review = open_review(model, store, taxonomy=pantry)
+    review.decide("hemp milk", accept="milk")
+    review.decide("white tea", action="reject", reason="other")
+    response = review.browser.get("/export/taxonomy")
+    assert response.headers["content-disposition"].endswith("pantry.csv")
+    path = tmp_path / "new.csv"
+    path.write_bytes(response.content)
+    new = Taxonomy.read(path)
+    assert len(new) == len(model.taxonomy) + 1
+    assert new.parents("hemp milk") == ("milk",)
+
+
+def test_a_change_that_the_file_cannot_hold_is_explained_on_the_page(
+    model: TaxoExpan, store: DecisionStore, pantry: Path
+) -> None:
+    review = decided(open_review(model, store, taxonomy=pantry))
+    response = review.browser.get("/export/taxonomy")
+    assert response.status_code == 409
+    assert "synonyms of existing concepts are not possible in this file" in text_of(response.text)
+    # A browser shows no page in answer to a link with this attribute.
+    assert not re.search(r"<a [^>]*\bdownload\b[^>/]*>", review.get("/export"))
+
+
+def test_decisions_about_concepts_that_a_later_model_has_learned_are_exported(
+    model: TaxoExpan, store: DecisionStore, pantry: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "pantry.json"
+    assert main(["convert", str(pantry), str(old)]) == 0
+    first = open_review(model, store, taxonomy=old)
+    first.decide("hemp milk", accept="milk")
+    learned = first.concept("hemp milk").concept
+    grown = model.taxonomy.expanded(Additions((learned,), (("milk", learned.id),)))
+    desk = replace(first.desk, taxonomy=grown)
+    later = Review(
+        desk, TestClient(protect_pages(create_app(desk), Access()), "http://127.0.0.1:8000")
+    )
+    later.browser.follow_redirects = False
+    later.decide("white tea", accept=learned.id)
+    later.decide("corn bread", merge=learned.id)
+    for name in ("decisions.kgcl", "decisions.sssom.tsv"):
+        assert "hemp" in later.get(f"/export/{name}")
+    path = tmp_path / "new.json"
+    path.write_bytes(later.browser.get("/export/taxonomy").content)
+    new = Taxonomy.read(path)
+    (hemp_milk,) = [each for each in new.concepts if each.label == "hemp milk"]
+    assert hemp_milk.synonyms == ("hemp drink", "corn bread")
+    assert [new.concept(id).label for id in new.children(hemp_milk.id)] == ["white tea"]
+
+
+def test_several_files_are_downloaded_as_an_archive(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path
+) -> None:
+    terms = "".join(f"{id}\t{id}\n" for id in model.taxonomy)
+    pairs = "".join(f"{child}\t{parent}\n" for parent, child in model.taxonomy.relations)
+    (tmp_path / "pantry.terms").write_text(terms, encoding="utf-8")
+    (tmp_path / "pantry.taxo").write_text(pairs, encoding="utf-8")
+    review = open_review(model, store, taxonomy=tmp_path / "pantry.terms")
+    review.decide("hemp milk", accept="milk")
+    response = review.browser.get("/export/taxonomy")
+    assert response.status_code == 200, response.text
+    names = zipfile.ZipFile(io.BytesIO(response.content)).namelist()
+    assert sorted(names) == ["pantry.taxo", "pantry.terms"]
+
+
+def test_the_page_quotes_the_command_with_what_it_needs(
+    model: TaxoExpan, store: DecisionStore
+) -> None:
+    review = open_review(model, store)
+    page = text_of(review.get("/export"))
+    assert "taxoexpan apply TAXONOMY decisions.csv -o NEW" in page
+    assert "--taxonomy FILE" in page
+    decided(review)
+    assert "--allow-merges -o NEW" in text_of(review.get("/export"))
+    assert review.browser.get("/export/taxonomy").status_code == 404
+
+
+def test_the_command_reads_the_file_as_the_review_did(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path
+) -> None:
+    rows = [f"{id},{'|'.join(model.taxonomy.parents(id))}" for id in model.taxonomy]
+    path = tmp_path / "foods.csv"
+    path.write_text("\n".join(["Item,Up", *rows, ""]), encoding="utf-8")
+    options = ReadOptions(columns={"id": "Item", "label": "Item", "parents": "Up"})
+    review = open_review(model, store)
+    desk = replace(review.desk, file=TaxonomyFile.open(path, options=options))
+    command = _command(desk.file, [])
+    assert command.endswith("-o NEW.csv"), command
+    assert shlex.split(command)[4:6] == ["--columns", 'id="Item",label="Item",parents="Up"']
+
+
+@pytest.fixture
+def learned(
+    model: TaxoExpan, model_directory: Path, store: DecisionStore, tmp_path: Path
+) -> Review:
+    """A second review, with a model that has learned the accepted hemp milk; the file has not."""
+    open_review(model, store).decide("hemp milk", accept="milk")
+    second = TaxoExpan.load(model_directory)
+    second.refit(model.taxonomy, store.feedback(), recipe=Recipe(epochs=0, tower_epochs=0))
+    rows = [f"{id},{id},{'|'.join(model.taxonomy.parents(id))}," for id in model.taxonomy]
+    path = tmp_path / "foods.csv"
+    path.write_text("\n".join(["id,label,parents,synonyms", *rows, ""]), encoding="utf-8")
+    return open_review(second, store, taxonomy=path)
+
+
+def new_id(review: Review, label: str) -> str:
+    return next(id for id in review.desk.taxonomy if review.desk.label_of(id) == label)
+
+
+def test_a_concept_below_a_learned_one_is_in_every_file(learned: Review, tmp_path: Path) -> None:
+    learned.decide("white tea", accept=new_id(learned, "hemp milk"))
+    file = learned.desk.file
+    assert file is not None
+    decided = learned.store.export_suggestions()
+    text, _ = changes_text(file.taxonomy, file, decided, ChangeFormat.KGCL)
+    assert learned.get("/export/decisions.kgcl") == text
+    assert "hemp milk" in text
+    assert "white tea" in text
+    path = tmp_path / "new.csv"
+    path.write_text(learned.get("/export/taxonomy"), encoding="utf-8")
+    new = Taxonomy.read(path)
+    (tea,) = (id for id in new if new.concept(id).label == "white tea")
+    assert [new.concept(id).label for id in new.parents(tea)] == ["hemp milk"]
+
+
+def test_a_merge_with_a_learned_concept_is_its_synonym(learned: Review, tmp_path: Path) -> None:
+    learned.decide("white tea", merge=new_id(learned, "hemp milk"))
+    learned.decide("corn bread", accept="rye bread")
+    assert "left out" not in learned.get("/export")
+    page = tmp_path / "page.csv"
+    page.write_text(learned.get("/export/taxonomy"), encoding="utf-8")
+    table = tmp_path / "decisions.csv"
+    table.write_text(learned.get("/export/decisions.csv"), encoding="utf-8")
+    assert learned.desk.file is not None
+    allowed = Acceptance(allow_merges=True)
+    apply_suggestions(learned.desk.file, read_suggestions(table), tmp_path / "applied.csv", allowed)
+    for path in (page, tmp_path / "applied.csv"):
+        new = Taxonomy.read(path)
+        (milk,) = (each for each in map(new.concept, new) if each.label == "hemp milk")
+        assert milk.synonyms == ("hemp drink", "white tea")
+        assert "corn bread" in new.labels
+    assert "white tea" in learned.get("/export/decisions.sssom.tsv")
+    assert "white tea" in learned.get("/export/decisions.kgcl")
+
+
+def test_a_decision_without_a_place_is_named_and_does_not_block_the_others(
+    learned: Review,
+) -> None:
+    learned.decide("white tea", merge=new_id(learned, "hemp milk"))
+    learned.decide("corn bread", accept="rye bread")
+    learned.store.undo("Ada", 1)
+    page = text_of(learned.get("/export"))
+    assert "'white tea' is merged with 'hemp milk'" in page
+    assert "undo this decision" in page
+    for name in ("taxonomy", "decisions.kgcl"):
+        text = learned.get(f"/export/{name}")
+        assert "corn bread" in text
+        assert "white tea" not in text
+
+
+def test_a_learned_concept_is_not_its_own_parent(learned: Review) -> None:
+    page = learned.decide("hemp milk", 422, accept=new_id(learned, "hemp milk"))
+    assert "This is the concept itself" in text_of(page)
