@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from taxoexpan.formats.property_index import PropertyIndex, blank_properties
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.taxonomy import Additions, Concept
 
 
 def index(**having: str) -> PropertyIndex:
@@ -30,3 +36,82 @@ def test_frequent_properties_come_first() -> None:
     old = index(all="abcd", half="ab", most="abc", every="abcd")
     found = blank_properties(old, index(all="abcdx", half="ab", most="abc", every="abcd"))
     assert [blank.name for blank in found] == ["every", "most", "half"]
+
+
+SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix x: <http://x.org/> .
+x:milk a skos:Concept ; skos:prefLabel "milk"@en , "Milch"@de ; skos:notation "1" .
+x:oat a skos:Concept ; skos:prefLabel "oat milk"@en , "Hafermilch"@de ; skos:broader x:milk ;
+    skos:notation "2" ; x:shelf 4 .
+"""
+OBO = """format-version: 1.2
+
+[Term]
+id: F:1
+name: milk
+xref: Q1
+
+[Term]
+id: F:2
+name: oat milk
+is_a: F:1 ! milk
+xref: Q2
+"""
+JSON = """[
+  {"id": "1", "label": "milk", "gtin": "40", "children": ["2"]},
+  {"id": "2", "label": "oat milk", "gtin": "41", "note": null, "parents": ["1"]}
+]
+"""
+OFF = """en: Milk
+fr: Lait
+wikidata:en: Q1
+
+< en:Milk
+en: Oat milk
+fr: Lait d'avoine
+wikidata:en: Q2
+"""
+
+ROWS = """Unique ID,Parent,Name,Tier 1,Extension
+1,,Milk,Milk,SCD
+2,1,Oat milk,Milk,
+3,1,Soy milk,Milk,SCD
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "parent", "blank"),
+    [
+        ("t.ttl", SKOS, "http://x.org/milk", ["skos:notation", "skos:prefLabel@de", "x:shelf"]),
+        ("t.obo", OBO, "F:1", ["xref"]),
+        ("t.json", JSON.replace(', "children": ["2"]', ""), "1", ["gtin"]),
+        ("t.csv", ROWS, "1", ["Tier 1", "Extension"]),
+        ("t.csv", "id,path,status\n1,A,ok\n2,A > B,ok\n", "1", ["status"]),
+        ("t.csv", "Level 1,Level 2,Code,Status\nA,,1,ok\nA,B,2,ok\n", "1", ["Status"]),
+        ("t.csv", "child,parent,source\nb,a,x\nc,a,y\n", "a", ["source"]),
+        ("t.txt", OFF, "en:milk", ["names in fr", "wikidata:en"]),
+    ],
+)
+def test_what_new_concepts_lack_is_reported(
+    tmp_path: Path, name: str, text: str, parent: str, blank: list[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    file = TaxonomyFile.open(tmp_path / name)
+    new = {
+        "t.ttl": "http://x.org/yak",
+        "t.obo": "F:3",
+        "t.json": "3",
+        "t.csv": "4",
+        "t.txt": "en:yak-milk",
+    }
+    additions = Additions([Concept(new[name], "yak milk")], [(parent, new[name])])
+    written = file.write(additions, tmp_path / f"out-{name}")
+    assert [each.name for each in written.left_blank] == blank
+    assert all(each.lacking == each.new == 1 for each in written.left_blank)
+
+
+def test_a_file_without_further_properties_has_nothing_blank(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("child,parent\noat milk,milk\n")
+    file = TaxonomyFile.open(tmp_path / "t.csv")
+    additions = Additions([Concept("yak milk", "yak milk")], [("milk", "yak milk")])
+    assert file.write(additions, tmp_path / "out.csv").left_blank == []

@@ -55,7 +55,7 @@ class BlankProperty:
 
 
 def blank_properties(before: PropertyIndex, after: PropertyIndex) -> list[BlankProperty]:
-    """Return the properties that new concepts lack, those of most concepts first."""
+    """Return the properties that new concepts lack, the most frequent ones first."""
     new = after.concepts - before.concepts
     found = []
     for name, ids in before.having.items():

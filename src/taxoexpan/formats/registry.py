@@ -144,7 +144,7 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
 
 
 def _refuse_suggestions(file: TextFile) -> None:
-    """Refuse a table of suggestions, whose columns could be read as those of a taxonomy."""
+    """Refuse a table of suggestions, whose columns could be read as a taxonomy."""
     table = open_if_table(file) if is_table(file) and not file.options.columns else None
     if table is not None and SUGGESTION_COLUMNS.issubset(table.header):
         message = "this is a table of suggestions, not a taxonomy; check the order of the arguments"

@@ -75,7 +75,7 @@ class TextFile:
     delimiter: str = ""
     """The delimiter of the cells, if the text was made from a sheet; else unknown."""
     remarks: tuple[str, ...] = ()
-    """What the user should know about the part of the file that is read."""
+    """Messages about the part of the file that is read."""
     _parsed: dict[Callable[[TextFile], object], object] = field(default_factory=dict, repr=False)
     _siblings: dict[Path, TextFile] = field(default_factory=dict, repr=False)
 

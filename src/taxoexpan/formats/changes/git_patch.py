@@ -107,7 +107,7 @@ def _hunks(old: Sequence[bytes], changes: Sequence[_Change]) -> Iterator[bytes]:
 
 
 def _header(old_start: int, old_count: int, new_start: int, new_count: int) -> bytes:
-    """Return the line numbers of a hunk; that of no lines is the number of the line before."""
+    """Return the line numbers of a hunk; a hunk without lines has the number of the line before."""
     old = f"{old_start + bool(old_count)},{old_count}"
     return f"@@ -{old} +{new_start + bool(new_count)},{new_count} @@\n".encode()
 

@@ -1,6 +1,6 @@
 """Changes as KGCL, the Knowledge Graph Change Language of OBO: one command per line.
 
-The grammar is that of https://github.com/INCATools/kgcl. It has no comments, no prefix
+The grammar is in https://github.com/INCATools/kgcl. It has no comments, no prefix
 declarations, and no way to write an apostrophe in a text.
 """
 

@@ -1,6 +1,6 @@
 """Mappings between concepts as SSSOM, the Simple Standard for Sharing Ontology Mappings, in TSV.
 
-The format is that of https://mapping-commons.github.io/sssom/spec-formats-tsv/.
+The format is described in https://mapping-commons.github.io/sssom/spec-formats-tsv/.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class _Curies:
         return f"{self._prefix_of(namespace)}:{_local(local)}"
 
     def _prefix_of(self, namespace: str) -> str:
-        """Return the prefix of a namespace; a new one differs from those of the file."""
+        """Return the prefix of a namespace; a new one differs from the prefixes of the file."""
         for prefix, iri in self.declared.items():
             if iri == namespace:
                 return prefix

@@ -1,6 +1,6 @@
 """The ids that Open Food Facts derives from names, and the names on one line of a file.
 
-The rules are those of `get_string_id_for_lang` and `sanitize_taxonomy_line` in
+It follows the rules of `get_string_id_for_lang` and `sanitize_taxonomy_line` in
 openfoodfacts-server: lower case, hyphens, and no accents in some languages.
 """
 
