@@ -19,7 +19,7 @@ from torch import Tensor
 from taxoexpan.evaluation.methods import Problem
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
-from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.mentions import Lexicon
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.taxonomy import Taxonomy

@@ -16,7 +16,7 @@ from pathlib import Path
 from reproduction.semeval.task import FILES, WordNet, read_concepts, read_key
 from reproduction.semeval.wu_palmer import WuPalmer
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.mentions import Lexicon
 from taxoexpan.taxonomy import Concept
 
 GROUPS = (

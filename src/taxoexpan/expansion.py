@@ -16,8 +16,8 @@ from typing import Any
 from taxoexpan.config import changed_settings, load_preset, settings_without_effect
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
-from taxoexpan.features.encoder_choice import with_chosen_encoder
-from taxoexpan.features.glossary.definition_lookup import (
+from taxoexpan.features.encoder_registry import with_chosen_encoder
+from taxoexpan.features.glossary.glossary import (
     LookedUpDefinitions,
     look_up_definitions,
 )

@@ -18,11 +18,9 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
 from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
-from taxoexpan.features.embedding import warn_of_weak_texts
-from taxoexpan.features.encoder_choice import with_chosen_encoder
-from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.features.label_language import warn_of_language
-from taxoexpan.features.lexicon import Lexicon, resolve_mentions
+from taxoexpan.features.embedding import warn_of_language, warn_of_weak_texts
+from taxoexpan.features.encoder_registry import make_encoder, with_chosen_encoder
+from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.adding.acceptance import Acceptance

@@ -13,7 +13,7 @@ from taxoexpan.cli.evaluate import DEFAULT_METHODS
 from taxoexpan.cli.main import main
 from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.evaluation.growth import growth_between
-from taxoexpan.features.encoder_choice import choose_features
+from taxoexpan.features.encoder_registry import choose_features
 from taxoexpan.training.metrics import compute_metrics
 
 CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]

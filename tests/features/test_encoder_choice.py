@@ -10,7 +10,7 @@ from conftest import SMALL
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.config import load_preset
-from taxoexpan.features.encoder_choice import BEST, choose_features, with_chosen_encoder
+from taxoexpan.features.encoder_registry import BEST, choose_features, with_chosen_encoder
 
 HINT = "pip install 'taxoexpan[transformers]'"
 

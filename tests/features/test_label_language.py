@@ -8,8 +8,8 @@ from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.features.encoder_choice import BEST
-from taxoexpan.features.label_language import warn_of_language
+from taxoexpan.features.embedding import warn_of_language
+from taxoexpan.features.encoder_registry import BEST
 
 OTHERS = {
     "German": "Gemüse, Obst und Früchte, Käse, Brot für Kinder, Getränke, Möbel, Stühle, Tisch",

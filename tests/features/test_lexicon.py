@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.config import load_preset
-from taxoexpan.features.lexicon import MAX_SENSES, Lexicon, resolve_mentions
-from taxoexpan.features.mentions import MentionKind
+from taxoexpan.features.mentions import MAX_SENSES, Lexicon, MentionKind, resolve_mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 

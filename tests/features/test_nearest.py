@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taxoexpan.features.nearest import nearest_concepts
+from taxoexpan.features.embedding import nearest_concepts
 from taxoexpan.taxonomy import Concept
 
 

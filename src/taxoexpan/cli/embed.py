@@ -14,8 +14,8 @@ from taxoexpan.option_groups import DeviceOptions, FeatureOptions, ReadingOption
 from taxoexpan.options import POSITIVE, argument, option, output_option, repeated, switch
 
 if TYPE_CHECKING:
+    from taxoexpan.features.embedding import NearestConcept
     from taxoexpan.features.encoder import Encoder, Vectors
-    from taxoexpan.features.nearest import NearestConcept
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -41,8 +41,7 @@ class Options(ReadingOptions, FeatureOptions, DeviceOptions):
 
 def run(options: Options) -> int:
     """Embed the concepts, write the vectors, and print the closest ones."""
-    from taxoexpan.features.embedding import refuse_unknown, warn_of_unknown
-    from taxoexpan.features.nearest import nearest_concepts
+    from taxoexpan.features.embedding import nearest_concepts, refuse_unknown, warn_of_unknown
     from taxoexpan.features.vector_export import refuse_suffix, vectors_content
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concept_list import read_concepts
@@ -86,8 +85,7 @@ def _opened(
     from taxoexpan.archive import load_archive
     from taxoexpan.config import changed_settings, load_preset
     from taxoexpan.features.embedding import embed_concepts, names_of
-    from taxoexpan.features.encoder_choice import with_chosen_encoder
-    from taxoexpan.features.encoder_registry import make_encoder
+    from taxoexpan.features.encoder_registry import make_encoder, with_chosen_encoder
     from taxoexpan.model_directory import is_archive
 
     settings = changed_settings(options)

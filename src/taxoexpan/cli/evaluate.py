@@ -97,9 +97,8 @@ def run(options: Options) -> int:
     from taxoexpan.config import changed_settings
     from taxoexpan.device import choose_device
     from taxoexpan.evaluation.growth import evaluate_growth, growth_between
-    from taxoexpan.features.encoder_choice import choose_features
-    from taxoexpan.features.encoder_registry import make_encoder
-    from taxoexpan.features.label_language import warn_of_language
+    from taxoexpan.features.embedding import warn_of_language
+    from taxoexpan.features.encoder_registry import choose_features, make_encoder
     from taxoexpan.files import preflight, write_whole
 
     if options.output:
@@ -144,7 +143,7 @@ def _note_few_queries(growth: Growth) -> None:
 
 def _with_definitions(growth: Growth, options: Options) -> Growth:
     """Look up definitions of the old and the new concepts in a glossary."""
-    from taxoexpan.features.glossary.definition_lookup import look_up_definitions
+    from taxoexpan.features.glossary.glossary import look_up_definitions
 
     queries = growth.queries
     path, progress = options.glossary, not options.quiet

@@ -20,7 +20,7 @@ from taxoexpan.evaluation.confidence import GrowthConfidence, measure_confidence
 from taxoexpan.evaluation.methods import Method, Problem, true_ranks_by
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.mentions import Lexicon
 from taxoexpan.model import TaxoExpan
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.phrasing import pluralize

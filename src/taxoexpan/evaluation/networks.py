@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from taxoexpan.config import Config, load_preset
 from taxoexpan.evaluation.methods import Method, Problem
-from taxoexpan.features.lexicon import resolve_mentions
+from taxoexpan.features.mentions import resolve_mentions
 from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets, Position

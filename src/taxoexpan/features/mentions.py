@@ -1,15 +1,25 @@
-"""The concepts that names and definitions mention, stored for many concepts at a time."""
+"""Finds the concepts that the definition and the name of a concept mention, and stores them.
+
+A definition usually names the genus first: *a small tree that bears cherries*. The paper uses this
+as "first word, first sense" (Section 5.2.3); here it works with the names of any taxonomy. A name
+may end in its genus: *cherry tree*. An existing concept may also have exactly the same name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
+from taxoexpan.config import Config
+from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.english import STOP_WORDS
+from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
 
 
 class MentionKind(IntEnum):
@@ -95,3 +105,119 @@ class Mentions:
         kept = new_index[concepts] >= 0
         of_row = Adjacency.from_pairs(positions[kept], new_index[concepts[kept]], len(rows))
         return Mentions(of_row, kinds[kept])
+
+
+MAX_NAME_WORDS = 3
+"""The longest name, in words, that is searched for in a definition."""
+
+MIN_WORD_LENGTH = 2
+"""The shortest first word of a name; *a* is a letter and a unit, but definitions rarely mean it."""
+
+MAX_SENSES = 6
+"""The largest number of concepts that one mentioned name stands for."""
+
+MIN_DEFINED = 0.1
+"""The least fraction of concepts with a definition at which mentions are used by default."""
+
+_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
+
+
+def resolve_mentions(config: Config, taxonomy: Taxonomy) -> Config:
+    """Return the settings with `use_mentions` decided, if it is left to the taxonomy."""
+    if config.use_mentions != "auto":
+        return config
+    enough = len(taxonomy.definitions) >= max(1, MIN_DEFINED * len(taxonomy))
+    return config.model_copy(update={"use_mentions": enough})
+
+
+class Lexicon:
+    """The indices of the concepts that each name stands for, the most likely sense first."""
+
+    def __init__(self, senses: Mapping[str, Sequence[int]]) -> None:
+        self.senses = senses
+
+    @classmethod
+    def from_taxonomy(
+        cls, taxonomy: Taxonomy, order: Mapping[str, Sequence[str]] | None = None
+    ) -> Lexicon:
+        """Collect all labels and synonyms of a taxonomy.
+
+        `order` maps a name to the ids of its senses, the most likely first. Senses without a given
+        order are sorted: labels before synonyms, then by the number of children, because the
+        common sense of a word has more concepts below it.
+        """
+        degrees = taxonomy.children_of.degrees.tolist()
+        ranks: dict[str, dict[int, tuple[bool, int]]] = {}
+        for index, concept in enumerate(taxonomy.concepts):
+            for position, name in enumerate((concept.label, *concept.synonyms)):
+                rank = (position > 0, -degrees[index])
+                ranks.setdefault(name_key(name), {}).setdefault(index, rank)
+        senses = {key: sorted(found, key=found.__getitem__) for key, found in ranks.items()}
+        for name, ids in (order or {}).items():
+            first = [taxonomy.index(id) for id in ids if id in taxonomy]
+            senses[name_key(name)] = list(dict.fromkeys([*first, *senses.get(name_key(name), ())]))
+        return cls(senses)
+
+    def mentions(self, concepts: Iterable[Concept], exclude_self: bool = False) -> Mentions:
+        """The concepts that each concept mentions.
+
+        Set `exclude_self` for the concepts of the taxonomy, so that none mentions itself.
+        """
+        rows = [
+            [
+                (target, kind)
+                for target, kind in self.mentioned_by(concept)
+                if not (exclude_self and target == row)
+            ]
+            for row, concept in enumerate(concepts)
+        ]
+        return Mentions.from_rows(rows)
+
+    def mentioned_by(self, concept: Concept) -> list[tuple[int, MentionKind]]:
+        """The concepts that one concept mentions, each with the kind of the mention."""
+        words = normalize_name(concept.label).split()
+        own_key = words_key(words)
+        first, second, *_ = [*self._named_in(concept.definition, own_key), (), ()]
+        endings = (self.senses.get(words_key(words[start:])) for start in range(1, len(words)))
+        ending = next((senses for senses in endings if senses), ())
+        pairs = []
+        for senses, likeliest, other in (
+            (first, MentionKind.FIRST_IN_DEFINITION, MentionKind.FIRST_OTHER_SENSE),
+            (second, MentionKind.SECOND_IN_DEFINITION, MentionKind.SECOND_OTHER_SENSE),
+            (ending, MentionKind.NAME_ENDING, MentionKind.NAME_ENDING_OTHER_SENSE),
+            (self.senses.get(own_key, ()), MentionKind.SAME_NAME, MentionKind.SAME_NAME),
+        ):
+            pairs += [(target, likeliest) for target in senses[:1]]
+            pairs += [(target, other) for target in senses[1:MAX_SENSES]]
+        return pairs
+
+    def _named_in(self, definition: str, own_key: str) -> Iterator[Sequence[int]]:
+        """Yield the senses of each name in a definition, except the concept's own name.
+
+        Only the last of several adjacent names counts: *hoof infection* names an infection, and
+        *stem cell* names a cell if no concept is called *stem cell*.
+        """
+        tokens = [normalize_name(token) for token in _TOKEN.findall(definition)]
+        last: Sequence[int] = ()
+        start = 0
+        while start < len(tokens):
+            length, senses = self._longest_name(tokens, start, own_key)
+            if last and not senses:
+                yield last
+            last, start = senses, start + length
+        if last:
+            yield last
+
+    def _longest_name(
+        self, tokens: Sequence[str], start: int, own_key: str
+    ) -> tuple[int, Sequence[int]]:
+        """The length and senses of the longest name that starts here; (1, ()) if there is none."""
+        for length in range(min(MAX_NAME_WORDS, len(tokens) - start), 0, -1):
+            words = tokens[start : start + length]
+            if not STOP_WORDS.isdisjoint((words[0], words[-1])) or len(words[0]) < MIN_WORD_LENGTH:
+                continue
+            key = words_key(words)
+            senses = self.senses.get(key)
+            if senses and key != own_key:
+                return length, senses
+        return 1, ()

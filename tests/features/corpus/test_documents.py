@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.features.corpus import text_lines
+from taxoexpan.features.corpus import documents
 from taxoexpan.features.corpus.documents import read_documents
 
 FILES = {
@@ -85,7 +85,7 @@ def test_a_path_without_a_corpus_is_reported(tmp_path: Path) -> None:
 def test_a_file_without_line_ends_is_not_read_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_lines, "MAX_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(documents, "MAX_LINE_BYTES", 1 << 20)
     path = write(tmp_path / "a.txt", "tea\n" + "x" * (1 << 21))
     with pytest.raises(FormatError, match="line 2: the line is longer than 1 MB"):
         list(read_documents(path))

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from taxoexpan import Concept, Glossary, Taxonomy
-from taxoexpan.features.glossary.definition_lookup import look_up_definitions
-from taxoexpan.features.glossary.glossary import MAX_SENSES, MatchKind
+from taxoexpan.features.glossary.glossary import MAX_SENSES, MatchKind, look_up_definitions
 
 DATA = {
     "astronomy": [Concept("p", "planet"), Concept("v", "Venus (planet)"), Concept("m", "mercury")],

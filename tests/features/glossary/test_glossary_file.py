@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.features.glossary.glossary_file import SAMPLE_LINES, read_entries
-from taxoexpan.features.glossary.glossary_formats import BrokenLines
+from taxoexpan.features.glossary.glossary_file import SAMPLE_LINES, BrokenLines, read_entries
 
 TEA = ("tea", "Tea is a drink.")
 MILK = ("oat milk", "Oat milk is <no> milk & a drink.")

@@ -10,10 +10,13 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from taxoexpan.features.glossary.first_sentence import article_text, first_sentence
-from taxoexpan.features.glossary.glossary_file import read_entries
-from taxoexpan.features.glossary.glossary_formats import BrokenLines, GlossaryEntry
-from taxoexpan.features.glossary.sense_selection import Sense, SenseSelector
+from taxoexpan.features.glossary.glossary_file import BrokenLines, GlossaryEntry, read_entries
+from taxoexpan.features.glossary.sense_selection import (
+    Sense,
+    SenseSelector,
+    article_text,
+    first_sentence,
+)
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name, words_key
 
@@ -167,3 +170,26 @@ def _keep(entry: GlossaryEntry, wanted: dict[str, list[Sense]]) -> None:
         text = article_text(entry.title, entry.text)
         if text and all(text != sense.text for sense in senses):
             senses.append(Sense(name, qualifier, text))
+
+
+@dataclass(frozen=True)
+class LookedUpDefinitions:
+    """The taxonomy and the new concepts with definitions from a glossary, and their counts."""
+
+    taxonomy: Taxonomy
+    new: Sequence[Concept]
+    glossary: Glossary
+    taxonomy_matches: GlossaryMatches
+    new_matches: GlossaryMatches
+
+
+def look_up_definitions(
+    path: Path, taxonomy: Taxonomy, new: Sequence[Concept] = (), progress: bool = False
+) -> LookedUpDefinitions:
+    """Add definitions from a glossary to the concepts of a taxonomy and to new ones."""
+    glossary = Glossary.read(path, [*taxonomy.concepts, *new], progress)
+    known = glossary.define_taxonomy(taxonomy)
+    queries = glossary.define_concepts(new, taxonomy)
+    return LookedUpDefinitions(
+        known.taxonomy, queries.concepts, glossary, known.matches, queries.matches
+    )

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from taxoexpan.features.lexicon import Lexicon
-from taxoexpan.features.mentions import Mentions
+from taxoexpan.features.mentions import Lexicon, Mentions
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.batch_scoring import BatchScorer
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior

@@ -11,7 +11,7 @@ from torch import Tensor
 from taxoexpan.config import Config
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder, Vectors
-from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.mentions import Lexicon
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
