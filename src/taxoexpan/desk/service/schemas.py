@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from taxoexpan.desk.service.suggester import PlacedQuery
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import COLUMNS, Place, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 MAX_LABEL = 1_000
@@ -89,35 +89,27 @@ class LocatedConcept(ConceptReference):
         return cls(id=id, label=taxonomy.labels[index], path=list(taxonomy.path(id)))
 
 
-class SuggestedParent(BaseModel):
-    """One possible parent, or, for a merge, the concept that the new one may be a synonym of."""
+_ELSEWHERE = ("path", "place", "decision")
+"""Fields of a suggestion that the parent or the result contains, or that a service does not set."""
+_OWN = [
+    name for name, column in COLUMNS.items() if name == column.attribute and name not in _ELSEWHERE
+]
+SuggestedParent = create_model(
+    "SuggestedParent",
+    __doc__="One possible parent, or the concept that the new one may be a synonym of.",
+    parent=(LocatedConcept, ...),
+    **{name: (COLUMNS[name].hint, Field(description=COLUMNS[name].about)) for name in _OWN},
+)  # type: ignore[call-overload]
 
-    rank: int
-    kind: SuggestionKind
-    parent: LocatedConcept
-    score: float = Field(description="The softmax probability over all concepts.")
-    confidence: float | None = Field(
-        description="The probability that the suggestion is right, if the model has learned it."
-    )
-    moves: list[str] = Field(
-        description="For an insert: the ids of the children that might move below the new concept."
-    )
-    why: str = Field(description="The explanation; empty unless it was requested.")
 
-    @classmethod
-    def of(cls, suggestion: Suggestion) -> SuggestedParent:
-        """Describe a suggestion, with the same digits as in a table of suggestions."""
-        row: dict[str, Any] = suggestion.as_dict()
-        parent, path = suggestion.parent, list(suggestion.path)
-        return cls(
-            rank=suggestion.rank,
-            kind=suggestion.kind,
-            parent=LocatedConcept(id=parent.id, label=parent.label, path=path),
-            score=row["score"],
-            confidence=row["confidence"],
-            moves=list(suggestion.moves),
-            why=suggestion.why,
-        )
+def _suggested_parent(suggestion: Suggestion) -> BaseModel:
+    """Describe a suggestion, with the same digits as in a table of suggestions."""
+    values = suggestion.as_dict() | {"moves": suggestion.moves}
+    parent = LocatedConcept(
+        id=suggestion.parent.id, label=suggestion.parent.label, path=list(suggestion.path)
+    )
+    described: BaseModel = SuggestedParent(parent=parent, **{name: values[name] for name in _OWN})
+    return described
 
 
 class QueryResult(BaseModel):
@@ -131,7 +123,7 @@ class QueryResult(BaseModel):
     has_parent: bool = Field(
         description="Whether the taxonomy has a suitable parent, as far as the model can tell."
     )
-    suggestions: list[SuggestedParent]
+    suggestions: list[SuggestedParent]  # type: ignore[valid-type]
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, placed: PlacedQuery) -> QueryResult:
@@ -141,7 +133,7 @@ class QueryResult(BaseModel):
             label=placed.concept.label,
             known=[LocatedConcept.at(taxonomy, index) for index in placed.known],
             has_parent=all(s.place == Place.POSSIBLE for s in placed.suggestions),
-            suggestions=[SuggestedParent.of(suggestion) for suggestion in placed.suggestions],
+            suggestions=[_suggested_parent(each) for each in placed.suggestions],
         )
 
 
