@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from builders import random_taxonomy, star
-from distance_features_speed import plain_features
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly, taxonomies
@@ -20,7 +19,7 @@ from taxoexpan.evaluation.dist_xgboost import (
     _from_queries,
     _from_relations,
 )
-from taxoexpan.evaluation.distance_features import FEATURES, EgonetDistances, Pairs
+from taxoexpan.evaluation.distance_features import EMPTY, FEATURES, EgonetDistances, Pairs
 from taxoexpan.evaluation.methods import Problem, true_ranks_by
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -48,6 +47,35 @@ def unit_vectors(draw: st.DrawFn, count: int) -> torch.Tensor:
 def graphs(draw: st.DrawFn) -> Taxonomy:
     """Taxonomies of a few concepts, or of forty."""
     return draw(taxonomies() | st.integers(0, 10_000).map(lambda seed: random_taxonomy(seed, 40)))
+
+
+def plain_features(
+    taxonomy: Taxonomy, vectors: Floats, query: Floats, anchor: int, left_out: int = -1
+) -> list[float]:
+    """Return the features of one pair [39], given unit vectors [N, D] and a query's vector [D].
+
+    The concept `left_out`, such as the query itself, is removed from all groups.
+    """
+    parents, children = taxonomy.parents_of.of(anchor), taxonomy.children_of.of(anchor)
+    parents, children = parents[parents != left_out], children[children != left_out]
+    far = 1 - vectors[anchor] @ query
+    features = [float(far)]
+    for source in (query, vectors[anchor]):
+        for group in (parents, children):
+            distances = 1 - vectors[group] @ source
+            nearer = np.mean(distances < far) if len(group) else EMPTY
+            features += [len(group), *plain_statistics(distances), float(nearer)]
+    egonet = np.array([*parents, anchor, *children])
+    return features + plain_statistics(1 - vectors[egonet] @ query)
+
+
+def plain_statistics(distances: Floats) -> list[float]:
+    """Return minimum, maximum, median, mean, standard deviation and range."""
+    if not len(distances):
+        return [EMPTY] * 6
+    low, high = distances.min(), distances.max()
+    middle = (np.median(distances), distances.mean(), distances.std())
+    return [float(figure) for figure in (low, high, *middle, high - low)]
 
 
 def slow_features(
