@@ -94,9 +94,9 @@ class SheetXml:
 
     def edited(self, edits: Sequence[CellEdit], last_row: int) -> bytes:
         """The workbook with these edits; rows after `last_row` get the style of that row."""
-        changed = {self.part: self._edited_text(edits, last_row)}
         new_last = max(edit.row for edit in edits)
         try:
+            changed = {self.part: self._edited_text(edits, last_row)}
             with zipfile.ZipFile(io.BytesIO(self.workbook)) as archive:
                 if new_last > last_row:
                     grow = _Growth(last_row, new_last)
