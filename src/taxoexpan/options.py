@@ -1,4 +1,4 @@
-"""OptionGroup, each declared once, as a field of a dataclass.
+"""Options, each declared once, as a field of a dataclass.
 
 The declaration has the name, the default, the allowed values and the help text. The command line
 makes an argument of it, functions of Python take it as a keyword, and errors name it.

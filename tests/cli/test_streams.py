@@ -63,7 +63,7 @@ def test_a_stream_without_a_format_or_with_several_files_is_refused() -> None:
     table = b"child,parent\nb,a\n"
     for arguments, message in (
         (("convert", "-", "-"), "does not say in which format to write"),
-        (("convert", "-", "-", "--to", "terms"), "has several files"),
+        (("convert", "-", "-", "--to", "terms"), "one stream"),
         (("info", "-", "--format", "rows"), "the table needs a column id or label"),
     ):
         done = run(*arguments, given=table)
