@@ -77,7 +77,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Extra:
-    """An optional group of packages, and those of them that are missing or too old."""
+    """An optional group of packages, and its packages that are missing or too old."""
 
     name: str
     purpose: str
@@ -224,7 +224,7 @@ def _examine_extra(name: str, purpose: str) -> Extra:
 
 
 def _requirements(extra: str) -> Iterator[Requirement]:
-    """Yield the requirements of an extra; those of the core if it is empty."""
+    """Yield the requirements of an extra, or of the core if it is empty."""
     from packaging.requirements import Requirement
 
     for text in metadata("taxoexpan").get_all("Requires-Dist", []):

@@ -280,7 +280,7 @@ def test_a_fine_tuned_encoder_of_another_transformer_is_refused(copied: Path) ->
 def test_a_fine_tuned_encoder_is_refused_with_other_features(copied: Path, tmp_path: Path) -> None:
     other = save_bert(tmp_path / "other", ["milk", "tea"])
     for features in ("static", f"static+transformer:{other}"):
-        with pytest.raises(ModelError, match="not those of the training"):
+        with pytest.raises(ModelError, match="differ from the training"):
             TaxoExpan.load(copied, features=features)
 
 

@@ -31,10 +31,10 @@ def test_the_uuid_of_a_label_is_always_the_same() -> None:
     ("template", "problem"),
     [
         ("{name}", "is not a field"),
-        ("{number:x}", "is no width"),
-        ("{number:5}", "is no width"),
+        ("{number:x}", "is not a width"),
+        ("{number:5}", "is not a width"),
         ("{number!r:07}", "conversion"),
-        ("{slug:07}", "is no width"),
+        ("{slug:07}", "is not a width"),
         ("FOOD", "so that the ids differ"),
         ("{parent}", "so that the ids differ"),
         ("{number", "for a brace"),

@@ -116,7 +116,7 @@ def changed(name: str, values: list[int], kind: type[np.generic] = np.int64) -> 
 @pytest.mark.parametrize(
     ("arrays", "reason"),
     [
-        (changed("levels", [0, 1, 1, 3]), "the levels of the concepts are not"),
+        (changed("levels", [0, 1, 1, 3]), "the levels of the concepts do not"),
         (changed("levels", [0, 1, 1]), "levels has the wrong length"),
         (changed("levels", [0, 1, 1, 2], np.int32), "levels has the wrong type"),
         (changed("parents_of.targets", [0, 0, 4]), "an index out of range"),
@@ -142,7 +142,7 @@ def test_a_cycle_is_refused() -> None:
     for name in ("parents_of", "children_of"):
         arrays |= {f"{name}.{part}": array for part, array in circle.items()}
     for levels in ([0, 1], [1, 1], [2, 1]):
-        with pytest.raises(ValueError, match="the levels of the concepts are not"):
+        with pytest.raises(ValueError, match="the levels of the concepts do not"):
             check_taxonomy_arrays(arrays | {"levels": np.array(levels)})
 
 

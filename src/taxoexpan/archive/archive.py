@@ -40,7 +40,7 @@ class Archive:
 
     `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
     model without them. `held_out` are the ids of the held-out concepts, `rejections` what must not
-    be proposed again, and `growth` how the taxonomy differs from that of the training. The model
+    be proposed again, and `growth` how the taxonomy has changed since the training. The model
     was loaded from `directory`.
     """
 

@@ -172,7 +172,7 @@ def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
         raise ModelError(f"{message}; {fix}", "features") from None
     if known != encoder.fingerprint():
         raise ModelError(
-            f"{path}: the vectors of {features!r} are not those of the training ({known[:200]} "
+            f"{path}: the vectors of {features!r} differ from the training ({known[:200]} "
             f"then, {encoder.fingerprint()} now); restore the old ones, or train again"
         )
     return encoder

@@ -100,7 +100,7 @@ def _describe_growth(model: Mapping[str, object]) -> str:
     since, growth = model["since_training"], str(model["growth"])
     if isinstance(since, Mapping) and since["training_advised"]:
         growth += "; train --from would rank better"
-    return growth if growth != "none" else "the taxonomy is that of the training"
+    return growth if growth != "none" else "the taxonomy is the same as in the training"
 
 
 def _describe_fine_tuning(model: Mapping[str, object]) -> str:

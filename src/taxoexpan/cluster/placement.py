@@ -86,7 +86,7 @@ def suggest_on_cluster(
 ) -> Iterator[SuggestedBlock]:
     """Yield what `TaxoExpan.suggest_blocks` yields, computed by several processes.
 
-    `taxonomy` is that of the model in `directory`, and the concepts are new and have ids.
+    `taxonomy` is the taxonomy of the model in `directory`, and the concepts are new and have ids.
     """
     check_ray()
     from taxoexpan.cluster.worker import WorkerTask

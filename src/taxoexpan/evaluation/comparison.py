@@ -42,7 +42,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """A method's metrics; `behind` is its Hit@1 minus that of the best method."""
+    """A method's metrics; `behind` is its Hit@1 minus the Hit@1 of the best method."""
 
     method: str
     figures: dict[MetricName, Estimate]

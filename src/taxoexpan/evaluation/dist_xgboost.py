@@ -63,7 +63,7 @@ class DistXGBoost(Method):
         return {name: getattr(self, name) for name in names}
 
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
-        """Train; an epoch is one round, and its loss is that of the validation pairs, if any.
+        """Train; an epoch is one round, and its loss is measured on the validation pairs, if any.
 
         The seed decides which negatives are drawn; everything else is deterministic.
         """

@@ -35,7 +35,7 @@ BLOCK_SIZE = 500_000
 class Pairs:
     """P pairs of Q queries and their anchors.
 
-    `rows` [P] are the indices of the queries, ascending, and `anchors` [P] those of the anchors in
+    `rows` [P] are the indices of the queries, ascending, and `anchors` [P] the anchors in
     the taxonomy. `left_out` [P] is a concept to remove from the anchor's egonet, or -1.
     """
 
@@ -138,7 +138,7 @@ class _Side:
 class _Groups:
     """M distances in G groups, as ascending keys [M]: the group and then the bits of the distance.
 
-    Distances are never negative, so the order of their bits is that of their values.
+    Distances are never negative, so their bits are ordered like their values.
     """
 
     keys: Indices
@@ -155,7 +155,7 @@ class _Groups:
         return cls(np.sort(keys, kind="stable"), size)
 
     def joined(self, others: list[_Groups]) -> _Groups:
-        """Join each group with those of the same number."""
+        """Join the groups with the same number."""
         return self._ordered(np.concatenate([g.keys for g in (self, *others)]), self.size)
 
     def repeated(self, times: int) -> _Groups:

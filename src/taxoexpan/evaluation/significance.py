@@ -53,7 +53,7 @@ def interval(
         method="percentile",
         **_resampling(draws, seed, len(known)),
     )
-    # Unlike the interval of scipy, those of np.quantile are nested without rounding errors.
+    # Unlike the interval of scipy, the intervals of np.quantile are nested without rounding errors.
     low, high = np.quantile(result.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

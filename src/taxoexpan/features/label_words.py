@@ -222,7 +222,7 @@ def _normalized(labels: csr_array, idf: Numbers) -> csr_array:
 
 
 def _path_words(labels: csr_array, parents: Indices) -> csr_array:
-    """Return the words above each concept, without those of its own label: [N, V]."""
+    """Return the words above each concept, without the words of its own label: [N, V]."""
     children = np.flatnonzero(parents >= 0)
     ones = np.ones(len(children), dtype=np.float32)
     up = csr_array((ones, (children, parents[children])), shape=(len(parents), len(parents)))

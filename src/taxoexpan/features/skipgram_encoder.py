@@ -191,7 +191,7 @@ def _read_vocabulary(directory: Path) -> dict[str, Any]:
 
 
 def _check_shapes(stored: Mapping[str, TensorInfo], words: int, fallback: Encoder | None) -> None:
-    """Refuse vectors that are not those of the words, and NaN in them."""
+    """Refuse vectors that do not fit the words, and NaN in them."""
     size = stored["vectors"].shape[-1]
     expected = {"counts": ("I64", (words,)), "vectors": ("F32", (words, size))}
     if fallback is not None:

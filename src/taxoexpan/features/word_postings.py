@@ -52,7 +52,7 @@ class Postings:
 class WordScores:
     """What the words of N anchors' labels add to scores.
 
-    The weights are those of the features of `LabelWords.compare`, in the same order.
+    The weights belong to the features of `LabelWords.compare`, in the same order.
     """
 
     def __init__(

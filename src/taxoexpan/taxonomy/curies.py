@@ -31,7 +31,7 @@ class Prefixes:
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
     def __or__(self, others: Prefixes) -> Prefixes:
-        """Return these prefixes, and those of `others` that are not among them."""
+        """Return these prefixes, and the prefixes of `others` that are not among them."""
         return Prefixes({**others.namespaces, **self.namespaces})
 
     def expand(self, id: str) -> str:

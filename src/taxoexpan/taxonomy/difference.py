@@ -123,7 +123,7 @@ class MatchedBy(StrEnum):
     CURIE = "CURIE"
     """The one id is the CURIE of the other, such as `SO:0000110`."""
     PATH = "label and path"
-    """The label and those of all its ancestors are the same, and no other concept has them."""
+    """The labels of the concept and of all its ancestors are the same, and no others have them."""
     LABEL = "label"
     """The label is the same, and no other concept has it."""
 
@@ -227,7 +227,7 @@ def _with_blanks(taxonomy: Taxonomy, ids: Collection[str], blank: Mapping[str, A
 
 
 def _unique(ids: Iterable[str], key: Callable[[str], Hashable]) -> dict[Hashable, str]:
-    """Return the ids by their keys; keys of None, and those of several ids, are left out."""
+    """Return the ids by their keys; None, and keys that several ids share, are left out."""
     keyed: dict[Hashable, str] = {}
     repeated: set[Hashable] = {None}
     for id in ids:

@@ -98,7 +98,7 @@ def _ids_below_parents(
     style: ParentStyle,
     policy: IdPolicy,
 ) -> dict[str, str]:
-    """Return the id of each waiting concept, made from that of its first parent."""
+    """Return the id of each waiting concept, made from the id of its first parent."""
     parent_of = {child: parent for parent, child in reversed(additions.relations)}
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in additions.concepts)}
     siblings: dict[str, list[str]] = {}
@@ -143,7 +143,7 @@ def _child_by_template(
     siblings: Sequence[str],
     taken: set[str],
 ) -> str:
-    """Return an unused id by a template with a parent, numbered after those of the siblings."""
+    """Return an unused id by a template with a parent, numbered after the ids of the siblings."""
     name = slug(concept.label)
     if not template.has("number"):
         filled = (template.fill(spelled, parent, 0) for spelled in numbered(name))

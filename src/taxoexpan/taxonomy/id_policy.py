@@ -40,7 +40,7 @@ class IdTemplate:
                 known = ", ".join(f"{{{field}}}" for field in FIELDS)
                 raise self._error(f"{{{name}}} is not a field; the fields are {known}")
             if spec and (name != "number" or not _WIDTH.fullmatch(spec)):
-                raise self._error(f"{spec!r} is no width; write {{number:07}} for seven digits")
+                raise self._error(f"{spec!r} is not a width; write {{number:07}} for seven digits")
         if not {name for name, _ in fields} & {"number", "slug", "uuid"}:
             raise self._error("it needs {number}, {slug} or {uuid}, so that the ids differ")
 
@@ -141,7 +141,7 @@ DEFAULT_IDS = IdPolicy()
 def fitting_policy(taxonomy: Taxonomy, policy: IdPolicy) -> IdPolicy:
     """Return the policy; a template of OBO ids is expanded if the taxonomy has OBO IRIs.
 
-    A template whose ids would be no IRIs, or have blanks, unlike those of the taxonomy, is an
+    A template whose ids would not be IRIs, or have blanks, unlike the ids of the taxonomy, is an
     error.
     """
     template, ids = policy.template, taxonomy.ids

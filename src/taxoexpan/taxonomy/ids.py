@@ -13,7 +13,7 @@ from taxoexpan.taxonomy.names import GAPS, normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 NUMBER = r"(?<!\d)\d{1,100}"
-"""A number in an id; more digits are no count, and Python refuses to convert thousands of them."""
+"""A number in an id; more digits are not a count."""
 MAX_OUTLIERS = 0.1
 """The fraction of the ids that may be outliers, at most."""
 
@@ -149,7 +149,7 @@ def _camel(label: str) -> str:
 
 
 SENSE_STYLE = "red_wine#n#1"
-"""The spelling of WordNet's senses; the number at the end is that of the sense."""
+"""The spelling of WordNet's senses; the number at the end counts the senses."""
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "red-wine": slug,
     "red_wine": lambda label: slug(label).replace("-", "_"),

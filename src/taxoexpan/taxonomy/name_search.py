@@ -85,7 +85,7 @@ class NameIndex:
 
 @dataclass(frozen=True)
 class Postings:
-    """The numbers of the names that have a term; those of consecutive terms lie side by side."""
+    """The numbers of the names that have a term, side by side for consecutive terms."""
 
     offsets: Indices
     numbers: Indices

@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class HierarchicalCodes:
-    """How a child's id continues that of its parent: a separator, and a number of some width.
+    """How a child's id continues the id of its parent: a separator, and a number of some width.
 
     If the separator depends on the level, as in `A`, `A1` and `A1.1`, `by_level` has the separator
     and the width for each level: how many numbers the parent's id contains.
@@ -114,7 +114,7 @@ class PaddedCodes:
         return cls(length, step) if found[step] >= needed else None
 
     def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
-        """Return an unused code below a parent, after those of its other children."""
+        """Return an unused code below a parent, after the codes of its other children."""
         stem = self._stem(parent)
         numbers = [int(self._level(stem, code)) for code in siblings if self._fits((parent, code))]
         number = next_number(numbers)
@@ -146,10 +146,10 @@ class PaddedCodes:
 
 MAX_STEMS = 50
 MAX_COMMON = 0.9
-"""If one stem is more frequent than this, it is that of all new ids."""
+"""If one stem is more frequent than this, all new ids get it."""
 MIN_OWN = 0.05
 MIN_OWN_IDS = 5
-"""A stem with a smaller fraction of the ids, or with fewer ids, is that of imported concepts."""
+"""A stem with a smaller fraction of the ids, or with fewer ids, belongs to imported concepts."""
 MAX_REPEATED = 0.01
 """The fraction of numbers that may occur with several stems, if the stems share one numbering."""
 _NUMBERED = re.compile(rf"(?P<stem>.*?[^0-9])(?P<number>{NUMBER})")

@@ -25,7 +25,7 @@ class ReachIntervals:
         rows: the row of each number [N].
         ends: the number after the last row below each row in the spanning forest [N].
         stored: the row of `sets` that holds the intervals of a row, or -1 [N]. Without one, the
-            intervals are its own in the spanning forest, and those of the rows in `others`.
+            intervals are its own in the spanning forest, and the intervals of the rows in `others`.
         others: for rows without a set, the targets whose intervals are not in their own.
         sets: the positions of intervals in `starts` and `stops`.
         starts: the first number of each interval.
@@ -141,7 +141,7 @@ class AncestorIntervals:
         return owners, self._members[members]
 
     def contain(self, concepts: Indices, others: Indices) -> NDArray[np.bool_]:
-        """Whether each other concept [N, B] is an ancestor of that of its column [B], or the same.
+        """Whether each other concept [N, B] is an ancestor of its column's [B], or the same.
 
         The others must be among the ancestors of the concepts that this was built for.
         """

@@ -130,7 +130,7 @@ def taxonomy_from_arrays(arrays: Arrays) -> Taxonomy:
 
 
 def check_taxonomy_arrays(arrays: Arrays) -> None:
-    """Refuse arrays that are not those of a valid taxonomy: without cycles, with distinct ids."""
+    """Refuse arrays that are not a valid taxonomy, without cycles and with distinct ids."""
     ids = check_texts(arrays, "ids")
     size = len(ids)
     if not size:
@@ -148,7 +148,7 @@ def check_taxonomy_arrays(arrays: Arrays) -> None:
 def _check_relations(arrays: Arrays, size: int) -> None:
     """Refuse two directions that differ, repeated relations, and levels that are not theirs.
 
-    Since the level of every concept is above those of its parents, there is no cycle.
+    Since the level of every concept is above the levels of its parents, there is no cycle.
     """
     pairs = []
     for name in ("parents_of", "children_of"):
@@ -168,7 +168,7 @@ def _check_relations(arrays: Arrays, size: int) -> None:
     if len(placed):
         expected[placed] = np.maximum.reduceat(levels[above], offsets[placed]) + 1
     if not np.array_equal(levels, expected) or (levels[above] >= levels[children]).any():
-        raise ValueError("the levels of the concepts are not those of their relations")
+        raise ValueError("the levels of the concepts do not fit their relations")
 
 
 def taxonomy_digest(taxonomy: Taxonomy) -> str:

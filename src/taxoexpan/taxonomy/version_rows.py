@@ -88,7 +88,7 @@ class VersionRows:
     ) -> NDArray[np.bool_]:
         """Return whether each row has other neighbors, or one that `is_changed`: [N].
 
-        The rows of `old` [M] are those of the older version, those of `new` [N] of the newer one.
+        The rows of `old` [M] belong to the older version, the rows of `new` [N] to the newer one.
         New concepts count as different. The order of neighbors does not matter: it is that of the
         file, and some programs sort a file anew each time.
         """
@@ -121,7 +121,7 @@ def _sorted_targets(rows: Indices, targets: Indices) -> tuple[Indices, Indices]:
 def _missing_relations(
     taxonomy: Taxonomy, other: Taxonomy, rows: Indices
 ) -> Iterator[tuple[str, str]]:
-    """Yield the relations that the other taxonomy lacks; `rows` are those of its concepts there."""
+    """Yield the relations that the other taxonomy lacks; `rows` locate its concepts there."""
     parents, children = taxonomy.relation_indices
     others = other.relation_indices
     known = others[0] * len(other) + others[1]

@@ -81,7 +81,7 @@ def _key_with_id(label: str, id: str) -> str:
 def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None:
     """Return which concepts of the queue are in a list, for `QueueQuery`; None if all are.
 
-    There is one byte per number of a concept, 1 for those of the list.
+    There is one byte per number of a concept, 1 for the concepts of the list.
     """
     keys = {concept_key(concept.label) for concept in listed}
     keys |= {_key_with_id(concept.label, concept.id) for concept in listed}

@@ -142,7 +142,7 @@ def _first_proposal(query: Concept, stored: str, rejected: frozenset[Pair]) -> S
 
 
 def count_statuses(connection: sa.Connection, listed: bytes | None = None) -> dict[Status, int]:
-    """Count the concepts of every status; only those of a list if one is given."""
+    """Count the concepts of every status; only the concepts of a list if one is given."""
     numbers = [sa.func.count().filter(queue.c.status == status) for status in Status]
     conditions = [] if listed is None else [_is_listed(listed)]
     row = connection.execute(sa.select(*numbers).where(*conditions)).one()
@@ -287,7 +287,7 @@ class ConceptState:
 
 
 def _path_text(path: Iterable[str]) -> str:
-    """Join the labels of a path so that the text of a branch starts those of all paths in it."""
+    """Join the labels of a path; the text of a branch starts the texts of all paths in it."""
     return "".join(f"{label}{SEPARATOR}" for label in path)
 
 

@@ -27,7 +27,7 @@ _COMPRESSIONS = {"gzip": (b"\x1f\x8b", ".gz"), "bzip2": (b"BZh", ".bz2")}
 def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> Iterator[str]:
     """Yield the lines of a UTF-8 file with their line ends.
 
-    A file is unpacked if its first bytes or its name are those of gzip or bzip2. `report` is
+    A file is unpacked if its first bytes or its name say gzip or bzip2. `report` is
     called now and then with the number of bytes of the file that were read.
     """
     number, compression = 0, None

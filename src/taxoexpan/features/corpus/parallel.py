@@ -95,7 +95,7 @@ def _map_in_processes(
 def _forking() -> Iterator[None]:
     """Delay signals until a new process can handle them, and hide the warning about threads.
 
-    A fork does not copy threads, such as those of torch. The work does not need any of them.
+    A fork does not copy threads, such as the threads of torch. The work does not need any of them.
     """
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:

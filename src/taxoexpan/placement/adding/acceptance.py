@@ -182,7 +182,7 @@ def _first_of_each(
 
 
 def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
-    """Mark the suggestions to add as accepted, and all those of the other concepts as undecided.
+    """Mark the suggestions to add as accepted, and those for all other concepts as undecided.
 
     Without a threshold, concepts that have no suitable parent are undecided, and so are those below
     `DEFAULT_MIN_CONFIDENCE`, if there is a confidence. Suggestions to merge are not marked: whether

@@ -25,7 +25,7 @@ LIKELY = 0.5
 class QueryAssessment:
     """What is known of Q queries besides their ranking.
 
-    `confidence` [Q, K] is that of each ranked anchor, `has_parent` [Q] says which queries have a
+    `confidence` [Q, K] is about each ranked anchor, `has_parent` [Q] says which queries have a
     suitable parent, and `duplicates` what each query may be a synonym of. The first and the last
     are None where they could not be learned.
     """
@@ -155,7 +155,7 @@ def with_merge(
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
     """Insert a likely merge before the first suggestion of lower confidence, or of unknown one.
 
-    The score of a parent is no confidence: it only compares anchors with each other.
+    The score of a parent is not a confidence: it only compares anchors with each other.
     """
     confidence = np.array([-1.0 if s.confidence is None else s.confidence for s in group])
     position = int(np.searchsorted(-confidence, -merge.confidence_or_score))

@@ -41,7 +41,7 @@ def suggestions_csv(
     """Return the suggestions as a CSV table, with `details` also the columns of `DETAILS`.
 
     Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
-    Without `header`, there are only rows, to follow those of another table.
+    Without `header`, there are only rows, to follow the rows of another table.
     """
     rows = (each.as_dict() | (_details(each.query) if details else {}) for each in suggestions)
     columns = (*COLUMNS, *DETAILS) if details else tuple(COLUMNS)

@@ -62,7 +62,7 @@ def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
 def _proposed(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Candidate]:
     """Return likely duplicates and proposed parents as candidates; none is a match.
 
-    Their order is that of the suggestions. Scores must fall, so none is above the one before.
+    They are ordered like the suggestions. Scores must fall, so none is above the one before.
     """
     candidates, highest = [], NAME_SCORE
     for suggestion in suggestions:
