@@ -55,15 +55,15 @@ def run(options: Options) -> int:
     """Apply the decisions."""
     from taxoexpan.expansion import acceptance_of, apply_suggestions
     from taxoexpan.files import write_whole
-    from taxoexpan.formats.changes.git_patch import git_patch, refuse_unpatchable
     from taxoexpan.formats.concept_list import read_concepts
+    from taxoexpan.formats.git import git_patch, refuse_unpatchable
     from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
 
     _refuse_outputs(options)
     accept = acceptance_of(options)
     file = open_taxonomy(options.taxonomy, options)
     if options.patch:
-        refuse_unpatchable(file.file)
+        refuse_unpatchable(file.path)
     file.check_changes(accept.allowed_changes)
     suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
     listed = read_concepts(options.concepts) if options.concepts else []
@@ -79,7 +79,7 @@ def run(options: Options) -> int:
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
     if options.patch:
-        patch = git_patch(file.file, applied.written.insertions)
+        patch = git_patch(applied.written.contents)
         write_whole({options.patch: patch}, options.force)
         note(f"patch in {spell_files([options.patch])}")
     return 0

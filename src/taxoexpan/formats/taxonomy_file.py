@@ -16,7 +16,7 @@ from taxoexpan.files import (
 )
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
-from taxoexpan.formats.format import Format, Insertions
+from taxoexpan.formats.format import Format
 from taxoexpan.formats.property_index import BlankProperty, blank_properties
 from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES, find_format
 from taxoexpan.formats.tables.columns import checked_columns, columns_text
@@ -33,13 +33,13 @@ class WrittenFiles:
     """The files that were written, and what is missing in them.
 
     `lost` are the kinds of data that the format could not store, `left_blank` the properties that
-    old concepts have and new ones lack. `insertions` are those into the old files.
+    old concepts have and new ones lack. `contents` are the new contents of the old files.
     """
 
     files: tuple[Path, ...]
     lost: list[str]
     left_blank: list[BlankProperty]
-    insertions: Insertions
+    contents: dict[Path, bytes]
 
 
 @dataclass(frozen=True)
@@ -125,19 +125,19 @@ class TaxonomyFile:
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
         simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
-        _, contents = self._changed(simulated, output)
+        targets = self._targets(output, self._changed(simulated))
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
-            self._verified(resolve_ids(self.taxonomy, additions, ids)[0], output)
+            self._verified(resolve_ids(self.taxonomy, additions, ids)[0])
         if "synonyms" in changes and new:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
-            self._check_synonyms(list(names.values()), output)
+            self._check_synonyms(list(names.values()))
         if self.path.is_dir():
             check_directory(output, _file_names(self.path), force)
         else:
-            for target in contents:
+            for target in targets:
                 check_output(target, force)
 
     def check_changes(self, changes: Collection[str]) -> None:
@@ -158,7 +158,7 @@ class TaxonomyFile:
         anything is written. Without an output, nothing is written, and only the insertions are
         returned.
         """
-        insertions, contents, changed, reread = self._verified(additions, output)
+        contents, changed, reread = self._verified(additions)
         lost, left_blank = list[str](), list[BlankProperty]()
         if additions.concepts:
             supported = self.format.supported_fields(self.file)
@@ -166,18 +166,17 @@ class TaxonomyFile:
             before = self.format.index_properties(self.file, self.taxonomy)
             left_blank = blank_properties(before, self.format.index_properties(changed, reread))
         files: tuple[Path, ...] = ()
-        if output is not None and self.path.is_dir():
-            _write_directory(self.path, contents, output, force)
-            files = (output,)
-        elif output is not None:
-            write_whole(contents, force)
-            files = tuple(contents)
-        return WrittenFiles(files, lost, left_blank, insertions)
+        if output is not None:
+            written = self._targets(output, contents)
+            if self.path.is_dir():
+                _write_directory(self.path, written, output, force)
+            else:
+                write_whole(written, force)
+            files = (output,) if self.path.is_dir() else tuple(written)
+        return WrittenFiles(files, lost, left_blank, contents)
 
-    def _changed(
-        self, additions: Additions, output: Path | None
-    ) -> tuple[Insertions, dict[Path, bytes]]:
-        """The insertions, and the content of every file to write."""
+    def _changed(self, additions: Additions) -> dict[Path, bytes]:
+        """The new content of every file that changes."""
         for concept in additions.concepts:
             if concept.id in self.taxonomy.reserved:
                 message = f"the id {concept.id!r} is already used in this file for something else"
@@ -185,34 +184,32 @@ class TaxonomyFile:
         lists = {"moves": additions.moves, "synonyms": additions.synonyms}
         self.check_changes([kind for kind, changed in lists.items() if changed])
         insertions = self.format.extend(self.file, self.taxonomy.expanded(additions), additions)
-        targets = list(insertions) if output is None else self._targets(output, list(insertions))
-        contents = {
-            target: compressed(target, self.file.sibling(part, optional=True).apply(inserted))
-            for (part, inserted), target in zip(insertions.items(), targets, strict=True)
+        return {
+            part: self.file.sibling(part, optional=True).apply(inserted)
+            for part, inserted in insertions.items()
         }
-        return insertions, contents
 
-    def _verified(
-        self, additions: Additions, output: Path | None
-    ) -> tuple[Insertions, dict[Path, bytes], TextFile, Taxonomy]:
-        """Also the changed file under its old name, and its taxonomy, which must be as intended."""
-        insertions, contents = self._changed(additions, output)
-        changed = self.file.with_parts(dict(zip(insertions, contents.values(), strict=True)))
-        expanded = self.taxonomy.expanded(additions)
-        reread = _check_read_back(changed, self.format, self.taxonomy, expanded)
-        return insertions, contents, changed, reread
+    def _verified(self, additions: Additions) -> tuple[dict[Path, bytes], TextFile, Taxonomy]:
+        """The new contents, the changed file, and its taxonomy, which must be as intended."""
+        contents = self._changed(additions)
+        changed, expanded = self.file.with_parts(contents), self.taxonomy.expanded(additions)
+        return contents, changed, _check_read_back(changed, self.format, self.taxonomy, expanded)
 
-    def _targets(self, output: Path, parts: Sequence[Path]) -> list[Path]:
-        """The path to write each part to; one file gets exactly the name of `output`."""
+    def _targets(self, output: Path, contents: Mapping[Path, bytes]) -> dict[Path, bytes]:
+        """The files to write; a single one gets exactly the name of `output`."""
+        targets = [output]
         if self.path.is_dir():
-            return [output / part.name for part in parts]
-        if len(parts) > 1:
-            return self.format.parts(output)
-        new, old = format_suffix(output), format_suffix(self.path)
-        if FORMATS.owner(new) and new != old and not {new, old} <= PLAIN_SUFFIXES:
-            message = f"a {new} file would be read in another format than {self.path.name}"
-            raise FormatError(output, f"{message}; use a name that ends in {old or self.path.name}")
-        return [output]
+            targets = [output / part.name for part in contents]
+        elif len(contents) > 1:
+            targets = self.format.parts(output)
+        else:
+            new, old = format_suffix(output), format_suffix(self.path)
+            if FORMATS.owner(new) and new != old and not {new, old} <= PLAIN_SUFFIXES:
+                message = f"a {new} file would be read in another format than {self.path.name}"
+                fix = f"use a name that ends in {old or self.path.name}"
+                raise FormatError(output, f"{message}; {fix}")
+        written = zip(targets, contents.values(), strict=True)
+        return {target: compressed(target, content) for target, content in written}
 
     def positions(
         self, wanted: Collection[tuple[str, str]]
@@ -236,16 +233,16 @@ class TaxonomyFile:
         places = {each: found.get(each) or found.get((each[0], "")) for each in wanted}
         return {each: place for each, place in places.items() if place}
 
-    def _check_synonyms(self, names: Sequence[str], output: Path) -> None:
+    def _check_synonyms(self, names: Sequence[str]) -> None:
         """Raise an error that names the first name that the file cannot store as a synonym."""
         synonyms = [(self.taxonomy.ids[0], name) for name in names]
         try:
-            self._verified(Additions([], [], synonyms=synonyms), output)
+            self._verified(Additions([], [], synonyms=synonyms))
         except FormatError:
             if len(names) > 1:
                 half = len(names) // 2
-                self._check_synonyms(names[:half], output)
-                self._check_synonyms(names[half:], output)
+                self._check_synonyms(names[:half])
+                self._check_synonyms(names[half:])
                 raise
             message = f"{names[0]!r} cannot be a synonym of a concept in this file"
             raise FormatError(self.path, f"{message}; rename it, or do not allow merges") from None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import os
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +13,7 @@ from typing import TypeVar, cast
 from taxoexpan.errors import FormatError
 from taxoexpan.files.inputs import read_input
 from taxoexpan.formats.compression import decompressed, format_suffix
+from taxoexpan.formats.git import has_version, is_version, read_version
 
 Parsed = TypeVar("Parsed")
 
@@ -127,7 +126,7 @@ class TextFile:
         if path not in self._siblings:
             self._siblings[path] = (
                 TextFile(path, "")
-                if optional and not _exists(path)
+                if optional and not (path.exists() or has_version(path))
                 else TextFile.load(path, self.options, optional)
             )
         return self._siblings[path]
@@ -145,7 +144,7 @@ class TextFile:
 
     def has(self, path: Path) -> bool:
         """Whether there is another file of the same taxonomy at this path."""
-        return path in self._siblings or _exists(path)
+        return path in self._siblings or path.exists() or has_version(path)
 
     @property
     def is_directory(self) -> bool:
@@ -207,8 +206,8 @@ def read_bytes(path: Path) -> bytes:
     try:
         return read_input(path)
     except FileNotFoundError:
-        if _is_git_version(path):
-            return _read_git_version(path)
+        if is_version(path):
+            return read_version(path)
         raise FormatError(path, "there is no such file; check the path") from None
     except IsADirectoryError:
         raise FormatError(path, "this is a directory; give a file inside it") from None
@@ -243,38 +242,3 @@ def _decode(path: Path, content: bytes) -> str:
         fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
         message = f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise FormatError(path, f"{message} (if it is from Windows: {fix})", line) from None
-
-
-def _is_git_version(path: Path) -> bool:
-    """Whether a path has the form `REVISION:FILE`; it may also be the name of a missing file."""
-    revision, _, name = str(path).partition(":")
-    return bool(revision and name) and not revision.startswith("-")
-
-
-def _exists(path: Path) -> bool:
-    """Whether there is such a file, or git has this version of it."""
-    if path.exists():
-        return True
-    return _is_git_version(path) and _git("cat-file", "-e", str(path)).returncode == 0
-
-
-def _read_git_version(path: Path) -> bytes:
-    """The content of a version, as git would check it out."""
-    result = _git("cat-file", "--filters", str(path))
-    if result.returncode:
-        reason = result.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        message = f"there is no such file, and git has no such version ({reason})"
-        fix = "check the path, or write REVISION:FILE with the path from the root of the repository"
-        raise FormatError(path, f"{message}; {fix}")
-    return result.stdout
-
-
-def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run git without network: it would fetch what a partial clone lacks."""
-    environment = {**os.environ, "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
-    try:
-        return subprocess.run(
-            ["git", *arguments], capture_output=True, check=False, env=environment
-        )
-    except OSError as error:  # git is not installed
-        return subprocess.CompletedProcess(arguments, 1, b"", f"git: {error.strerror}".encode())
