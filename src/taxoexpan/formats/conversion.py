@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,42 +113,38 @@ def target_format(path: Path, name: str | None = None) -> Format:
 
 def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
     """Name the differences between a taxonomy and its copy."""
-    with_new_ids = _with_new_ids(taxonomy, copy)
+    with_new_ids = Taxonomy(
+        [replace(concept, id=copy.id_of(concept.id)) for concept in taxonomy.concepts],
+        [(copy.id_of(parent), copy.id_of(child)) for parent, child in taxonomy.relations],
+    )
     difference = Difference(with_new_ids, reread)
     changed = [(change.old, change.new) for change in difference.changed]
-    found = {
-        "id": ("changed", [repr(id) for id in taxonomy if copy.id_of(id) != id]),
-        "concept": ("missing", _labels(difference.removed)),
-        "additional concept": ("present", _labels(difference.added)),
-        "label": (
-            "changed",
-            [f"{c.old.label!r} to {c.new.label!r}" for c in difference.relabeled],
-        ),
-        "relation": ("missing", _relations(with_new_ids, difference.relations_removed)),
-        "additional relation": ("present", _relations(reread, difference.relations_added)),
-        "synonym": (
-            "missing",
-            [
-                f"{name!r} of {old.label!r}"
-                for old, new in changed
-                for name in dict.fromkeys(old.synonyms)
-                if name not in new.synonyms
-            ],
-        ),
-        "definition": (
-            "missing or shortened",
-            _labels(old for old, new in changed if old.definition != new.definition),
-        ),
-        "deprecated concept": (
-            "not marked as deprecated",
-            _labels(old for old, new in changed if old.deprecated > new.deprecated),
-        ),
-    }
-    return [
-        f"{how}: {pluralize(len(names), noun)} ({_some(names)})"
-        for noun, (how, names) in found.items()
-        if names
+    synonyms = [
+        f"{name!r} of {old.label!r}"
+        for old, new in changed
+        for name in dict.fromkeys(old.synonyms)
+        if name not in new.synonyms
     ]
+    shortened = [old for old, new in changed if old.definition != new.definition]
+    not_marked = [old for old, new in changed if old.deprecated > new.deprecated]
+    relabeled = [f"{c.old.label!r} to {c.new.label!r}" for c in difference.relabeled]
+    found = {
+        "changed: id": [repr(id) for id in taxonomy if copy.id_of(id) != id],
+        "missing: concept": _labels(difference.removed),
+        "present: additional concept": _labels(difference.added),
+        "changed: label": relabeled,
+        "missing: relation": _relations(with_new_ids, difference.relations_removed),
+        "present: additional relation": _relations(reread, difference.relations_added),
+        "missing: synonym": synonyms,
+        "missing or shortened: definition": _labels(shortened),
+        "not marked as deprecated: deprecated concept": _labels(not_marked),
+    }
+    losses = []
+    for kind, names in found.items():
+        how, noun = kind.split(": ")
+        some = ", ".join([*names[:_MAX_NAMED], *["…"] * (len(names) > _MAX_NAMED)])
+        losses += [f"{how}: {pluralize(len(names), noun)} ({some})"] if names else []
+    return losses
 
 
 def _labels(concepts: Iterable[Concept]) -> list[str]:
@@ -158,11 +154,6 @@ def _labels(concepts: Iterable[Concept]) -> list[str]:
 def _relations(taxonomy: Taxonomy, relations: Iterable[tuple[str, str]]) -> list[str]:
     label = taxonomy.concept
     return [f"{label(child).label!r} under {label(parent).label!r}" for parent, child in relations]
-
-
-def _some(names: Sequence[str]) -> str:
-    """List the first names."""
-    return ", ".join([*names[:_MAX_NAMED], *(["…"] if len(names) > _MAX_NAMED else [])])
 
 
 def _read_back(contents: Mapping[Path, bytes], target: Path, format: Format) -> Taxonomy:
@@ -181,13 +172,6 @@ def _read_back(contents: Mapping[Path, bytes], target: Path, format: Format) -> 
         message = f"a file with this name would be read as {found}, not as {format.name}"
         raise FormatError(target, f"{message}; use a name that ends in {known}")
     return format.read(file).taxonomy
-
-
-def _with_new_ids(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
-    return Taxonomy(
-        [replace(concept, id=copy.id_of(concept.id)) for concept in taxonomy.concepts],
-        [(copy.id_of(parent), copy.id_of(child)) for parent, child in taxonomy.relations],
-    )
 
 
 def _ignored_content(ignored: Mapping[str, int], new: Format) -> list[str]:

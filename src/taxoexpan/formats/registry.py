@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.format import Format
-from taxoexpan.formats.tables.path_parts import MARKER
+from taxoexpan.formats.tables.path_layouts import MARKER
 from taxoexpan.formats.tables.table import column_error, is_table, open_if_table
 from taxoexpan.formats.text_file import TextFile
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -133,7 +133,8 @@ class TaxonomyFile:
             self._verified(resolve_ids(self.taxonomy, additions, ids)[0])
         if "synonyms" in changes and new:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
-            self._check_synonyms(list(names.values()))
+            synonyms = [(self.taxonomy.ids[0], name) for name in names.values()]
+            self._verified(Additions([], [], synonyms=synonyms))
         if self.path.is_dir():
             check_directory(output, _file_names(self.path), force)
         else:
@@ -233,20 +234,6 @@ class TaxonomyFile:
         places = {each: found.get(each) or found.get((each[0], "")) for each in wanted}
         return {each: place for each, place in places.items() if place}
 
-    def _check_synonyms(self, names: Sequence[str]) -> None:
-        """Raise an error that names the first name that the file cannot store as a synonym."""
-        synonyms = [(self.taxonomy.ids[0], name) for name in names]
-        try:
-            self._verified(Additions([], [], synonyms=synonyms))
-        except FormatError:
-            if len(names) > 1:
-                half = len(names) // 2
-                self._check_synonyms(names[:half])
-                self._check_synonyms(names[half:])
-                raise
-            message = f"{names[0]!r} cannot be a synonym of a concept in this file"
-            raise FormatError(self.path, f"{message}; rename it, or do not allow merges") from None
-
 
 def read_options(options: ReadingOptions) -> ReadOptions:
     """Return how a file is to be read."""
@@ -294,7 +281,11 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
     if different:
         fact = min(different, key=str)
         parent, child = (end[0] if isinstance(end, tuple) else end for end in fact[:2])
-        what = f"{child!r} under {parent!r}" if len(fact) == 2 else f"the names of {child!r}"
+        what = f"{child!r} under {parent!r}"
+        if len(fact) > 2:
+            read = reread.concept(parent).synonyms if parent in reread else ()
+            lost = [name for name in expanded.concept(parent).synonyms if name not in read]
+            what = f"the name {lost[0]!r}" if lost else f"the names of {child!r}"
         message = f"the changed file would not be read back as intended: {what} would differ"
         fix = "leave out this change, or rename the new concept"
         raise FormatError(file.path, f"{message}; {fix}")

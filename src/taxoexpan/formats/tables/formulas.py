@@ -71,32 +71,20 @@ def protect_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additio
         synonyms.append((id, name if id in with_synonyms else with_apostrophe(name)))
         with_synonyms.add(id)
     pairs = zip([*additions.concepts, *additions.synonyms], [*concepts, *synonyms], strict=True)
-    count = sum(old != new for old, new in pairs)
-    if not count:
-        return additions, 0
-
-    def renamed(id: str) -> str:
-        return new_ids.get(id, id)
-
     return replace(
         additions,
         concepts=concepts,
-        relations=[(renamed(parent), renamed(child)) for parent, child in additions.relations],
-        moves=[Move(child, old, renamed(new)) for child, old, new in additions.moves],
+        relations=[(new_ids.get(p, p), new_ids.get(c, c)) for p, c in additions.relations],
+        moves=[Move(child, old, new_ids.get(new, new)) for child, old, new in additions.moves],
         synonyms=synonyms,
-    ), count
+    ), sum(old != new for old, new in pairs)
 
 
 def protect_taxonomy(taxonomy: Taxonomy) -> tuple[Taxonomy, int]:
     """Return a taxonomy in which no cell is computed, and the number of changed concepts."""
-    concepts = [protect_concept(concept) for concept in taxonomy.concepts]
-    count = sum(old != new for old, new in zip(taxonomy.concepts, concepts, strict=True))
-    if not count:
-        return taxonomy, 0
-    relations = [
-        (with_apostrophe(parent), with_apostrophe(child)) for parent, child in taxonomy.relations
-    ]
-    return Taxonomy(concepts, relations), count
+    added = Additions(list(taxonomy.concepts), list(taxonomy.relations))
+    new, count = protect_additions(Taxonomy([]), added)
+    return Taxonomy(new.concepts, new.relations) if count else taxonomy, count
 
 
 def protect_concept(concept: Concept) -> Concept:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import Enum
 from functools import cached_property
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.tables.path_parts import Category, InsertedParts, Parts
+from taxoexpan.formats.tables.path_layouts import Category, Parts, PathTable
 from taxoexpan.formats.tables.table import Row, Table
 from taxoexpan.formats.text_file import Insertion
 
@@ -46,16 +45,8 @@ def cells_for(path: Sequence[str], style: LevelStyle, count: int) -> list[str]:
     return labels + [""] * (count - len(labels))
 
 
-@dataclass(frozen=True)
-class LevelTable:
+class LevelTable(PathTable):
     """A layout of category paths: a table with level columns, and optionally an `id` column."""
-
-    table: Table
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether the table has an `id` column."""
-        return self.table.has("id")
 
     @cached_property
     def paths(self) -> list[Parts]:
@@ -77,15 +68,6 @@ class LevelTable:
             above = (*above[:first], *cells[first : last + 1])
             paths.append(above)
         return paths
-
-    def categories(self) -> Iterator[Category]:
-        """Yield one category per row."""
-        for row, parts in zip(self.table.rows, self.paths, strict=True):
-            yield Category(row.line, row["id"], parts)
-
-    def insert_parts(self, _: InsertedParts) -> Iterator[Insertion]:
-        """Refuse new parts: a row has a fixed number of levels."""
-        raise FormatError(self.table.file.path, "a table of levels allows no moves; leave them out")
 
     def insert_new(self, added: Sequence[Category]) -> list[Insertion]:
         """Add one row per new category, in the style of the table.

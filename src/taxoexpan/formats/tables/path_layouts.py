@@ -1,30 +1,128 @@
-"""The layouts of category paths: plain lines, and tables with a `path` or with level columns."""
+"""Category paths as plain lines and as a column of a table, and the sign between their labels."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.tables.levels import LevelTable
-from taxoexpan.formats.tables.path_parts import (
-    DEFAULT_SEPARATOR,
-    MARKER,
-    SEPARATOR,
-    Category,
-    InsertedParts,
-    PathSeparator,
-    find_separator,
-)
-from taxoexpan.formats.tables.table import Table, open_if_table
+from taxoexpan.formats.tables.table import Table
 from taxoexpan.formats.text_file import Insertion, TextFile
+
+MARKER = "# category paths\n"
+"""The first line of a new file; whatever the labels are, the file is recognized by it."""
+
+SEPARATOR = " > "
+MAX_DEPTH = 200
+"""A path with more parts is probably a file in another format, not a category."""
+
+OTHER_SIGNS = ("»", "›", "→", "::", "|", "/", "\\")
+"""Signs that may separate the labels in a table, if no path has a `>`."""
+
+MIN_FRACTION = 0.25
+"""The fraction of the paths that must have a sign, so that it may be the separator."""
+
+MIN_REFUSED = 3
+"""If fewer paths have a sign that is not the separator, it is part of their labels."""
+
+MIN_SHARED = 0.5
+"""The fraction of these paths whose parent is a path too, or is also the parent of another one."""
 
 _ID_PATTERNS = {
     " : ": re.compile(r"(?P<id>\S+)(?P<gap>\s+: )(?P<path>.+)"),
     " - ": re.compile(r"(?P<id>\d+)(?P<gap> - )(?P<path>.+)"),
 }
+
+Parts: TypeAlias = tuple[str, ...]
+InsertedParts: TypeAlias = Callable[[Parts], list[tuple[int, str]]]
+"""Maps the parts of a path to new parts, each with the index of the part that follows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category with its id (empty if the file has none) and the parts of its path.
+
+    `line` is the number of its line or row; it is 0 for a new category.
+    """
+
+    line: int
+    id: str
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class PathSeparator:
+    """The text between two labels of a path, with the blanks around it."""
+
+    text: str = SEPARATOR
+
+    @property
+    def sign(self) -> str:
+        """The separator without blanks."""
+        return self.text.strip()
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern of the separator, with or without blanks."""
+        return re.compile(rf"\s*{re.escape(self.sign)}\s*")
+
+    def split(self, source: Path, line: int, path: str) -> Parts:
+        """The parts of a path; an empty part is an error."""
+        parts = tuple(self.pattern.split(path.strip()))
+        if not all(parts):
+            message = f"the path {path.strip()!r} has an empty part"
+            raise FormatError(source, f"{message}; name it, or remove the {self.sign!r}", line)
+        if len(parts) > MAX_DEPTH:
+            message = f"a path with {len(parts)} parts, but at most {MAX_DEPTH} are allowed"
+            raise FormatError(source, f"{message}; check that this is a file of paths", line)
+        return parts
+
+    def offsets(self, path: str, parts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+        """The offset in the path and the text of each new part."""
+        starts = [match.end() for match in self.pattern.finditer(path)]
+        return [(starts[index - 1], name + self.text) for index, name in parts]
+
+
+DEFAULT_SEPARATOR = PathSeparator()
+
+
+def find_separator(source: Path, cells: Sequence[tuple[int, str]]) -> PathSeparator:
+    """Return the separator of the paths, which are given with their lines.
+
+    A sign that many paths have, but that does not lead to their parents, is an error: whether it
+    is part of the labels or separates them cannot be known.
+    """
+    paths = [path for _, path in cells]
+    if any(DEFAULT_SEPARATOR.sign in path for path in paths):
+        return DEFAULT_SEPARATOR
+    for sign in OTHER_SIGNS:
+        having = [path for path in paths if sign in path]
+        if not having or len(having) < MIN_FRACTION * len(paths):
+            continue
+        spaced = sum(f" {sign} " in path for path in having) * 2 > len(having)
+        separator = PathSeparator(f" {sign} " if spaced else sign)
+        if _is_consistent(separator, paths):
+            return separator
+        if len(having) < max(MIN_REFUSED, MIN_SHARED * len(paths)):
+            continue
+        line = next(line for line, path in cells if sign in path)
+        message = f"the paths have no '>', and it is not clear whether {sign!r} separates labels"
+        raise FormatError(source, f"{message}; write ' > ' between the labels of a path", line)
+    return DEFAULT_SEPARATOR
+
+
+def _is_consistent(separator: PathSeparator, paths: Sequence[str]) -> bool:
+    """Whether most paths continue another path, or have a parent in common with another one."""
+    split = [tuple(separator.pattern.split(path.strip())) for path in paths]
+    above = Counter(parts[:-1] for parts in split if len(parts) > 1)
+    known = set(split)
+    shared = sum(uses for parent, uses in above.items() if uses > 1 or parent in known)
+    return all(map(all, split)) and shared >= MIN_SHARED * above.total()
 
 
 @dataclass(frozen=True)
@@ -113,18 +211,22 @@ class PathTable:
         """Whether the table has an `id` column."""
         return self.table.has("id")
 
+    @cached_property
+    def paths(self) -> list[Parts]:
+        """The path of every row."""
+        source, split = self.table.file.path, self.separator.split
+        return [split(source, row.line, row["path"]) for row in self.table.rows]
+
     def categories(self) -> Iterator[Category]:
         """Yield one category per row."""
-        for row in self.table.rows:
-            parts = self.separator.split(self.table.file.path, row.line, row["path"])
+        for row, parts in zip(self.table.rows, self.paths, strict=True):
             yield Category(row.line, row["id"], parts)
 
     def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
         """Yield the replacements of path cells that get new parts."""
         edits: dict[int, dict[str, str]] = {}
-        rows = zip(self.table.rows, self.categories(), strict=True)
-        for number, (row, category) in enumerate(rows):
-            path, parts = row.cells[row.columns["path"]], inserted(category.parts)
+        for number, (row, old) in enumerate(zip(self.table.rows, self.paths, strict=True)):
+            path, parts = row.cells[row.columns["path"]], inserted(old)
             for offset, text in reversed(self.separator.offsets(path, parts)):
                 path = path[:offset] + text + path[offset:]
             if parts:
@@ -138,11 +240,3 @@ class PathTable:
             for new in added
         ]
         return self.table.file.append(self.table.new_lines(rows))
-
-
-def path_layout(file: TextFile) -> PathLines | PathTable | LevelTable:
-    """The layout of a file with category paths."""
-    table = None if file.text.startswith(MARKER) else open_if_table(file)
-    if table is None or not (table.has("path") or table.columns.levels):
-        return PathLines(file)
-    return PathTable(table) if table.has("path") else LevelTable(table)

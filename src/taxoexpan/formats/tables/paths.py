@@ -17,14 +17,15 @@ from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.levels import LevelTable
-from taxoexpan.formats.tables.path_layouts import PathLines, path_layout
-from taxoexpan.formats.tables.path_parts import (
+from taxoexpan.formats.tables.path_layouts import (
     DEFAULT_SEPARATOR,
     MARKER,
     MAX_DEPTH,
     SEPARATOR,
     Category,
     Parts,
+    PathLines,
+    PathTable,
     find_separator,
 )
 from taxoexpan.formats.tables.table import (
@@ -67,7 +68,7 @@ class PathsFormat(Format):
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read every path as a concept; ancestors without their own line are concepts too."""
-        layout, categories = file.parsed(path_layout), file.parsed(_categories)
+        layout, categories = file.parsed(_layout), file.parsed(_categories)
         builder, ids = TaxonomyBuilder(file.path), _ids(file, categories)
         # Tables of levels often list only leaves.
         notes_ancestors = not isinstance(layout, LevelTable) or layout.has_ids
@@ -98,7 +99,7 @@ class PathsFormat(Format):
             _refuse_unsupported(file, expanded, concept.id)
         added = [Category(0, c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
         moved = _apply_moves(file, expanded, additions.moves)
-        return {file.path: [*moved, *file.parsed(path_layout).insert_new(added)]}
+        return {file.path: [*moved, *file.parsed(_layout).insert_new(added)]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write lines along first parents: paths alone if each path is its id, else after the ids.
@@ -121,11 +122,11 @@ class PathsFormat(Format):
 
     def supported_fields(self, file: TextFile) -> frozenset[str]:
         """Labels; ids if the file has them."""
-        return frozenset({"labels", "ids"} if file.parsed(path_layout).has_ids else {"labels"})
+        return frozenset({"labels", "ids"} if file.parsed(_layout).has_ids else {"labels"})
 
     def supported_changes(self, file: TextFile) -> frozenset[str]:
         """Moves if every category has an id; if the path is the id, a move would change the id."""
-        if isinstance(file.parsed(path_layout), LevelTable):
+        if isinstance(file.parsed(_layout), LevelTable):
             return frozenset()
         categories = file.parsed(_categories)
         with_id = {(), *(category.parts for category in categories if category.id)}
@@ -134,7 +135,7 @@ class PathsFormat(Format):
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Which other columns have a value in the row of each category of a table."""
-        layout, index = file.parsed(path_layout), PropertyIndex()
+        layout, index = file.parsed(_layout), PropertyIndex()
         if not isinstance(layout, PathLines):
             values = layout.table.other_values(*_known_columns(layout.table))
             for category, names in zip(file.parsed(_categories), values, strict=True):
@@ -157,8 +158,16 @@ def _has_several_columns(table: Table) -> bool:
         return False
 
 
+def _layout(file: TextFile) -> PathLines | PathTable:
+    """The layout of a file with category paths."""
+    table = None if file.text.startswith(MARKER) else open_if_table(file)
+    if table is None or not (table.has("path") or table.columns.levels):
+        return PathLines(file)
+    return PathTable(table) if table.has("path") else LevelTable(table)
+
+
 def _categories(file: TextFile) -> list[Category]:
-    return list(file.parsed(path_layout).categories())
+    return list(file.parsed(_layout).categories())
 
 
 def _is_read_without_ids(path: Path, text: str) -> bool:
@@ -202,7 +211,7 @@ def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> I
         steps = enumerate(pairwise(path_ids), start=1)
         return [(index, labels[step]) for index, step in steps if step in labels]
 
-    return file.parsed(path_layout).insert_parts(inserted)
+    return file.parsed(_layout).insert_parts(inserted)
 
 
 def _ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import io
-import posixpath
 import re
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from taxoexpan.errors import FormatError
 
-_RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_TABLE_KIND = "relationships/table"
 _ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _WORKBOOK = "xl/workbook.xml"
 
@@ -23,12 +23,11 @@ _TABLE = re.compile(r"<(?:\w+:)?table\b[^>]*>")
 _ROWS = re.compile(r"[A-Z]+(\d{1,7}):[A-Z]+(\d{1,7})")
 _ROW = re.compile(r"<((?:\w+:)?)row\b([^>]*?)(?:/>|>(.*?)</\1row>)", re.DOTALL)
 _CELL = re.compile(r"<((?:\w+:)?)c\b([^>]*?)(?:/>|>(.*?)</\1c>)", re.DOTALL)
-_REFERENCE = re.compile(r"([A-Z]{1,3})[1-9]\d{0,6}")
 _FORMULA = re.compile(r"<(?:\w+:)?f\b")
 _VALUE = re.compile(r"<(?:\w+:)?(?:v|t)\b[^>]*>[^<]")
 _SHEET_DATA = re.compile(r"<((?:\w+:)?)sheetData\s*(?:/>|>(.*?)</\1sheetData>)", re.DOTALL)
 _DAMAGE = (
-    *(KeyError, ValueError, EOFError, NotImplementedError, RuntimeError),
+    *(KeyError, TypeError, ValueError, EOFError, NotImplementedError, RuntimeError),
     *(ElementTree.ParseError, zipfile.BadZipFile, zlib.error),
 )
 _KEPT_ATTRIBUTES = ("s", "customFormat", "ht", "customHeight")
@@ -62,10 +61,10 @@ class SheetXml:
             with zipfile.ZipFile(io.BytesIO(workbook)) as archive:
                 root = ElementTree.fromstring(_read(archive, _WORKBOOK))
                 ids = {node.get("name"): node.get(_ID, "") for node in root.iter()}
-                part = _relations(archive, _WORKBOOK)[ids[name]][1]
-                related = _relations(archive, part).values()
-                names = [target for kind, target in related if kind.endswith("/table")]
-                tables = {table: _read(archive, table) for table in names}
+                parts = {each.Id: each.Target for each in _relations(archive, _WORKBOOK)}
+                part = parts[ids[name]]
+                related = [each for each in _relations(archive, part) if _TABLE_KIND in each.Type]
+                tables = {each.Target: _read(archive, each.Target) for each in related}
                 return cls(path, workbook, name, part, _read(archive, part), tables)
         except _DAMAGE as error:
             raise damaged(path, error) from None
@@ -153,7 +152,7 @@ class SheetXml:
         for column, match in styled.items():
             styles[column] = _attribute(match[2], "s") or styles.get(column, "")
             if column not in cells and styles[column]:
-                cells[column] = f'<{prefix}c r="{_letters(column)}{number}" s="{styles[column]}"/>'
+                cells[column] = _cell(prefix, CellEdit(number, column, ""), styles[column])
         for edit in edits:
             cells[edit.column] = _cell(prefix, edit, styles.get(edit.column, ""))
         if old is not None:
@@ -166,12 +165,15 @@ class SheetXml:
 
     def _cells(self, row: re.Match[str] | None) -> dict[int, re.Match[str]]:
         """The cells of a row by column."""
+        from openpyxl.utils.cell import coordinate_to_tuple
+
         cells = {}
         for match in _CELL.finditer(row[0] if row else ""):
-            reference = _REFERENCE.fullmatch(_attribute(match[2], "r"))
-            if reference is None:
-                raise self._unusual("a cell of the sheet has no valid name")
-            cells[_column(reference[1])] = match
+            try:
+                _, column = coordinate_to_tuple(_attribute(match[2], "r") or "?")
+            except ValueError:
+                raise self._unusual("a cell of the sheet has no valid name") from None
+            cells[column] = match
         return cells
 
     def _unusual(self, problem: str) -> FormatError:
@@ -213,7 +215,10 @@ def damaged(path: Path, error: Exception) -> FormatError:
 
 
 def _cell(prefix: str, edit: CellEdit, style: str) -> str:
-    reference = f'r="{_letters(edit.column)}{edit.row}"' + (f' s="{style}"' if style else "")
+    from openpyxl.utils import get_column_letter
+
+    place = f"{get_column_letter(edit.column)}{edit.row}"
+    reference = f'r="{place}"' + (f' s="{style}"' if style else "")
     p = prefix
     if not edit.text:
         return f"<{p}c {reference}/>"
@@ -228,30 +233,12 @@ def _attribute(attributes: str, name: str) -> str:
     return match[1] if match else ""
 
 
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number
+def _relations(archive: zipfile.ZipFile, part: str) -> list[Any]:
+    """The relations of a part to other parts; a sheet may have none."""
+    from openpyxl.packaging.relationship import get_dependents, get_rels_path
 
-
-def _letters(column: int) -> str:
-    letters = ""
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
-def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """The type and the target of every relation of a part, by its id; a sheet may have none."""
-    folder, name = posixpath.split(part)
-    relations, file = {}, f"{folder}/_rels/{name}.rels"
-    text = _read(archive, file) if file in archive.namelist() else "<none/>"
-    for node in ElementTree.fromstring(text).iter(_RELATION):
-        target = posixpath.normpath(posixpath.join("/", folder, node.get("Target", "")))
-        relations[node.get("Id", "")] = node.get("Type", ""), target.lstrip("/")
-    return relations
+    file = get_rels_path(part)
+    return list(get_dependents(archive, file)) if file in archive.namelist() else []
 
 
 def _read(archive: zipfile.ZipFile, part: str) -> str:
