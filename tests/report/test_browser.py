@@ -224,6 +224,14 @@ def test_a_click_opens_a_row_which_stays_open_when_sorted(opened: Opened) -> Non
     assert line.find_element(By.CSS_SELECTOR, "td").text.endswith("oat milk")
 
 
+def test_a_row_after_the_first_ones_opens_to_its_tree(opened: Opened) -> None:
+    opened.show(foods(260))
+    opened.fill("input[type=search]", "bubble tea 16")
+    opened.find(".expander").click()
+    assert opened.find(".tree .new > bdi").text == "bubble tea 16"
+    assert opened.find(".details dd").is_displayed()
+
+
 def test_all_rows_can_be_opened_and_closed_at_once(opened: Opened) -> None:
     opened.show(foods(12))
     opened.find("button.open-all").click()

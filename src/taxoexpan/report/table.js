@@ -1,12 +1,15 @@
 "use strict";
 
 // Makes the tables of a report sortable and filterable. All rows are in the page: the first ones in
-// the table, the others in a <template>. No markup is made from text.
+// the table, the others in a <template>. The details of these are text, because a browser would need
+// seconds to parse the details of 10,000 rows. No other text becomes markup.
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 const numberFormat = new Intl.NumberFormat("en");
 const MAX_ROWS_WITHOUT_TOOLBAR = 6;
 const NUMERIC = new Set(["number", "fraction"]);
+const createHTML = (text) => text;
+const closedDetails = globalThis.trustedTypes?.createPolicy("closed-details", { createHTML }) ?? { createHTML };
 
 /** Return a text without case and accents, for searching. */
 function normalize(text) {
@@ -33,6 +36,15 @@ class Row {
   get searchText() {
     this.text(0);
     return (this.normalized ??= normalize(this.texts.join("\n")));
+  }
+
+  /** The row of the details; their markup is made when they are opened for the first time. */
+  get openedDetails() {
+    const cell = this.details.firstElementChild;
+    const closed = cell.querySelector("script");
+    if (closed) cell.innerHTML = closedDetails.createHTML(closed.textContent);
+    else cell.replaceChildren(cell.querySelector(".details-content"));
+    return this.details;
   }
 }
 
@@ -155,12 +167,10 @@ class SortableTable {
   /** Return the elements of a row: its cells and, if it is open, its details. */
   elementsOf(row) {
     if (row.details && !row.button) this.addButton(row);
-    return row.isOpen ? [row.line, row.details] : [row.line];
+    return row.isOpen ? [row.line, row.openedDetails] : [row.line];
   }
 
   addButton(row) {
-    const details = row.details.firstElementChild;
-    details.replaceChildren(details.querySelector(".details-content"));
     row.button = document.createElement("button");
     row.button.type = "button";
     row.button.className = "expander";
@@ -178,7 +188,7 @@ class SortableTable {
     row.isOpen = open;
     row.button?.setAttribute("aria-expanded", open);
     if (!this.body.contains(row.line)) return;
-    if (open) row.line.after(row.details);
+    if (open) row.line.after(row.openedDetails);
     else row.details.remove();
   }
 
