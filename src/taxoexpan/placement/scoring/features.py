@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum, auto
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from taxoexpan.taxonomy.arrays import Floats
@@ -71,6 +72,8 @@ class Input(IntEnum):
 OF_HEAD = slice(Input.NAME, Input.ONE + 1)
 """The inputs of the network's fusion head."""
 OF_COSINES = slice(Input.NAME, Input.TOWER_NEAREST_CHILD + 1)
+OF_FAMILY = slice(Input.TOWER_MEAN_CHILD, Input.TOWER_NEAREST_CHILD + 1)
+"""The inputs that anchors with children have, and leaf anchors lack in part."""
 OF_WORDS = slice(Input.ENDING, Input.PATH_WORDS + 1)
 
 
@@ -111,15 +114,14 @@ FEATURES = {
 children, so some inputs have a second weight for leaf anchors."""
 
 
-def pair_features(inputs: Tensor, is_leaf: Tensor) -> Tensor:
-    """Return the features of pairs: [I, ...] → [F, ...].
+def pair_features(inputs: Tensor, is_leaf: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return the features of pairs, in `out` if it is given: [I, ...] → [F, ...].
 
     `is_leaf` [...] is 1 where the anchor has no children, or else 0.
     """
-    features = inputs[[feature.input for feature in FEATURES.values()]]
+    features = inputs.new_empty(len(FEATURES), *inputs.shape[1:]) if out is None else out
     for values, feature in zip(features, FEATURES.values(), strict=True):
-        if feature.scale != 1:
-            values *= feature.scale
+        torch.mul(inputs[feature.input], feature.scale, out=values)
         if feature.leaves_only:
             values *= is_leaf
     return features

@@ -28,6 +28,7 @@ from taxoexpan.placement.scoring.cosines import (
 from taxoexpan.placement.scoring.features import (
     FEATURES,
     OF_COSINES,
+    OF_FAMILY,
     OF_HEAD,
     OF_WORDS,
     Input,
@@ -152,7 +153,7 @@ class Scorer:
         features = raw.new_empty(len(FEATURES), *raw.shape)
         for rows in row_slices(len(raw), len(queries), FEATURE_PAIRS, raw.device):
             inputs = raw.new_zeros(len(Input), rows.stop - rows.start, len(queries))
-            families.write(below, rows, inputs)
+            families.write(below[OF_FAMILY], rows, inputs[OF_FAMILY])
             cosines.fill_leaves(inputs[OF_COSINES].unbind(), rows)
             inputs[Input.ONE] = 1.0
             if anchors.tower is not None:
@@ -161,7 +162,7 @@ class Scorer:
             inputs[Input.NETWORK] = network.match.log_match(raw[rows] + head)
             words = anchors.words.compare(query_words, rows.start, rows.stop)
             inputs[OF_WORDS] = torch.from_numpy(words).to(raw.device)
-            features[:, rows] = pair_features(inputs, is_leaf[rows])
+            pair_features(inputs, is_leaf[rows], features[:, rows])
         return features
 
     def _fold(self, weights: Floats) -> Tensor | None:
