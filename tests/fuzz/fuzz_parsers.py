@@ -21,7 +21,7 @@ from taxoexpan.desk.store.records import Action, Decision
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.glossary.glossary import Glossary
-from taxoexpan.features.word_vectors.vector_file import read_vectors
+from taxoexpan.features.word_vectors import read_vectors
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -150,9 +150,9 @@ def _decisions(path: Path, rng: random.Random) -> object:
     return suggestions
 
 
-def _vectors(path: Path, rng: random.Random) -> object:
-    vectors = read_vectors(path, rng.choice((None, ["food", "fruit"])))
-    assert np.isfinite(vectors.matrix).all()
+def _vectors(path: Path, _: random.Random) -> object:
+    vectors = read_vectors(path, ["food", "fruit"])
+    assert all(np.isfinite(vector).all() for vector in vectors.values())
     return vectors
 
 

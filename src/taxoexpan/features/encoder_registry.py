@@ -16,7 +16,7 @@ from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.cache import CachedEncoder
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.features.word_vectors.word_vector_encoder import WordVectorEncoder
+from taxoexpan.features.word_vectors import WordVectorEncoder
 
 if TYPE_CHECKING:
     from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder

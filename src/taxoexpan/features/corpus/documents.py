@@ -9,9 +9,10 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files.inputs import open_input
@@ -21,20 +22,42 @@ MAX_LINE_BYTES = 1 << 26
 
 _LINES_PER_REPORT = 4096
 
-_COMPRESSIONS = {"gzip": (b"\x1f\x8b", ".gz"), "bzip2": (b"BZh", ".bz2")}
+_COMPRESSIONS: dict[str, tuple[bytes, Callable[[BinaryIO], Any]]] = {
+    ".gz": (b"\x1f\x8b", gzip.open),
+    ".bz2": (b"BZh", bz2.open),
+}
+
+
+@contextmanager
+def open_unpacked(path: Path) -> Iterator[tuple[BufferedReader, BufferedReader]]:
+    """Open a file; yield its content, unpacked from gzip or bzip2, and the packed file.
+
+    The first bytes or the name of the file say how it is packed.
+    """
+    try:
+        with open_input(path) as packed:
+            start = packed.peek(3)  # a pipe cannot be rewound
+            for suffix, (magic, unpack) in _COMPRESSIONS.items():
+                if start.startswith(magic) or path.suffix.lower() == suffix:
+                    yield BufferedReader(unpack(packed)), packed
+                    return
+            yield packed, packed
+    except FileNotFoundError:
+        raise FormatError(path, "there is no such file; check the path") from None
+    except (EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise FormatError(path, f"cannot be read: {error.strerror}") from None
+        raise FormatError(path, f"cannot be unpacked ({error}); get it again") from None
 
 
 def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file with their line ends.
+    """Yield the lines of a UTF-8 file, which may be packed, with their line ends.
 
-    A file is unpacked if its first bytes or its name say gzip or bzip2. `report` is
-    called now and then with the number of bytes of the file that were read.
+    `report` is called now and then with the number of bytes of the file that were read.
     """
-    number, compression = 0, None
+    number = 0
     try:
-        with open_input(path) as packed:
-            compression = _compression(path, packed)
-            file = _unpacked(packed, compression)
+        with open_unpacked(path) as (file, packed):
             while line := file.readline(MAX_LINE_BYTES):
                 number += 1
                 if len(line) == MAX_LINE_BYTES:
@@ -47,33 +70,6 @@ def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> It
         byte = error.object[error.start]
         message = f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
         raise FormatError(path, message, number) from None
-    except FileNotFoundError:
-        raise FormatError(path, "there is no such file; check the path") from None
-    except IsADirectoryError:
-        raise FormatError(path, "this is a directory; give a file inside it") from None
-    except (EOFError, zlib.error, OSError) as error:
-        if isinstance(error, OSError) and error.strerror:
-            raise FormatError(path, f"cannot be read: {error.strerror}") from None
-        message = f"is damaged or not a {compression} file ({error}); get it again"
-        raise FormatError(path, message, number or None) from None
-
-
-def _compression(path: Path, file: BufferedReader) -> str | None:
-    """Return how a file is compressed: its content decides first, then its name."""
-    start = file.peek(3)  # a pipe cannot be rewound
-    for name, (magic, _) in _COMPRESSIONS.items():
-        if start.startswith(magic):
-            return name
-    named = (name for name, (_, suffix) in _COMPRESSIONS.items() if path.suffix.lower() == suffix)
-    return next(named, None)
-
-
-def _unpacked(file: BinaryIO, compression: str | None) -> BinaryIO:
-    if compression == "gzip":
-        return cast(BinaryIO, gzip.open(file))
-    if compression == "bzip2":
-        return cast(BinaryIO, bz2.open(file))
-    return file
 
 
 SUFFIXES = (".txt", ".tsv", ".csv", ".jsonl")

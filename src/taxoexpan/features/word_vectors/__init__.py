@@ -1,1 +1,0 @@
-"""Word vectors from a file; `word_vector_encoder` is the encoder."""

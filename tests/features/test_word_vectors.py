@@ -1,0 +1,424 @@
+from __future__ import annotations
+
+import gzip
+import re
+import struct
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import quickly
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.features import word_vectors
+from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.features.encoder import Encoder
+from taxoexpan.features.word_vectors import WordVectorEncoder, read_vectors
+from taxoexpan.taxonomy import Concept
+
+Rows = list[tuple[str, list[float]]]
+FOODS: Rows = [("tea", [1, 2.5, -3]), ("Milk", [0.5, -1e-7, 2]), ("茶", [0, 0, 0.25])]
+
+
+def spelled(row: tuple[str, list[float]]) -> str:
+    return " ".join([row[0], *(str(np.float32(number)) for number in row[1])])
+
+
+def glove(rows: Rows) -> bytes:
+    return "".join(f"{spelled(row)}\n" for row in rows).encode()
+
+
+def header(rows: Rows) -> bytes:
+    return b"%d %d\n" % (len(rows), len(rows[0][1]))
+
+
+def text(rows: Rows) -> bytes:
+    return header(rows) + glove(rows)
+
+
+def fasttext(rows: Rows) -> bytes:
+    """FastText writes a space after every number, also after the last."""
+    return header(rows) + "".join(f"{spelled(row)} \n" for row in rows).encode()
+
+
+def record(word: str, numbers: list[float]) -> bytes:
+    return word.encode() + b" " + struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def binary(rows: Rows) -> bytes:
+    """The binary format of word2vec, with a line end after every vector."""
+    return header(rows) + b"".join(record(*row) + b"\n" for row in rows)
+
+
+def gensim_binary(rows: Rows) -> bytes:
+    """The binary format of gensim, without line ends."""
+    return header(rows) + b"".join(record(*row) for row in rows)
+
+
+WRITERS = [glove, text, fasttext, binary, gensim_binary]
+
+
+def file(folder: Path, content: bytes) -> Path:
+    """Write a file whose name does not reveal its format."""
+    path = folder / "vectors.dat"
+    path.write_bytes(content)
+    return path
+
+
+def read(path: Path, wanted: Collection[str]) -> dict[str, list[float]]:
+    vectors = read_vectors(path, wanted)
+    assert all(vector.dtype == np.float32 for vector in vectors.values())
+    return {word: vector.tolist() for word, vector in vectors.items()}
+
+
+def single(rows: Rows) -> dict[str, list[float]]:
+    return {word.lower(): np.array(numbers, np.float32).tolist() for word, numbers in rows}
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_format_is_recognized_by_its_content(
+    tmp_path: Path, writer: Callable[[Rows], bytes], compress: Callable[[bytes], bytes]
+) -> None:
+    path = file(tmp_path, compress(writer(FOODS)))
+    assert read(path, ["tea", "milk", "茶", "coffee"]) == single(FOODS)
+    assert read(path, {"茶"}) == single(FOODS[2:])
+    assert read(path, ()) == {}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_the_exact_spelling_and_then_the_first_vector_are_preferred(
+    tmp_path: Path, writer: Callable[[Rows], bytes]
+) -> None:
+    rows: Rows = [("US", [1, 0]), ("us", [2, 0]), ("us", [3, 0]), ("PARIS", [4, 0])]
+    path = file(tmp_path, writer([*rows, ("Paris", [5, 0])]))
+    assert read(path, ["us", "paris"]) == {"us": [2, 0], "paris": [4, 0]}
+
+
+@pytest.mark.parametrize("writer", [glove, text, fasttext])
+def test_words_of_a_text_file_may_contain_spaces(
+    tmp_path: Path, writer: Callable[[Rows], bytes]
+) -> None:
+    rows: Rows = [("a", [1, 2]), (". . .", [4, 5]), ("Windows 95", [7, 8]), ("b", [0, 1])]
+    path = file(tmp_path, writer(rows))
+    assert read(path, ["a", ". . .", "windows 95", "windows", "b"]) == single(rows)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf2 2\r\na 1 2\r\nb 3 4\r\n",
+        b"2\t2\na\t1\t2\nb  3   4 \n\n",
+        b"\xef\xbb\xbfa +1. 2e0\n\nb .3e1 4",
+        b"a 1 2\n 5 6\n\xe8\x8c 5 6\nother nan what\nb 3 4\n",
+    ],
+)
+def test_separators_and_the_lines_of_other_words_may_vary(tmp_path: Path, content: bytes) -> None:
+    path = file(tmp_path, content)
+    assert read(path, {"a", "b"}) == {"a": [1, 2], "b": [3, 4]}
+    assert read(path, {"b"}) == {"b": [3, 4]}
+
+
+def test_a_file_is_read_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a small chunk, every record crosses the end of a chunk once."""
+    monkeypatch.setattr(word_vectors, "_CHUNK_BYTES", 64)
+    monkeypatch.setattr(word_vectors, "MAX_WORD_BYTES", 20)
+    rows: Rows = [(f"word{number}", [number, -number, 0.5]) for number in range(500)]
+    for writer in WRITERS:
+        path = file(tmp_path, writer(rows))
+        assert read(path, [word for word, _ in rows]) == single(rows)
+        assert read(path, {"word321"}) == single(rows[321:322])
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)
+FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Rows:
+    """Distinct words with vectors of the same size; a line is never like a header."""
+    words = draw(st.lists(WORDS.map(str.lower), min_size=1, max_size=6, unique=True))
+    size = draw(st.integers(2, 5))
+    return [(word, draw(st.lists(FLOATS, min_size=size, max_size=size))) for word in words]
+
+
+@given(tables(), st.sampled_from(WRITERS), st.data())
+@quickly
+def test_written_vectors_are_read_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: Rows,
+    writer: Callable[[Rows], bytes],
+    data: st.DataObject,
+) -> None:
+    path = file(tmp_path_factory.mktemp("written"), writer(rows))
+    wanted = data.draw(st.sets(st.sampled_from([word for word, _ in rows])))
+    assert read(path, wanted) == single([row for row in rows if row[0] in wanted])
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_vectors_written_by_gensim_are_read(tmp_path: Path, binary: bool) -> None:
+    gensim = pytest.importorskip("gensim.models")
+    theirs = gensim.KeyedVectors(50)
+    matrix = np.random.default_rng(0).normal(size=(300, 50)).astype(np.float32)
+    words = [f"word{number}" for number in range(300)]
+    theirs.add_vectors(words, matrix)
+    theirs.save_word2vec_format(tmp_path / "vectors", binary=binary)
+    found = read_vectors(tmp_path / "vectors", words)
+    assert np.array_equal([found[word] for word in words], matrix)
+
+
+TEXT_ERRORS = {
+    "blank": (b" \n\n", 1, "not a file of word vectors"),
+    "no vectors": (b"name,1,2\ntea,1,2\n", 1, "not a file of word vectors; use a word2vec"),
+    "zeros": (b"\0" * 50, 1, "not a file of word vectors"),
+    "UTF-16": ("tea 1 2\n".encode("utf-16"), 1, "not a file of word vectors"),
+    "truncated": (b"3 2\na 1 2\nb 3 4\n", 3, "ends after 2 of 3 words"),
+    "truncated line": (b"2 3\na 1 2 3\nb 4 5", 3, "needs a word and 3 numbers"),
+    "truncated GloVe": (b"a 1 2 3\nb 4 5 6\nc 7\n", 3, "needs a word and 3 numbers"),
+    "truncated, with spaces": (b"2 3\na 1 2 3\n. . . . 4 5\n", 3, "needs a word and 3 numbers"),
+    "other dimension": (b"2 3\na 1 2\nb 3 4\n", 1, "declares 3 .* first word has 2"),
+    "smaller dimension": (b"2 1\na .1 .2\nb .3 .4\n", 1, "declares 1 .* first word has 2"),
+    "no dimension": (b"3 0\na\nb\nc\n", 1, "have 0 numbers"),
+    "huge dimension": (b"3 999999999\na 1\n", 1, "have 999999999 numbers"),
+    "not a number": (b"2 3\na 1 2 3\nb 4 x5 6\n", 3, "vector of 'b' has a wrong number.*x5"),
+    "NaN": (b"2 2\na 1 2\nb NaN 2\n", 3, "vector of 'b' has NaN"),
+    "too large": (b"a 1 2\nb 3 1e99\n", 2, "vector of 'b' has NaN or a number that is too"),
+    "long line": (b"a 1\nb" + b" " * 5_000 + b"\n", 2, "needs a word and 1 numbers"),
+}
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("case", TEXT_ERRORS)
+def test_an_error_in_a_text_file_names_the_line(
+    tmp_path: Path, case: str, compress: Callable[[bytes], bytes]
+) -> None:
+    content, line, message = TEXT_ERRORS[case]
+    path = file(tmp_path, compress(content))
+    with pytest.raises(FormatError, match=message) as caught:
+        read_vectors(path, {"a", "b"})
+    assert caught.value.line == line
+    assert str(path) in str(caught.value)
+    if "truncated" in case:
+        with pytest.raises(FormatError, match=message):
+            read_vectors(path, {"coffee"})
+
+
+PAIR: Rows = [("one", [1.0, 1.5, 1.25]), ("ten", [10.0, 10.5, 10.25])]
+BINARY_ERRORS = {
+    "only a header": (b"2 3\n", "word 1 of 2"),
+    "one word less": (b"3" + binary(PAIR)[1:], "word 3 of 3"),
+    "truncated word": (binary(PAIR)[:23], "word 2 of 2"),
+    "dimension too large": (b"2 4" + binary(PAIR)[3:], "word 2 of 2, with 4 numbers"),
+    "long word": (b"9 9\n" + b"\xff" * 99_999, "word 1 of 9"),
+    "NaN": (binary([("one", [1]), ("ten", [np.nan])]), "vector of 'ten' has NaN"),
+    "infinite": (gensim_binary([("one", [-np.inf])]), "vector of 'one' has NaN"),
+    "prose": (b"12 24\nmonkeys and then some\n", "word 1 of 12"),
+}
+
+
+@pytest.mark.parametrize("case", BINARY_ERRORS)
+def test_an_error_in_a_binary_file_names_the_word(tmp_path: Path, case: str) -> None:
+    content, message = BINARY_ERRORS[case]
+    with pytest.raises(FormatError, match=message):
+        read_vectors(file(tmp_path, content), {"one", "ten"})
+
+
+def test_a_damaged_compressed_file_is_refused(tmp_path: Path) -> None:
+    rows: Rows = [(f"word{number}", [number, 0.5]) for number in range(2000)]
+    whole = gzip.compress(text(rows))
+    changed = whole[:2000] + bytes(byte ^ 255 for byte in whole[2000:2100]) + whole[2100:]
+    for content in (whole[:-100], whole[:5], changed, whole + b"more"):
+        with pytest.raises(FormatError, match="cannot be unpacked"):
+            read_vectors(file(tmp_path, content), {"tea"})
+
+
+def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="no such file"):
+        read_vectors(tmp_path / "none", ())
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_vectors(tmp_path, ())
+
+
+@given(tables(), st.sampled_from(WRITERS), st.data())
+@quickly
+def test_a_file_without_some_bytes_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: Rows,
+    writer: Callable[[Rows], bytes],
+    data: st.DataObject,
+) -> None:
+    whole = writer(rows)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, len(whole)))
+    path = file(tmp_path_factory.mktemp("cut"), whole[:start] + whole[end:])
+    with suppress(FormatError):
+        vectors = read_vectors(path, [word for word, _ in rows])
+        assert all(np.isfinite(vector).all() for vector in vectors.values())
+
+
+@given(tables(), st.sampled_from([binary, gensim_binary]), st.data())
+@quickly
+def test_a_truncated_binary_file_is_always_refused(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: Rows,
+    writer: Callable[[Rows], bytes],
+    data: st.DataObject,
+) -> None:
+    whole = writer(rows).removesuffix(b"\n")
+    path = file(tmp_path_factory.mktemp("cut"), whole[: data.draw(st.integers(0, len(whole) - 1))])
+    with pytest.raises(FormatError):
+        read_vectors(path, {"coffee"})
+
+
+@pytest.mark.slow
+def test_a_large_binary_file_needs_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "large.bin"
+    vectors = np.random.default_rng(0).normal(size=(100, 300)).astype("<f4")
+    with path.open("wb") as out:
+        out.write(b"166000 300\n")
+        for row in range(166_000):
+            out.write(b"word%d " % row + vectors[row % 100].tobytes() + b"\n")
+    program = """
+        import re, sys
+        from pathlib import Path
+        from taxoexpan.features.word_vectors import read_vectors
+
+        def peak():
+            return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
+
+        before = peak()
+        found = read_vectors(Path(sys.argv[1]), {f"word{row}" for row in range(5, 166_000, 16_600)})
+        print(len(found), peak() - before)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    size = path.stat().st_size
+    path.unlink()
+    words, kilobytes = map(int, done.stdout.split())
+    assert size > 200_000_000
+    assert words == 10
+    assert kilobytes < 60_000
+
+
+PANTRY: Rows = [
+    ("oat", [1, 0, 0, 0]),
+    ("Milk", [0, 3, 0, 0]),
+    ("green_tea", [0, 0, 1, 1]),
+    ("tea", [0, 0, 0, 2]),
+    ("black bean", [1, 1, 1, 1]),
+    ("bean", [2, 0, 0, 2]),
+    ("low-fat", [0, 0, 5, 0]),
+    ("u.s.", [1, 2, 2, 0]),
+    ("nothing", [0, 0, 0, 0]),
+]
+
+
+@pytest.fixture
+def pantry_vectors(tmp_path: Path) -> Path:
+    return file(tmp_path, text(PANTRY))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tea", [0, 0, 0, 1]),
+        ("Oat Milk", [0.1**0.5, 0.9**0.5, 0, 0]),
+        ("Green Tea", [0, 0, 0.5**0.5, 0.5**0.5]),
+        ("green tea leaves", [0, 0, 0, 1]),
+        ("  black  bean ", [0.5, 0.5, 0.5, 0.5]),
+        ("red bean", [0.5**0.5, 0, 0, 0.5**0.5]),
+        ("Low-fat", [0, 0, 1, 0]),
+        ("oat-free", [1, 0, 0, 0]),
+        ("oat–milk/tea", np.array([1, 3, 0, 2]) / 14**0.5),
+        ("(oat), “tea”.", [0.2**0.5, 0, 0, 0.8**0.5]),
+        ("U.S.", [1 / 3, 2 / 3, 2 / 3, 0]),
+        ("nothing", [0, 0, 0, 0]),
+        ("coffee", [0, 0, 0, 0]),
+        ("", [0, 0, 0, 0]),
+        (" - ", [0, 0, 0, 0]),
+    ],
+)
+def test_a_name_is_an_entry_or_the_mean_of_its_known_words(
+    pantry_vectors: Path, name: str, expected: list[float]
+) -> None:
+    assert np.allclose(WordVectorEncoder(pantry_vectors).encode([name]), [expected], atol=1e-6)
+
+
+def test_with_zero_vectors_the_length_is_the_fraction_of_known_words(
+    pantry_vectors: Path,
+) -> None:
+    names = ["oat milk", "oat drink", "oat-free soy drink", "green tea", "soy", "oat — milk"]
+    skip = WordVectorEncoder(pantry_vectors).encode(names)
+    zero = WordVectorEncoder(pantry_vectors, oov="zero").encode(names)
+    assert np.linalg.norm(zero, axis=1) == pytest.approx([1, 1 / 2, 1 / 4, 1, 0, 1])
+    assert np.linalg.norm(skip, axis=1) == pytest.approx([1, 1, 1, 1, 0, 1])
+    with pytest.raises(ConfigurationError, match="choose skip or zero"):
+        WordVectorEncoder(pantry_vectors, oov="mean")  # type: ignore[arg-type]
+
+
+def test_huge_and_tiny_numbers_give_unit_vectors(tmp_path: Path) -> None:
+    path = file(tmp_path, text([("huge", [3e38, 3e38]), ("tiny", [0, 1e-45])]))
+    assert np.allclose(WordVectorEncoder(path).encode(["huge", "tiny"]), [[0.5**0.5] * 2, [0, 1]])
+
+
+def test_a_vector_does_not_depend_on_other_texts(
+    pantry_vectors: Path,
+) -> None:
+    names = ["oat milk", "green tea", "milk", "nothing at all", "bean", "oat milk"]
+    encoder = WordVectorEncoder(pantry_vectors)
+    one_by_one = np.concatenate([encoder.encode([name]) for name in names])
+    assert np.array_equal(one_by_one, WordVectorEncoder(pantry_vectors).encode(names))
+    assert encoder.encode([]).shape == (0, 4)
+
+
+def test_the_file_is_read_only_for_new_words(pantry_vectors: Path) -> None:
+    encoder = WordVectorEncoder(pantry_vectors)
+    encoder.prepare(["oat milk", "soy"])
+    pantry_vectors.unlink()
+    assert encoder.encode(["Oat milk", "milk", "oat"]).any(axis=1).all()
+    assert not encoder.encode(["soy"]).any()
+    with pytest.raises(FormatError, match="no such file"):
+        encoder.encode(["tea"])
+
+
+def test_word_vectors_encode_concepts(pantry_vectors: Path) -> None:
+    encoder: Encoder = WordVectorEncoder(pantry_vectors)
+    assert encoder.name == f"vectors:{pantry_vectors}"
+    assert encoder.dimension == 4
+    concepts = [Concept("1", "oat milk", ("oat drink",), "A milk, of oat."), Concept("2", "kvass")]
+    vectors = embed_concepts(encoder, concepts)
+    assert vectors.shape == (2, 2, 4)
+    assert np.allclose(np.linalg.norm(vectors, axis=2), [[1, 0], [1, 0]])
+    assert np.allclose(vectors[1, 0], [0, 1, 0, 0])
+
+
+def test_a_bad_file_is_refused_by_the_constructor(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="is not a file of word vectors"):
+        WordVectorEncoder(file(tmp_path, b"a,b\n"))
+
+
+def test_the_fingerprint_depends_on_the_content_and_not_on_the_name(tmp_path: Path) -> None:
+    def digest(content: bytes | bytearray, name: str = "vectors") -> str:
+        (tmp_path / name).write_bytes(b"a 1 2\n" + content)
+        return WordVectorEncoder(tmp_path / name).fingerprint()
+
+    large = bytearray(5_000_000)
+    assert digest(b"") == digest(b"", "other")
+    assert re.fullmatch("[0-9a-f]{16}", digest(b""))
+    before = digest(large)
+    for position in (0, 1_500_000, len(large) // 2, -1):
+        changed = large.copy()
+        changed[position] = 1
+        assert digest(changed) != before
+    assert digest(large + b"\0") != before
