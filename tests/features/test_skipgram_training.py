@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 import subprocess
@@ -17,7 +16,6 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.skipgram_encoder import SkipGramEncoder
 from taxoexpan.features.skipgram_training import (
     SkipGramVectors,
-    _hide_harmless_errors,
     fit_space_mapping,
     join_names,
     train_skipgram,
@@ -109,12 +107,6 @@ def test_one_worker_gives_the_same_vectors_in_every_process(
     assert done.stdout.strip() == SkipGramEncoder(learned).fingerprint()
 
 
-def test_more_workers_learn_the_same_words(corpus: Path, learned: SkipGramVectors) -> None:
-    raced = train_skipgram(corpus, NAMES, workers=2, **SETTINGS)
-    assert raced.words == learned.words
-    assert np.array_equal(raced.counts, learned.counts)
-
-
 def test_names_are_joined_in_the_same_way_by_any_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,15 +148,6 @@ def test_a_long_document_is_split_and_not_truncated(tmp_path: Path) -> None:
     path.write_text("green tea " * 15_000)
     learned = train_skipgram(path, ["green tea"], dimension=2, epochs=1)
     assert (learned.words, list(learned.counts)) == (("green_tea",), [15_000])
-
-
-def test_only_the_harmless_errors_of_gensim_are_hidden(capsys: pytest.CaptureFixture[str]) -> None:
-    unraisable = ctypes.pythonapi.PyErr_WriteUnraisable
-    unraisable.argtypes, unraisable.restype = [ctypes.py_object], None
-    with _hide_harmless_errors():
-        unraisable("gensim.models.word2vec_inner.our_dot_float")
-        print("a real error", file=sys.stderr)
-    assert capsys.readouterr().err == "a real error\n"
 
 
 def test_an_unknown_name_is_mapped_near_its_true_vector() -> None:
@@ -221,5 +204,5 @@ def test_the_penalty_has_the_smallest_leave_one_out_error() -> None:
 
 
 def test_a_mapping_needs_enough_names() -> None:
-    with pytest.raises(ModelError, match="only 2 names of the taxonomy often enough, but 10 are"):
+    with pytest.raises(ModelError, match="only 2 names"):
         fit_space_mapping(linear_vectors(size=2), Letters())

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError
+from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.cache import cache_folder
 from taxoexpan.features.corpus.documents import corpus_files, read_documents
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_words, tokenize
@@ -38,12 +38,9 @@ from taxoexpan.features.skipgram_training import (
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.files import whole_directory
 from taxoexpan.files.inputs import parse_json, read_regular
-from taxoexpan.files.tensor_file import TensorInfo, scan_tensor_file
 
-KIND, VERSION = "taxoexpan-skipgram", 1
+VERSION = 1
 VOCABULARY_FILE, VECTORS_FILE = "vocabulary.json", "vectors.safetensors"
-MAX_VOCABULARY = 2_000_000_000
-"""The number of bytes of a vocabulary that is read."""
 OWN_FILES = (VOCABULARY_FILE, VECTORS_FILE)
 """The files of a saved encoder; a directory with any other file is never replaced."""
 
@@ -93,12 +90,13 @@ class SkipGramEncoder(Encoder):
             digest.update(tensor.tobytes())
         return digest.hexdigest()
 
-    def save(self, directory: Path, force: bool = False) -> None:
+    def save(self, directory: Path) -> None:
         """Write a directory of JSON and safetensors, completely or not at all."""
-        with whole_directory(directory, OWN_FILES, force) as folder:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with whole_directory(directory, OWN_FILES, force=True) as folder:
             save_file(self._tensors(), folder / VECTORS_FILE)
             vocabulary = {
-                "kind": KIND,
+                "kind": "taxoexpan-skipgram",
                 "version": VERSION,
                 "fingerprint": self.fingerprint(),
                 **self._vocabulary(),
@@ -109,28 +107,21 @@ class SkipGramEncoder(Encoder):
     @classmethod
     def load(cls, directory: Path, fallback: Encoder | None = None) -> SkipGramEncoder:
         """Read a saved encoder; an encoder with a fallback needs the same fallback again."""
-        vocabulary = _read_vocabulary(directory)
-        saved, given = vocabulary.get("fallback"), fallback.name if fallback else None
-        if saved != given:
-            message = f"{directory}: saved with the fallback {saved}, but loaded with {given}"
-            raise ConfigurationError(f"{message}; use the same fallback")
         try:
-            stored = scan_tensor_file(directory / VECTORS_FILE).tensors
-            tensors = load_file(directory / VECTORS_FILE)
-            _check_shapes(stored, len(vocabulary["words"]), fallback)
-            learned = SkipGramVectors(
-                tuple(vocabulary["words"]),
-                frozenset(vocabulary["names"]),
-                tensors["counts"],
-                tensors["vectors"],
-            )
+            vocabulary = parse_json(read_regular(directory / VOCABULARY_FILE))
+            if vocabulary["version"] != VERSION:
+                raise ValueError(f"they have version {vocabulary['version']}, not {VERSION}")
+            tensors, words = load_file(directory / VECTORS_FILE), tuple(vocabulary["words"])
+            _check_tensors(tensors, len(words), fallback)
+            names = frozenset(vocabulary["names"])
+            learned = SkipGramVectors(words, names, tensors["counts"], tensors["vectors"])
             mapping = SpaceMapping(tensors["matrix"], tensors["offset"]) if fallback else None
             encoder = cls(learned, fallback, mapping)
-            intact = encoder.fingerprint() == vocabulary["fingerprint"]
-        except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
-            raise _damaged(directory, str(error)) from None
-        if not intact:
-            raise _damaged(directory, "the fingerprint does not match")
+            if encoder.fingerprint() != vocabulary["fingerprint"]:
+                raise ValueError("the fingerprint does not match")
+        except (LookupError, TypeError, ValueError, OSError, SafetensorError) as error:
+            message = f"{directory}: the vectors are damaged ({error})"
+            raise ModelError(f"{message}; restore the model, or train it again") from None
         return encoder
 
     @cached_property
@@ -169,40 +160,18 @@ class SkipGramEncoder(Encoder):
         return {key: np.ascontiguousarray(tensor) for key, tensor in tensors.items()}
 
 
-def _read_vocabulary(directory: Path) -> dict[str, Any]:
-    try:
-        vocabulary = parse_json(read_regular(directory / VOCABULARY_FILE, MAX_VOCABULARY))
-    except FileNotFoundError:
-        message = f"{directory}: there is no {VOCABULARY_FILE}"
-        fix = "restore the model, and name its features in the order used for training"
-        raise ModelError(f"{message}; {fix}") from None
-    except (ValueError, OSError) as error:
-        raise _damaged(directory, str(error)) from None
-    if not isinstance(vocabulary, dict) or vocabulary.get("kind") != KIND:
-        message = f"{VOCABULARY_FILE} does not belong to skip-gram vectors"
-        raise ModelError(f"{directory}: {message}; restore the model")
-    if vocabulary.get("version") != VERSION:
-        raise ModelError(
-            f"{directory}: the vectors have version {vocabulary.get('version')}, but this "
-            f"taxoexpan reads version {VERSION}; train them again, or use the taxoexpan that "
-            "wrote them"
-        )
-    return vocabulary
-
-
-def _check_shapes(stored: Mapping[str, TensorInfo], words: int, fallback: Encoder | None) -> None:
+def _check_tensors(
+    tensors: Mapping[str, NDArray[Any]], words: int, fallback: Encoder | None
+) -> None:
     """Refuse vectors that do not fit the words, and NaN in them."""
-    size = stored["vectors"].shape[-1]
-    expected = {"counts": ("I64", (words,)), "vectors": ("F32", (words, size))}
+    size = tensors["vectors"].shape[-1]
+    expected = {"counts": (words,), "vectors": (words, size)}
     if fallback is not None:
-        expected |= {"matrix": ("F32", (fallback.dimension, size)), "offset": ("F32", (size,))}
-    found = {name: (info.dtype, info.shape) for name, info in stored.items()}
-    if found != expected or not all(info.is_finite for info in stored.values()):
-        raise ValueError("the vectors have the wrong type or shape, or NaN")
-
-
-def _damaged(directory: Path, reason: str) -> ModelError:
-    return ModelError(f"{directory}: the vectors are damaged ({reason}); train them again")
+        expected |= {"matrix": (fallback.dimension, size), "offset": (size,)}
+    if {name: tensor.shape for name, tensor in tensors.items()} != expected:
+        raise ValueError("wrong shape or fallback")
+    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
+        raise ValueError("NaN")
 
 
 class CorpusEncoder(Encoder):
@@ -241,7 +210,12 @@ class CorpusEncoder(Encoder):
         learned = train_skipgram(self._corpus, names, progress=self._progress)
         self._trained = SkipGramEncoder(learned, StaticEncoder())
         if folder is not None:
-            _cache(self._trained, folder)
+            try:
+                folder.parents[1].mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._trained.save(folder)
+            except (OSError, TaxoExpanError) as error:
+                message = f"the trained vectors are not cached ({error})"
+                warnings.warn(f"{message}; set TAXOEXPAN_CACHE to another folder", stacklevel=3)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text; upper and lower case are the same."""
@@ -253,7 +227,6 @@ class CorpusEncoder(Encoder):
 
     def save(self, folder: Path) -> None:
         """Save the trained vectors in a new folder."""
-        folder.parent.mkdir(parents=True, exist_ok=True)
         self._encoder.save(folder)
 
     @property
@@ -274,14 +247,3 @@ class CorpusEncoder(Encoder):
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
         return folder / "skipgram" / digest.hexdigest()[:32]
-
-
-def _cache(encoder: SkipGramEncoder, folder: Path) -> None:
-    try:
-        folder.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.parent.mkdir(exist_ok=True)
-        encoder.save(folder, force=True)
-    except (OSError, TaxoExpanError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        message = f"{folder.parent}: the trained vectors are not cached ({reason})"
-        warnings.warn(f"{message}; set TAXOEXPAN_CACHE to another folder", stacklevel=3)

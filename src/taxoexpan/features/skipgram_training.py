@@ -7,11 +7,8 @@ Google's word2vec is used, which the authors used, too.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -39,7 +36,8 @@ DIMENSION = 250
 MAX_SENTENCE_WORDS = 1_000
 """The longest sentence that word2vec accepts; longer documents are split."""
 
-_HARMLESS_ERROR = "Exception ignored in: 'gensim.models.word2vec_inner.our_dot"
+MIN_COUNT = 5
+"""The number of times that a word occurs, at least."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +58,14 @@ def train_skipgram(
     names: Iterable[str],
     *,
     dimension: int = DIMENSION,
-    window: int = 5,
-    negative: int = 5,
     epochs: int = 5,
-    min_count: int = 5,
     seed: int = 0,
-    workers: int = 1,
     progress: bool = False,
 ) -> SkipGramVectors:
-    """Learn vectors of all words and names that occur at least `min_count` times in a corpus.
+    """Learn vectors of all words and names that occur at least `MIN_COUNT` times in a corpus.
 
-    With one worker, the same corpus, names and seed give the same vectors on the same machine.
-    More workers train faster, but every run gives slightly different vectors. The corpus is read
-    on all cores in either case.
+    The same corpus, names and seed give the same vectors on the same machine. The corpus is read on
+    all cores, and the vectors are trained on one.
     """
     check_gensim()
     from gensim.models.word2vec import LineSentence, Word2Vec
@@ -81,38 +74,26 @@ def train_skipgram(
     model = Word2Vec(
         sg=1,
         vector_size=dimension,
-        window=window,
-        negative=negative,
         epochs=epochs,
-        min_count=min_count,
+        min_count=MIN_COUNT,
         seed=seed,
-        workers=workers,
+        workers=1,
         hashfxn=_stable_hash,
     )
     with temporary_folder() as folder:
         training_file = folder / "corpus.txt"
-        try:
-            with training_file.open("w", encoding="utf-8") as file:
-                file.writelines(join_names(path, names))
-        except OSError as error:
-            message = f"cannot be written: {error.strerror}"
-            raise FormatError(training_file, message) from None
+        with training_file.open("w", encoding="utf-8") as file:
+            file.writelines(join_names(path, names))
         sentences = LineSentence(str(training_file))
         model.build_vocab(sentences)
         if not len(model.wv):
-            message = f"no word occurs {min_count} times in documents that mention a concept"
-            raise FormatError(path, f"{message}; use a larger corpus or a smaller min_count")
-        _train(model, sentences, progress)
+            message = f"no word occurs {MIN_COUNT} times in documents that mention a concept"
+            raise FormatError(path, f"{message}; use a larger corpus")
+        total = epochs * model.corpus_count
+        with Progress("learning words", total, "texts", shown=progress) as bar:
+            counted = _CountedSentences(sentences, bar)
+            model.train(counted, total_examples=model.corpus_count, epochs=epochs)
     return _learned_vectors(model, names)
-
-
-def _train(model: Any, sentences: Iterable[list[str]], progress: bool) -> None:
-    """Train a model of word2vec whose vocabulary is built."""
-    total = model.epochs * model.corpus_count
-    # The bar is created outside of `_hide_harmless_errors`, which would hide it.
-    with Progress("learning words", total, "texts", shown=progress) as bar, _hide_harmless_errors():
-        counted = _CountedSentences(sentences, bar)
-        model.train(counted, total_examples=model.corpus_count, epochs=model.epochs)
 
 
 def _learned_vectors(model: Any, names: Sequence[str]) -> SkipGramVectors:
@@ -169,22 +150,6 @@ def _split(words: Sequence[str]) -> Iterator[Sequence[str]]:
 def _stable_hash(word: str) -> int:
     """A hash that is the same in every process, unlike Python's own."""
     return crc32(word.encode("utf-8"))
-
-
-@contextmanager
-def _hide_harmless_errors() -> Iterator[None]:
-    """Hold back standard error, then print it without a harmless error of gensim.
-
-    gensim 4.4 treats a dot product of exactly -1 as an error, reports it and continues. Python
-    prints the report without calling `sys.unraisablehook`.
-    """
-    output = StringIO()
-    try:
-        with redirect_stderr(output):
-            yield
-    finally:
-        lines = output.getvalue().splitlines(keepends=True)
-        sys.stderr.writelines(line for line in lines if not line.startswith(_HARMLESS_ERROR))
 
 
 @dataclass(frozen=True)
