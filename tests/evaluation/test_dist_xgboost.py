@@ -155,17 +155,6 @@ def test_an_empty_group_has_no_distances() -> None:
     assert root[0, 33:].tolist() == [1, 1, 1, 1, 0, 0]
 
 
-def test_a_hub_counts_all_its_children() -> None:
-    taxonomy, drawn = star(3_000), torch.Generator().manual_seed(0)
-    vectors = torch.nn.functional.normalize(torch.randn(3_001, 8, generator=drawn), dim=1)
-    pairs = Pairs(np.array([0]), np.array([0]), np.array([7]))
-    (found,) = EgonetDistances(taxonomy, vectors).of_pairs(vectors[7:8], pairs)
-    assert found[0, 9] == 2_999
-    np.testing.assert_allclose(
-        found, slow_features(taxonomy, vectors, vectors[7:8], pairs), atol=1e-5
-    )
-
-
 @given(st.integers(0, 10_000), st.integers(1, 5))
 @quickly
 def test_every_relation_is_a_positive_with_negatives_of_its_query(seed: int, each: int) -> None:
@@ -280,24 +269,6 @@ def test_scores_are_those_of_the_trees_on_slow_features(
         assert close.mean() > 0.95
 
 
-def test_other_anchors_bring_their_own_egonets(
-    fitted: tuple[DistXGBoost, Problem, LabeledQueries],
-) -> None:
-    from xgboost import DMatrix
-
-    method, problem, queries = fitted
-    taxonomy, query_vectors = random_taxonomy(5, 50), queries.vectors[:, :3]
-    vectors = torch.randn(2, 50, query_vectors.shape[2], generator=torch.Generator().manual_seed(0))
-    vectors = torch.nn.functional.normalize(vectors, dim=2)
-    method.set_anchors(taxonomy, vectors)
-    scores = method.score(Queries(query_vectors))
-    method.set_anchors(problem.taxonomy, problem.vectors)
-    table = slow_features(taxonomy, vectors[0], query_vectors[0], every_pair(3, 50))
-    assert method._booster is not None
-    margins = method._booster.predict(DMatrix(table), output_margin=True)
-    assert np.isclose(scores.T.numpy().ravel(), margins, atol=1e-4).mean() > 0.98
-
-
 def test_the_training_table_equals_the_slow_one(
     fitted: tuple[DistXGBoost, Problem, LabeledQueries], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,11 +279,6 @@ def test_the_training_table_equals_the_slow_one(
     found = method._table(instances, SILENT)
     expected = slow_features(taxonomy, vectors, instances.queries, instances.pairs)
     np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_zero_queries_have_no_scores(fitted: tuple[DistXGBoost, Problem, LabeledQueries]) -> None:
-    method, problem, queries = fitted
-    assert method.score(Queries(queries.vectors[:, :0])).shape == (len(problem.taxonomy), 0)
 
 
 def test_the_same_seed_gives_the_same_scores(
@@ -353,11 +319,6 @@ def test_without_xgboost_the_error_says_how_to_install_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[boost\]'"):
         DistXGBoost().fit(clusters(0)[0], 0, SILENT)
-
-
-def test_scoring_before_fitting_is_refused() -> None:
-    with pytest.raises(ModelError, match="call fit first"):
-        DistXGBoost().score(Queries(torch.zeros(2, 1, 4)))
 
 
 def test_a_taxonomy_without_relations_is_refused() -> None:

@@ -9,16 +9,13 @@ from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError, TaxonomyError
-from taxoexpan.evaluation.comparison import COLUMNS, Estimate, compare, comparison_text
 from taxoexpan.evaluation.growth import Growth, evaluate_growth, growth_between
 from taxoexpan.evaluation.methods import make_baseline
-from taxoexpan.evaluation.significance import difference, interval
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.log import TrainingLog
-from taxoexpan.training.metrics import Averaging, compute_metrics, per_query
 
 QUICK = {**SMALL, "epochs": 3}
 ADDED = [
@@ -142,17 +139,6 @@ def test_models_are_ranked_as_they_suggest(growth: Growth, settings: dict[str, b
     assert result.confidence is None  # the pantry is too small
 
 
-def test_models_and_baselines_keep_their_order(growth: Growth) -> None:
-    methods = {
-        "popular": make_baseline("popularity"),
-        "model": TaxoExpan("fast", 2, "cpu", **QUICK),
-        "closest": make_baseline("closest-parent"),
-    }
-    results = evaluate_growth(growth, methods, StaticEncoder())
-    assert list(results) == ["popular", "model", "closest"]
-    assert [result.features for result in results.values()] == [None, "static", None]
-
-
 def test_an_interrupted_model_is_not_compared(
     growth: Growth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,47 +156,3 @@ def test_too_little_to_learn_from_is_refused() -> None:
     new = Taxonomy([*old.concepts, Concept("c", "c")], [("a", "b"), ("a", "c")])
     with pytest.raises(ModelError, match="the old release has 1 active relation; give a release"):
         evaluate_growth(growth_between(old, new), {}, StaticEncoder())
-
-
-RANKS = {
-    "bad": [np.array([3.0]), np.array([40.0, 2.0]), np.array([1.0]), np.array([12.0])],
-    "good": [np.array([1.0]), np.array([1.0, 2.0]), np.array([1.0]), np.array([4.0])],
-}
-
-
-@pytest.mark.parametrize("averaging", ["fraction", "any", "pooled"])
-def test_figures_come_with_their_intervals(averaging: Averaging) -> None:
-    bad, good = compare(RANKS, averaging)
-    assert (bad.method, good.method) == ("bad", "good")
-    for one in (bad, good):
-        expected = compute_metrics(RANKS[one.method], averaging).as_dict()
-        for figure in COLUMNS:
-            estimate = one.figures[figure]
-            assert estimate.mean == pytest.approx(expected[figure])
-            bounds = (estimate.low, estimate.high)
-            if averaging == "pooled":
-                values, counts = per_query(RANKS[one.method], figure), np.array([1, 2, 1, 1])
-                assert bounds == interval(values, weights=counts)
-            else:
-                assert bounds == interval(per_query(RANKS[one.method], figure, averaging))
-
-
-def test_no_pooled_fraction_is_above_one() -> None:
-    ranks = [np.ones(1 + place % 4) for place in range(40)]
-    (only,) = compare({"perfect": ranks}, "pooled")
-    assert only.figures["hit_at_1"] == Estimate(1, 1, 1)
-
-
-def test_other_methods_are_compared_with_the_best_by_hit_at_1() -> None:
-    bad, good = compare(RANKS)
-    assert good.behind is None
-    hits = [per_query(RANKS[name], "hit_at_1") for name in ("bad", "good")]
-    assert bad.behind == difference(*hits)
-    assert bad.behind.mean == pytest.approx((0.25) - (2.5 / 4))
-    assert bad.as_dict()["behind"]["p_value"] == bad.behind.p_value
-    lines = comparison_text([bad, good]).splitlines()
-    assert lines[0].split()[:4] == ["METHOD", "MR", "Hit@1", "Hit@3"]
-    assert lines[1].startswith("bad     9.2 [")
-    assert "-.375 [" in lines[1]
-    assert lines[1].endswith(f"p = {bad.behind.p_value:.2g}")
-    assert lines[2].endswith("best")

@@ -21,6 +21,7 @@ from taxoexpan.evaluation.networks import (
 )
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
@@ -137,14 +138,15 @@ def test_a_positive_pair_does_not_see_the_query_among_the_children() -> None:
     network, vectors = new_network(DeepSetNetwork, c), new_vectors(30)
     batch = next(TrainingSampler(random_taxonomy(3), c, 0).epoch())
     names = vectors.select(batch.egonets.concepts).names
-    keys, parents = network._sides(names, batch)
+    left_out = LeftOutSiblings(batch.positives, batch.own_sibling)
+    keys, parents = network._pool(names, batch.egonets, left_out)
     for b, query in enumerate(batch.queries):
         changed = names.clone()
         changed[batch.egonets.concepts == query] += 1
-        other_keys, other_parents = network._sides(changed, batch)
+        others, other_parents = network._pool(changed, batch.egonets, left_out)
         place = batch.positives[b]
         torch.testing.assert_close(other_parents[b], parents[b])
-        assert not torch.allclose(other_keys[place], keys[place])
+        assert not torch.allclose(others[place], keys[place])
 
 
 @pytest.mark.parametrize("kind", NETWORKS)

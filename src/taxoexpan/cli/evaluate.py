@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -207,9 +207,9 @@ def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Op
     ranks = {name: result.ranks for name, result in results.items()}
     methods = []
     for one in compare(ranks, options.averaging):
-        fields, result = one.as_dict(), results[one.method]
+        fields, result = asdict(one), results[one.method]
         if result.features is not None:
-            confidence = None if result.confidence is None else result.confidence.as_dict()
+            confidence = None if result.confidence is None else asdict(result.confidence)
             fields |= {"features": result.features, "confidence": confidence}
         methods.append(fields)
     left_out = {
@@ -221,7 +221,7 @@ def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Op
         "queries": len(growth.queries.concepts),
         "left_out": left_out,
         "anchors": len(growth.taxonomy),
-        "known_name_in_label": overlap_hits(growth, ranks, options.averaging).as_dict(),
+        "known_name_in_label": asdict(overlap_hits(growth, ranks, options.averaging)),
     }
     settings = {name: getattr(options, name) for name in ("features", "seed", "averaging")}
     print_json({**facts, **settings, "methods": methods})

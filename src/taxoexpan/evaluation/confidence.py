@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
@@ -36,11 +35,7 @@ class AcceptedAtPrecision:
 
 @dataclass(frozen=True)
 class WrittenByDefault:
-    """The fraction of the new concepts that `expand` writes by default, and how many are right.
-
-    The precision is the fraction of the written ones whose parent is right, or None if there are
-    none.
-    """
+    """The fraction of the new concepts that `expand` writes by default, and their precision."""
 
     coverage: float
     precision: float | None
@@ -53,10 +48,6 @@ class GrowthConfidence:
     calibration_error: float
     accepted: tuple[AcceptedAtPrecision, ...]
     by_default: WrittenByDefault
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all values for JSON."""
-        return asdict(self)
 
 
 def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | None:

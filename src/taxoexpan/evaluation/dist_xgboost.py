@@ -16,7 +16,6 @@ from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.record import Epoch, History
@@ -87,8 +86,7 @@ class DistXGBoost(Method):
 
     def score(self, queries: Queries) -> Tensor:
         """Return the margin of every pair, the logit of a match: [N, Q]."""
-        if self._booster is None:
-            raise ModelError(f"{self.name} is not trained; call fit first")
+        assert self._booster is not None, "call fit first"
         scores = np.empty((len(queries), self._distances.size), dtype=np.float32)
         flat, done = scores.reshape(-1), 0
         for features in self._distances.of_all(queries.vectors[0]):
@@ -151,14 +149,9 @@ def _from_relations(
         raise ModelError("the taxonomy has no relations to learn from; give one that has")
     own, rows = np.unique(children, return_inverse=True)
     below, descendants = taxonomy.descendant_intervals.pairs(own)
-    excluded = _distinct(
-        np.concatenate([rows, below]),
-        np.concatenate([parents, descendants]),
-        (len(own), len(taxonomy)),
-    )
-    drawn = _draw(excluded, np.repeat(rows, negatives), len(taxonomy), rng)
-    positives = Pairs(rows, parents, children)
-    return _instances(vectors[torch.from_numpy(own)], positives, drawn)
+    excluded = np.concatenate([rows, below]), np.concatenate([parents, descendants])
+    drawn = _draw(excluded, np.repeat(rows, negatives), (len(own), len(taxonomy)), rng)
+    return _instances(vectors[torch.from_numpy(own)], Pairs(rows, parents, children), drawn)
 
 
 def _from_queries(
@@ -168,43 +161,40 @@ def _from_queries(
     count = len(queries.parents)
     rows = np.repeat(np.arange(count), [len(parents) for parents in queries.parents])
     parents = np.concatenate(queries.parents)
-    excluded = _distinct(rows, parents, (count, size))
-    drawn = _draw(excluded, np.repeat(rows, negatives), size, rng)
-    positives = Pairs(rows, parents, np.full(len(rows), -1))
-    return _instances(queries.vectors[0], positives, drawn)
+    drawn = _draw((rows, parents), np.repeat(rows, negatives), (count, size), rng)
+    return _instances(queries.vectors[0], Pairs(rows, parents, np.full(len(rows), -1)), drawn)
 
 
 def _instances(queries: Tensor, positives: Pairs, negatives: Pairs) -> Instances:
     """Join positives and negatives, ordered by query."""
-    order = np.argsort(np.concatenate([positives.rows, negatives.rows]), kind="stable")
-    pairs = Pairs(
-        np.concatenate([positives.rows, negatives.rows])[order],
-        np.concatenate([positives.anchors, negatives.anchors])[order],
-        np.concatenate([positives.left_out, negatives.left_out])[order],
-    )
-    return Instances(queries, pairs, (order < len(positives.rows)).astype(np.int64))
+    columns = zip(vars(positives).values(), vars(negatives).values(), strict=True)
+    rows, anchors, left_out = (np.concatenate(both) for both in columns)
+    order = np.argsort(rows, kind="stable")
+    labels = (order < len(positives.rows)).astype(np.int64)
+    return Instances(queries, Pairs(rows[order], anchors[order], left_out[order]), labels)
 
 
-def _distinct(rows: Indices, concepts: Indices, shape: tuple[int, int]) -> Adjacency:
-    """Return the distinct concepts of each query, ascending; `shape` is (queries, concepts)."""
-    count, size = shape
-    keys = np.unique(rows * size + concepts)
-    return Adjacency.from_pairs(keys // size, keys % size, count)
-
-
-def _draw(excluded: Adjacency, rows: Indices, size: int, rng: np.random.Generator) -> Pairs:
+def _draw(
+    excluded: tuple[Indices, Indices],
+    rows: Indices,
+    shape: tuple[int, int],
+    rng: np.random.Generator,
+) -> Pairs:
     """Draw one anchor for each row (a query's index), uniformly from those not excluded.
 
+    `excluded` are pairs of a row and an anchor; `shape` is the number of queries and of anchors.
     The number u that is drawn counts only the allowed anchors. An excluded anchor r moves it up by
     one if r minus the number of excluded anchors before r is at most u. Queries without any allowed
     anchor get none.
     """
-    free = size - excluded.degrees
+    count, size = shape
+    keys = np.unique(excluded[0] * size + excluded[1])
+    owners, anchors = keys // size, keys % size
+    starts = np.searchsorted(owners, np.arange(count))
+    free = size - np.bincount(owners, minlength=count)
     rows = rows[free[rows] > 0]
     numbers = rng.integers(0, free[rows])
-    owners = np.repeat(np.arange(len(excluded)), excluded.degrees)
-    before = np.arange(len(owners)) - excluded.offsets[owners]
-    steps = owners * (size + 1) + excluded.targets - before
+    before = np.arange(len(owners)) - starts[owners]
+    steps = owners * (size + 1) + anchors - before
     passed = np.searchsorted(steps, rows * (size + 1) + numbers, side="right")
-    anchors = numbers + passed - excluded.offsets[rows]
-    return Pairs(rows, anchors, np.full(len(rows), -1))
+    return Pairs(rows, numbers + passed - starts[rows], np.full(len(rows), -1))

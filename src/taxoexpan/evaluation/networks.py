@@ -9,7 +9,7 @@ anchor's embedding in TaxoExpan.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +18,13 @@ from torch.nn import functional as F
 from taxoexpan.config import Config, load_preset
 from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.features.mentions import resolve_mentions
-from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets, Position
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import ReluMLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.pooling import LeftOutSiblings
+from taxoexpan.network.propagation import Layer
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.fitting.preparation import TrainingData
 from taxoexpan.placement.fitting.session import train_network
@@ -36,74 +37,45 @@ from taxoexpan.training.record import History
 HIDDEN_DIM = 500
 
 
-class ParentNetwork(nn.Module):
+class ParentMatch(ReluMLPMatch):
+    """The MLP on anchors whose part of the hidden layer is known: there is no graph layer."""
+
+    def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
+        """Return the keys unchanged: [A, H]."""
+        del matrix
+        return means
+
+
+class ParentNetwork(MatchingNetwork):
     r"""An MLP with one hidden layer, :math:`w_2 \cdot \mathrm{ReLU}(W_1 [a \| n] + b_1) + b_2`.
 
     The position a is the anchor's vector, concatenated with `extra_dim` further values. W1's
     products with the position and the query n are computed once each, so a pair costs an addition.
     """
 
-    fusion = None
-    mentions = None
+    match: ParentMatch
 
     def __init__(self, config: Config, dimension: int, extra_dim: int = 0) -> None:
-        super().__init__()
-        c = config
-        self.dropout, self.query_dropout = c.dropout, c.query_dropout
-        self.match = ReluMLPMatch(1, dimension + extra_dim, dimension, c.hidden_dim)
-        self.criterion = LOSSES[c.loss]
+        nn.Module.__init__(self)  # without graph layers and readout
+        self.dropout, self.query_dropout = config.dropout, config.query_dropout
+        self.match = ParentMatch(1, dimension + extra_dim, dimension, config.hidden_dim)
+        self.fusion = self.mentions = None
+        self.criterion = LOSSES[config.loss]
 
-    def reset(self, generator: torch.Generator) -> None:
-        """Initialize all weights (Glorot)."""
-        self.match.reset(generator)
+    def _layers(self) -> list[Layer]:
+        return []
 
-    def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Return W1's product with every position, the keys of the anchors: [C, D] → [A, H]."""
-        return self._keys(self._positions(names, egonets))
+    def _matrix(self) -> Tensor:
+        return self.match.anchor_weight
 
-    def loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
-        """Return the mean loss of a batch, given the vectors of all concepts."""
-        total, instances = self.total_loss(vectors, batch)
-        return total / instances
-
-    def total_loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> tuple[Tensor, int]:
-        """Return the summed loss of a batch, and the number of instances."""
-        near = batch.egonets.concepts[: batch.egonets.near]
-        names = self._drop(vectors.names.index_select(0, near), self.dropout)
-        queries = vectors.names.index_select(0, batch.queries)
-        projected = self.match.project_queries(self._drop(queries, self.query_dropout))
-        keys, parents = self._sides(names, batch)
-        positive, scores = (
-            self.match.score_pairs(parents, projected),
-            self._scores(keys, projected, batch.negatives),
-        )
-        return self.criterion(self.match.log_match, positive, scores, batch.blocked)
-
-    def _scores(self, keys: Tensor, projected: Tensor, drawn: Tensor | None) -> Tensor:
-        """Return the scores of the negative pairs: [A or N, B]."""
-        if drawn is None:
-            return self.match.score_all(keys, projected)
-        # Not `keys[drawn]`: on a CPU the order in which threads sum its gradient is not fixed.
-        negatives = keys.index_select(0, drawn.flatten())
-        if drawn.dim() == 1:
-            return self.match.score_all(negatives, projected)
-        return self.match.score_pairs(negatives.unflatten(0, drawn.shape), projected)
-
-    def _sides(self, names: Tensor, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
-        """Return the keys of all anchors [A, H], and of parents without their queries [B, H]."""
-        keys = self.encode(names, batch.egonets)
-        return keys, keys.index_select(0, batch.positives)
-
-    def _positions(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Return the anchors' vectors: [C, D] → [A, D]."""
-        _, anchors, _ = egonets.nodes.split(egonets.sizes)
-        return names.index_select(0, anchors)
-
-    def _keys(self, positions: Tensor) -> Tensor:
-        return F.linear(positions, self.match.anchor_weight)
-
-    def _drop(self, values: Tensor, rate: float) -> Tensor:
-        return drop(values, rate) if self.training else values
+    def _pool(
+        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the keys of all anchors [A, H], and of parents without a query [B, H]."""
+        near = self._drop(names[: egonets.near], self.dropout)
+        _, rows, _ = egonets.nodes.split(egonets.sizes)
+        keys = F.linear(near.index_select(0, rows), self.match.anchor_weight)
+        return keys, keys.index_select(0, rows[:0] if left_out is None else left_out.egonets)
 
 
 class DeepSetNetwork(ParentNetwork):
@@ -128,41 +100,32 @@ class DeepSetNetwork(ParentNetwork):
             nn.init.xavier_normal_(layer.weight, generator=generator)
             nn.init.zeros_(layer.bias)
 
-    def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Return W1's product with every position, the keys of the anchors: [C, D] → [A, H]."""
-        sums, counts = self._sums(self._each(names, egonets), egonets)
-        return self._with_sets(self._positions(names, egonets), sums, counts)
-
-    def _sides(self, names: Tensor, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
-        """Return the keys of all anchors [A, H], and of parents without their queries [B, H]."""
-        egonets, picked = batch.egonets, batch.positives
-        anchors, each = self._positions(names, egonets), self._each(names, egonets)
-        sums, counts = self._sums(each, egonets)
-        is_shown = (batch.own_sibling >= 0).to(names.dtype)[:, None]
+    def _pool(
+        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the keys of all anchors [A, H], and of parents without a query [B, H]."""
+        near = self._drop(names[: egonets.near], self.dropout)
+        _, rows, siblings = egonets.nodes.split(egonets.sizes)
+        anchors, each = near.index_select(0, rows), F.relu(self.phi(near))
+        sums = each.new_zeros(egonets.size, each.shape[1])
+        sums = sums.index_add(0, egonets.sibling_of, each.index_select(0, siblings))
+        counts = egonets.counts[:, Position.SIBLING, None].to(each.dtype)
+        keys = self._keys(anchors, sums, counts)
+        if left_out is None:
+            return keys, keys[:0]
+        picked, is_shown = left_out.egonets, (left_out.rows >= 0).to(near.dtype)[:, None]
         # Index -1 points to an anchor before the first sibling; its row is multiplied by zero.
-        nodes = egonets.nodes.index_select(0, batch.own_sibling + sum(egonets.sizes[:2]))
-        parents = self._with_sets(
+        nodes = egonets.nodes.index_select(0, left_out.rows + sum(egonets.sizes[:2]))
+        return keys, self._keys(
             anchors.index_select(0, picked),
             sums.index_select(0, picked) - is_shown * each.index_select(0, nodes),
             counts.index_select(0, picked) - is_shown,
         )
-        return self._with_sets(anchors, sums, counts), parents
 
-    def _each(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Return φ of all concepts except grandparents: [C, D] → [near, H]."""
-        return F.relu(self.phi(names[: egonets.near]))
-
-    def _sums(self, each: Tensor, egonets: Egonets) -> tuple[Tensor, Tensor]:
-        """Return Σ φ over the children of each anchor [A, H], and their number [A, 1]."""
-        _, _, siblings = egonets.nodes.split(egonets.sizes)
-        sums = each.new_zeros(egonets.size, each.shape[1])
-        sums = sums.index_add(0, egonets.sibling_of, each.index_select(0, siblings))
-        return sums, egonets.counts[:, Position.SIBLING, None].to(each.dtype)
-
-    def _with_sets(self, anchors: Tensor, sums: Tensor, counts: Tensor) -> Tensor:
+    def _keys(self, anchors: Tensor, sums: Tensor, counts: Tensor) -> Tensor:
         """Return the keys, from anchors [A, D], Σ φ [A, H] and child counts [A, 1]: [A, H]."""
         sets = F.relu(self.rho(sums / counts.clamp(min=1)))
-        return self._keys(torch.cat([anchors, sets], dim=1))
+        return F.linear(torch.cat([anchors, sets], dim=1), self.match.anchor_weight)
 
 
 class NetworkMethod(Method):
@@ -222,8 +185,7 @@ class ParentMLP(NetworkMethod):
         super().__init__(preset, **{"hidden_dim": HIDDEN_DIM, **changes})
 
     def _network(self, dimension: int) -> MatchingNetwork:
-        # Training and ranking only use the methods that these two networks have.
-        return cast(MatchingNetwork, ParentNetwork(self.config, dimension))
+        return ParentNetwork(self.config, dimension)
 
 
 class DeepSetMLP(ParentMLP):
@@ -236,4 +198,4 @@ class DeepSetMLP(ParentMLP):
     name = "DeepSetMLP"
 
     def _network(self, dimension: int) -> MatchingNetwork:
-        return cast(MatchingNetwork, DeepSetNetwork(self.config, dimension))
+        return DeepSetNetwork(self.config, dimension)

@@ -65,13 +65,13 @@ class MatchingNetwork(nn.Module):
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Encode every anchor as a key to match with queries: [C, D1] → [A, k]."""
-        return self.match.keys(self._pool(names, egonets)[0], self.output.matrix())
+        return self.match.keys(self._pool(names, egonets)[0], self._matrix())
 
     def encode_leaving_out(
         self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
     ) -> tuple[Tensor, Tensor]:
         """Return the keys [A, k], and the keys [B, k] of egonets without one sibling."""
-        matrix = self.output.matrix()
+        matrix = self._matrix()
         means, reduced = self._pool(names, egonets, left_out)
         return self.match.keys(means, matrix), self.match.keys(reduced, matrix)
 
@@ -92,7 +92,7 @@ class MatchingNetwork(nn.Module):
         with beside(vectors.device) as join:
             bonuses = list(self._bonuses(known, queries, batch))
         means, parents = self._pool(known.names, egonets, left_out)
-        matrix = self.output.matrix()
+        matrix = self._matrix()
         names = queries.names
         if self.training:
             names = batch.drop_queries(names, self.query_dropout)
@@ -145,6 +145,10 @@ class MatchingNetwork(nn.Module):
 
     def _layers(self) -> list[Layer]:
         return [*self.hidden, self.output]
+
+    def _matrix(self) -> Tensor:
+        """Return the matrix from a pooled mean to an embedding (`Layer.matrix`)."""
+        return self.output.matrix()
 
     def _pool(
         self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings | None = None
