@@ -35,32 +35,35 @@ class ReadingOptions(OptionGroup):
     """How a taxonomy file is read."""
 
     format: str | None = option(
-        "format of every taxonomy file that is read: skos, owl, obo, obographs, json, "
-        "openfoodfacts, wordnet, terms, paths, edges or rows (default: detected); see the guide to "
-        "file formats",
+        "format of the input taxonomy: skos, owl, obo, obographs, json, openfoodfacts, wordnet, "
+        "terms (the paper's file pair), or a table of paths, edges or rows (one concept per row) "
+        "(default: detected automatically)",
         metavar="NAME",
     )
     language: str | None = option(
-        "language of the labels, such as en, if a file has several (default: the most frequent "
-        "one)",
+        "language tag of the labels to use, such as en, if the file has labels in several "
+        "languages (default: the most frequent language)",
         metavar="TAG",
     )
     columns: str | Mapping[str, str | int] | None = option(
-        "columns of a table, by header or number: --columns "
-        'id="Unique ID",label=Name,parent=3; the names are id, label, parent, parent_label, child, '
-        "path, definition, synonyms, deprecated, level1, level2, … (default: by the headers)",
+        'columns of a table, given by header or by number from 1, for example id="Unique '
+        'ID",label=Name,parent=3; the fields are id, label, parent, parent_label, child, path, '
+        "definition, synonyms, deprecated, level1, level2, … (default: inferred from the "
+        "headers)",
         kind=COLUMNS,
         metavar="NAME=COLUMN[,…]",
     )
-    sheet: str | None = option("sheet of an Excel file (default: the first)", metavar="NAME")
-    instances: bool = switch("read WordNet's instance hypernyms as relations")
+    sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
+    instances: bool = switch(
+        "for WordNet files: also read instance hypernyms (Einstein, physicist) as relations"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaxonomyOptions(ReadingOptions):
     """A taxonomy file, and how it is read."""
 
-    taxonomy: Path = argument("TAXONOMY", "a taxonomy file, or - for standard input")
+    taxonomy: Path = argument("TAXONOMY", "taxonomy file, or - for standard input")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +72,8 @@ class NewConceptOptions(OptionGroup):
 
     new: Path = argument(
         "NEW",
-        "new concepts: one label per line, or a table with the columns label, id, definition, "
-        "synonyms",
+        "file with the new concepts: one label per line, or a table with the column label and, "
+        "optionally, id, definition and synonyms",
     )
 
 
@@ -79,7 +82,8 @@ class DeviceOptions(OptionGroup):
     """Where the computations run."""
 
     device: str = option(
-        "auto, cpu, cuda, cuda:N or mps (default: auto, which prefers cuda, then mps)",
+        "device for computations: auto, cpu, cuda, cuda:N or mps (default: auto, which uses cuda "
+        "if available, then mps, then cpu)",
         "auto",
         metavar="DEVICE",
     )
@@ -90,13 +94,14 @@ class FeatureOptions(OptionGroup):
     """The encoder, and single settings of a preset."""
 
     features: str | None = option(
-        "encoder for names and definitions: static, vectors:FILE, transformer:NAME_OR_PATH, "
-        "skipgram:CORPUS, several joined with +, or auto (the best one that is installed; default "
-        "of the preset best)",
+        "encoder for names and definitions: static (included word vectors), vectors:FILE (word "
+        "vectors in a file), transformer:NAME_OR_PATH (a sentence transformer), skipgram:CORPUS "
+        "(word vectors trained on a corpus), or auto (the best installed encoder); join several "
+        "with + (default: set by the preset)",
         metavar="ENCODER",
     )
     settings: tuple[str | tuple[str, Any], ...] = repeated(
-        "change one setting of the preset, such as hidden_dim=64; can be repeated",
+        "override a setting, for example hidden_dim=64; can be repeated",
         SETTING,
         metavar="NAME=VALUE",
         flags=("--set",),
@@ -108,15 +113,15 @@ class TrainingOptions(FeatureOptions, DeviceOptions):
     """How a model is trained."""
 
     preset: str = option(
-        "best (default), fast (best with static vectors), paper (as published) or authors (as in "
-        "the authors' code)",
+        "best (default), fast (static word vectors instead of a sentence transformer), paper "
+        "(settings of the paper) or authors (settings of the authors' code)",
         "best",
     )
     seed: int | None = option("random seed (default: 0)", None, SEED)
     epochs: int | None = option(
-        "maximum number of epochs (default: as in the preset)", None, POSITIVE
+        "maximum number of epochs (default: set by the preset)", None, POSITIVE
     )
-    quiet: bool = switch("show no progress")
+    quiet: bool = switch("do not show progress")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +129,9 @@ class GlossaryOptions(OptionGroup):
     """Where definitions are looked up."""
 
     glossary: Path | None = option(
-        "look up definitions of concepts that have none: TSV (title, text), JSON lines or "
-        "Wikipedia's dump of abstracts; the taxonomy file is not changed",
+        "file in which missing definitions are looked up: TSV (title, text), JSON Lines, or the "
+        "dump of Wikipedia abstracts; the model uses these definitions, but they are not written "
+        "to a taxonomy",
         kind=PATH,
         metavar="FILE",
     )
@@ -136,12 +142,11 @@ class PlacementOptions(OptionGroup):
     """How new concepts are placed, and a report on it."""
 
     together: bool = switch(
-        "place all new concepts jointly, so that one can become the parent of another; use it for "
-        "related concepts. Each gets one parent and no confidence"
+        "place all new concepts jointly, so that a new concept can become the parent of another; "
+        "useful if the new concepts are related. Suggests one parent per concept, without a "
+        "confidence"
     )
-    report: Path | None = option(
-        "also write a report to read in a browser", kind=PATH, metavar="HTML"
-    )
+    report: Path | None = option("also write an HTML report", kind=PATH, metavar="HTML")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +154,8 @@ class FormulaOptions(OptionGroup):
     """What is done with texts that a spreadsheet would compute."""
 
     keep_formulas: bool = switch(
-        "write texts that start with =, +, - or @ as they are into CSV files (default: with an "
-        "apostrophe, so that no spreadsheet computes them)"
+        "do not escape CSV values that start with =, +, - or @ (default: prefix them with an "
+        "apostrophe, so that spreadsheets do not evaluate them as formulas)"
     )
 
 
@@ -159,20 +164,22 @@ class IdOptions(OptionGroup):
     """How new concepts without an id get one."""
 
     id_start: int | None = option(
-        "the first number for new ids, if ids are numbered (default: after the last one)",
+        "first number for new ids, if ids are numeric (default: the highest existing number plus "
+        "one)",
         None,
         NATURAL,
         metavar="NUMBER",
     )
     id_range: tuple[int, int] | None = option(
-        "the numbers to take new ids from; it is an error if they do not suffice",
+        "range of numbers for new ids; the command fails if the range is too small",
         None,
         RANGE,
         metavar="FIRST-LAST",
     )
     id_template: str | None = option(
-        "how to make new ids, with the fields {number}, {slug}, {uuid} and {parent}, for example "
-        "'FOOD:{number:07}' or '{parent}-{number}' (default: in the style of the file)",
+        "template for new ids, with the fields {number}, {slug} (the label as in a URL), {uuid} "
+        "and {parent} (the parent's id), for example 'FOOD:{number:07}' or '{parent}-{number}' "
+        "(default: like the existing ids)",
         metavar="TEMPLATE",
     )
 
@@ -187,23 +194,24 @@ class IdOptions(OptionGroup):
 class AcceptanceOptions(IdOptions):
     """Which suggestions are applied."""
 
-    top_k: int = option("number of parents to accept per new concept", 1, POSITIVE)
+    top_k: int = option("maximum number of parents to add per new concept", 1, POSITIVE)
     min_score: float | None = option(
-        "accept only parents with at least this score (softmax probability, 0 to 1)", None, FRACTION
+        "accept only parents with at least this score (0 to 1, not calibrated)", None, FRACTION
     )
     min_confidence: float | None = option(
-        "accept only parents with at least this confidence (calibrated probability, 0 to 1)",
+        "accept only parents with at least this confidence (0 to 1, the estimated probability "
+        "that the parent is correct)",
         None,
         FRACTION,
     )
-    all: bool = switch("also add the concepts that are marked as undecided")
+    all: bool = switch("also add undecided concepts, below their first suggested parent")
     allow_moves: bool = switch(
-        "if the label of an existing child of the accepted parent ends in the label of the new "
-        "concept, move this child below the new concept (oat milk below milk)"
+        "move existing concepts below a new sibling if their labels end with its label: a new "
+        "concept milk becomes the parent of oat milk"
     )
     allow_merges: bool = switch(
-        "if a new concept is probably a synonym of an existing concept, add its label as a synonym "
-        "there (default: do not add the new concept)"
+        "if a new concept is probably a synonym of an existing concept, add its label to that "
+        "concept as a synonym (default: skip the new concept)"
     )
 
     def __post_init__(self) -> None:
@@ -224,26 +232,27 @@ class ExpandOptions(
 ):
     """How a taxonomy file is expanded: inputs, outputs, training, and what is accepted."""
 
-    output: Path = output_option("the taxonomy file to write, or - for standard output", MISSING)
-    force: bool = switch("overwrite existing outputs")
+    output: Path = output_option("output taxonomy file, or - for standard output", MISSING)
+    force: bool = switch("overwrite existing output files")
     all: bool = switch(
-        "add all new concepts (default: only concepts that have a suitable parent and a confidence "
-        "of 0.5 or more; the others are undecided in the file of suggestions)"
+        "add all new concepts (default: only concepts that have a suitable parent with a "
+        "confidence of at least 0.5; the others are marked as undecided in the suggestions file)"
     )
     accept_at_precision: float | None = option(
-        "accept only above a confidence threshold, chosen so that this fraction of the accepted "
-        "suggestions is right on held-out concepts; not with --min-confidence",
+        "choose the confidence threshold so that this fraction of the accepted suggestions is "
+        "correct on held-out concepts; cannot be combined with --min-confidence",
         None,
         FRACTION,
         metavar="FRACTION",
     )
     suggestions: Path | None = option(
-        "file for the ranked parents, accepted and undecided ones (default: next to OUT, as "
-        "OUT.suggestions.csv)",
+        "CSV file for all suggestions, accepted and undecided (default: OUT.suggestions.csv)",
         kind=PATH,
         metavar="CSV",
     )
-    model: Path | None = option("also save the model", kind=PATH, metavar="DIR")
+    model: Path | None = option(
+        "also save the trained model to this directory", kind=PATH, metavar="DIR"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

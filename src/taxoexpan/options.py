@@ -24,6 +24,7 @@ class Kind:
     words: str
     read: Callable[[str], object]
     accepts: Callable[[Any], bool]
+    metavar: str | None = None
 
     def parse(self, text: str) -> object:
         """Return the value that a text of the command line stands for, or raise a ValueError."""
@@ -42,7 +43,7 @@ def _whole(words: str, low: int) -> Kind:
     def accepts(value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MAX
 
-    return Kind(words, _digits, accepts)
+    return Kind(words, _digits, accepts, "N")
 
 
 def _digits(text: str) -> int | None:
@@ -70,12 +71,12 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str | Path)
 
 
-TEXT = Kind("a text", str, _is_text)
+TEXT = Kind("a string", str, _is_text)
 PATH = Kind("the path of a file", Path, _is_path)
 NATURAL = _whole("a whole number of zero or more", 0)
 POSITIVE = _whole("a whole number above zero", 1)
 SEED = _whole("a whole number from 0 to 2^63 - 1", 0)
-FRACTION = Kind("a number from 0 to 1", float, _is_fraction)
+FRACTION = Kind("a number from 0 to 1", float, _is_fraction, "FRACTION")
 RANGE = Kind("two whole numbers, such as 5000-5999", _range, _is_range)
 
 

@@ -1,4 +1,4 @@
-"""Write a taxonomy with accepted suggestions added to it."""
+"""Add accepted suggestions to a taxonomy and write the result."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ if TYPE_CHECKING:
 class Options(ReadingOptions, AcceptanceOptions, FormulaOptions):
     """The options of `apply`."""
 
-    taxonomy: Path = argument("TAXONOMY", "a taxonomy file, or - for standard input")
+    taxonomy: Path = argument("TAXONOMY", "taxonomy file, or - for standard input")
     decisions: Path = argument(
         "DECISIONS",
-        "a CSV file from suggest or expand, edited or not, or your own with the columns query and "
-        "parent_id (or parent_label, or path)",
+        "CSV file written by suggest, expand or export, or any CSV file with the columns query "
+        "(the label of the new concept) and parent_id, parent_label or path",
     )
-    output: Path | None = output_option("the taxonomy file to write, or - for standard output")
-    force: bool = switch("overwrite existing outputs")
+    output: Path | None = output_option("output taxonomy file, or - for standard output")
+    force: bool = switch("overwrite existing output files")
     concepts: Path | None = option(
-        "the list of new concepts, to copy definitions and synonyms from; they replace those in "
-        "the columns definition and synonyms of DECISIONS",
+        "file with the new concepts, from which definitions and synonyms are copied; they take "
+        "precedence over the columns definition and synonyms of DECISIONS",
         kind=PATH,
         metavar="NEW",
     )
     patch: Path | None = option(
-        "write the change as a patch for git apply, or - for standard output; the taxonomy file "
-        "stays as it is, and OUT may be omitted",
+        "write the changes to FILE, or to standard output if FILE is -, as a patch for git "
+        "apply; then -o may be omitted",
         kind=PATH,
         metavar="FILE",
     )
     changes: tuple[Path, ...] = repeated(
-        "also write the changes: FILE.kgcl as commands of the Knowledge Graph Change Language, "
-        "FILE.md for a pull request, FILE.sssom.tsv with the merges as mappings; can be repeated",
+        "also write the changes to FILE; the suffix selects the format: .kgcl (Knowledge Graph "
+        "Change Language), .md (Markdown for a pull request) or .sssom.tsv (merges as SSSOM "
+        "mappings); can be repeated",
         PATH,
         metavar="FILE",
     )

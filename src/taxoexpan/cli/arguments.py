@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class ModelOptions(DeviceOptions):
     """A trained model, and where it is used."""
 
-    model: Path = argument("MODEL", "a model directory, from train")
+    model: Path = argument("MODEL", "model directory, written by train")
     features: str | None = option(
-        "new location of the encoder's files, if they were moved after training, such as "
+        "location of the encoder's files, if they have moved since the training, for example "
         "vectors:NEW_PATH",
         metavar="ENCODER",
     )

@@ -36,40 +36,40 @@ class Options(ReadingOptions):
     """The options of `check`."""
 
     taxonomy: tuple[Path, ...] = argument(
-        "TAXONOMY", "taxonomy files; - is standard input", several=True
+        "TAXONOMY", "taxonomy files, or - for standard input", several=True
     )
     select: tuple[str, ...] | None = option(
-        "print only findings with these codes, without limiting their number",
+        "print only findings with these codes, and print all of them",
         None,
         CODE_LIST,
         metavar="CODE[,CODE…]",
     )
     ignore: tuple[str, ...] | None = option(
-        "hide findings with these codes (unreadable and cycle are always printed)",
+        "hide findings with these codes (the codes unreadable and cycle are always printed)",
         None,
         CODE_LIST,
         metavar="CODE[,CODE…]",
     )
     fail_on: str = option(
-        "exit with status 1 if a finding has this severity or a worse one",
+        "exit with status 1 if there is a finding of this severity or higher",
         "warning",
         choices=(*SEVERITIES, "never"),
     )
     to: str = option(
-        "how to print the findings: text (default), json, github (annotations of a workflow), "
-        "gitlab (a code quality report), markdown (for a comment) or sarif",
+        "output format: text (default), json, github (annotations for GitHub Actions), gitlab (a "
+        "code quality report), markdown (for a comment) or sarif (a format for static analysis)",
         "text",
         choices=("text", "json", "github", "gitlab", "markdown", "sarif"),
     )
     json: bool = switch("the same as --to json")
     output: tuple[Path, ...] = repeated(
-        "also write all findings: FILE.sarif as SARIF, FILE.md as Markdown, FILE.json as JSON; can "
-        "be repeated",
+        "also write all findings to FILE; the suffix (.sarif, .md or .json) selects the format; "
+        "can be repeated",
         PATH,
         metavar="FILE",
         flags=("-o", "--output"),
     )
-    force: bool = switch("overwrite existing outputs")
+    force: bool = switch("overwrite existing output files")
 
 
 def run(options: Options) -> int:

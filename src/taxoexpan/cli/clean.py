@@ -1,4 +1,4 @@
-"""Find relations that look wrong: hide leaves in turn and see where a model would place them."""
+"""Find relations that may be wrong: hold out leaves and compare predicted with actual parents."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ EXTENSIONS = (".csv", ".json", ".html")
 class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions):
     """The options of `clean`."""
 
-    output: Path = output_option("file to write: .csv, .json, or a .html report", MISSING)
-    force: bool = switch("overwrite existing outputs")
-    folds: int = option("number of groups of concepts that are hidden in turn", 5, POSITIVE)
-    top: int = option("number of relations to write", 100, POSITIVE)
-    inner: bool = switch("also examine concepts that have children")
+    output: Path = output_option("output file: .csv, .json, or .html for a report", MISSING)
+    force: bool = switch("overwrite existing output files")
+    folds: int = option("number of cross-validation folds", 5, POSITIVE)
+    top: int = option("maximum number of relations to write", 100, POSITIVE)
+    inner: bool = switch("also check concepts that have children, not only leaves")
     jobs: int = option(
-        "number of folds to train in parallel (default: 1); each fold uses 1/FOLDS of the cores, "
-        "so that the result does not depend on the number of jobs",
+        "number of folds to train in parallel; each fold uses 1/FOLDS of the cores, so that the "
+        "results do not depend on this number (default: 1)",
         1,
         POSITIVE,
     )
     work: Path | None = option(
-        "folder for intermediate results (default: OUT.folds); run the same command again to "
-        "resume",
+        "directory for intermediate results (default: OUT.folds); an interrupted run resumes "
+        "from it when the same command is run again",
         kind=PATH,
         metavar="DIR",
     )
     report: Path | None = option(
-        "also write an HTML report, in addition to the .csv or .json output",
+        "also write an HTML report",
         kind=PATH,
         metavar="HTML",
     )

@@ -1,4 +1,4 @@
-"""Print the script that completes commands, options and files in bash, zsh or fish."""
+"""Print the shell completion script for bash, zsh or fish."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VALUES = {
 class Options(OptionGroup):
     """The options of `completion`."""
 
-    shell: str = argument(None, "the shell that the script is for", TEXT, choices=SHELLS)
+    shell: str = argument(None, "shell for which the script is printed", TEXT, choices=SHELLS)
 
 
 def run(options: Options) -> int:

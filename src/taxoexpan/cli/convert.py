@@ -1,4 +1,4 @@
-"""Write a taxonomy in another format, and list what that format cannot hold."""
+"""Convert a taxonomy to another format, and report content that the format cannot represent."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from taxoexpan.options import argument, option, switch
 class Options(ReadingOptions, FormulaOptions):
     """The options of `convert`."""
 
-    taxonomy: Path = argument("TAXONOMY", "a taxonomy file, or - for standard input")
-    output: Path = argument("OUT", "the file to write, or - for standard output (then give --to)")
+    taxonomy: Path = argument("TAXONOMY", "taxonomy file, or - for standard input")
+    output: Path = argument("OUT", "output file, or - for standard output (requires --to)")
     to: str | None = option(
-        "format of OUT (default: by the suffix of OUT), or a syntax of RDF: ttl, nt, rdf, jsonld",
+        "output format: a name as in --format, or an RDF syntax: ttl, nt, rdf, jsonld (default: "
+        "inferred from the suffix of OUT)",
         metavar="NAME",
     )
     base: str | None = option(
-        "prefix for ids that are not IRIs, when writing RDF (default: http://example.org/, or "
+        "when writing RDF, prefix for ids that are not IRIs (default: http://example.org/, or "
         "http://purl.obolibrary.org/obo/ if TAXONOMY is OBO)",
         metavar="IRI",
     )

@@ -1,4 +1,4 @@
-"""Place new foods in the food branch of WordNet (included data; takes a few minutes)."""
+"""Run a demo on included data: place new foods in the food branch of WordNet."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from taxoexpan.options import output_option, switch
 class Options(TrainingOptions):
     """The options of `demo`."""
 
-    output: Path = output_option("the folder to write to", Path("demo-output"))
-    force: bool = switch("overwrite existing outputs")
+    output: Path = output_option("output directory", Path("demo-output"))
+    force: bool = switch("overwrite existing output files")
 
 
 def run(options: Options) -> int:

@@ -1,4 +1,4 @@
-"""Compare two taxonomies: what was added, removed, relabeled or moved."""
+"""Compare two taxonomies and list added, removed, relabeled and moved concepts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 class Options(ReadingOptions):
     """The options of `diff`."""
 
-    old: Path = argument("OLD", "a taxonomy file, or its version in git, such as main:topics.ttl")
-    new: Path = argument("NEW", "a later version, in any format")
+    old: Path = argument(
+        "OLD", "old taxonomy: a file, or a git revision of a file, such as main:topics.ttl"
+    )
+    new: Path = argument("NEW", "new taxonomy, in any supported format")
     to: str = option(
-        "how to print the changes: text (default), json, kgcl (commands of the Knowledge Graph "
-        "Change Language), markdown (for a pull request) or sssom (only the concepts with another "
-        "id, as a table of mappings)",
+        "output format: text (default), json, kgcl (Knowledge Graph Change Language), markdown "
+        "(for a pull request) or sssom (a table of mappings; only concepts whose id has changed)",
         "text",
         choices=("text", "json", "kgcl", "markdown", "sssom"),
     )

@@ -1,4 +1,4 @@
-"""Find new concepts in a text corpus, as a list for suggest or expand."""
+"""Find new concepts in a text corpus and write them as input for suggest or expand."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ class Options(ReadingOptions, FormulaOptions):
     corpus: Path = argument(
         "CORPUS",
         "documents, one per line or row: .txt, .csv, .tsv or .jsonl (optionally gzipped), or a "
-        "folder of such files; a header row is read as a document",
+        "directory of such files; a header row is not skipped",
     )
     taxonomy: Path = option(
-        "taxonomy for which to find new concepts", MISSING, PATH, metavar="TAXONOMY"
+        "existing taxonomy; concepts that it already contains are not listed",
+        MISSING,
+        PATH,
+        metavar="TAXONOMY",
     )
     output: Path | None = output_option("CSV file to write (default: standard output)")
-    force: bool = switch("overwrite existing outputs")
+    force: bool = switch("overwrite existing output files")
     top: int = option("maximum number of concepts", 500, POSITIVE)
-    min_count: int = option("ignore phrases with fewer mentions", 5, POSITIVE)
+    min_count: int = option("ignore phrases that occur less often", 5, POSITIVE)
     workers: int | None = option(
-        "number of processes that read the corpus (default: one per core)", None, POSITIVE
+        "number of worker processes (default: one per core)", None, POSITIVE
     )
     json: bool = switch("write JSON instead of CSV")
-    quiet: bool = switch("show no progress")
+    quiet: bool = switch("do not show progress")
 
 
 def run(options: Options) -> int:

@@ -1,4 +1,4 @@
-"""Examine the installation: packages, extras, encoders, devices, folders and memory."""
+"""Check the installation: packages, extras, encoders, devices, directories and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the vectors of concepts to a file, or show the concepts nearest to a term."""
+"""Write the embedding vectors of concepts to a file, or show the concepts nearest to a term."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 class Options(ReadingOptions, FeatureOptions, DeviceOptions):
     """The options of `embed`."""
 
-    taxonomy: Path = argument(
-        "TAXONOMY", "a taxonomy file, or a model directory, whose encoder is then used"
+    taxonomy: Path = argument("TAXONOMY", "taxonomy file, or a model directory, to use its encoder")
+    new: Path | None = argument(
+        "NEW", "file with new concepts, which are embedded as well", default=None
     )
-    new: Path | None = argument("NEW", "new concepts to embed as well", default=None)
     output: Path | None = output_option(
-        "the file to write: .npz, or .vec or .txt for word2vec text"
+        "output file: .npz (NumPy), or .vec or .txt (word2vec text format)"
     )
-    force: bool = switch("overwrite existing outputs")
+    force: bool = switch("overwrite existing output files")
     nearest: tuple[str, ...] = repeated(
         "show the concepts nearest to this term; can be repeated", metavar="TERM"
     )
     top: int = option("number of concepts to show per term", 10, POSITIVE)
     json: bool = switch("print the nearest concepts as JSON")
-    quiet: bool = switch("show no progress")
+    quiet: bool = switch("do not show progress")
 
 
 def run(options: Options) -> int:

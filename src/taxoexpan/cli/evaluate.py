@@ -1,4 +1,4 @@
-"""Compare methods on two releases of a taxonomy: learn from OLD, place what NEW adds."""
+"""Compare methods on two releases of a taxonomy: train on OLD, place the concepts added in NEW."""
 
 from __future__ import annotations
 
@@ -57,39 +57,40 @@ MIN_QUERIES = 30
 class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, FormulaOptions):
     """The options of `evaluate`."""
 
-    old: Path = argument("OLD", "taxonomy file")
-    new: Path = argument("NEW", "later release of the taxonomy, in any format")
+    old: Path = argument("OLD", "old release: a taxonomy file")
+    new: Path = argument("NEW", "new release, in any supported format")
     methods: str | None = option(
         f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors and "
-        "taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last four are "
-        "what train fits with the presets authors, paper, fast and best",
+        "taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last four "
+        "are the models of train with the presets authors, paper, fast and best",
         metavar="NAMES",
     )
     features: str | None = option(
-        "encoder of all methods, as in train (default: the encoder of its preset for each "
-        "taxoexpan method, and of the preset best for the baselines)",
+        "encoder for all methods, as in train (default: each taxoexpan method uses the encoder "
+        "of its preset, and the baselines use the encoder of the preset best)",
         metavar="ENCODER",
     )
     settings: tuple[str | tuple[str, Any], ...] = repeated(
-        "change one setting of all taxoexpan methods, such as hidden_dim=64; can be repeated",
+        "override a setting of all taxoexpan methods, for example hidden_dim=64; can be repeated",
         SETTING,
         metavar="NAME=VALUE",
         flags=("--set",),
     )
-    seed: int = option("random seed (default: 0); equal seeds give equal results", 0, SEED)
-    epochs: int | None = option("maximum number of epochs of the networks", None, POSITIVE)
+    seed: int = option("random seed, for reproducible results (default: 0)", 0, SEED)
+    epochs: int | None = option("maximum number of training epochs", None, POSITIVE)
     averaging: Literal["fraction", "any", "pooled"] = option(
-        "how to score a concept with several true parents: fraction = average over them (default), "
-        "any = the best one only, pooled = every parent counts as one query",
+        "how to score a concept with several true parents: fraction (average over its parents; "
+        "default), any (only its best-ranked parent) or pooled (every pair of concept and parent "
+        "counts separately)",
         "fraction",
         choices=("fraction", "any", "pooled"),
     )
     output: Path | None = output_option(
-        "CSV file to write: the rank that each method gives to every true parent"
+        "output CSV file with the rank of every true parent, by method"
     )
-    force: bool = switch("overwrite existing outputs")
+    force: bool = switch("overwrite existing output files")
     json: bool = switch("print the results as JSON")
-    quiet: bool = switch("show no progress")
+    quiet: bool = switch("do not show progress")
 
 
 def run(options: Options) -> int:

@@ -11,9 +11,9 @@ WORKFLOW = (
 
 GROUPS = {
     "place new concepts": ("train", "suggest", "review", "apply", "expand", "update"),
-    "look after a taxonomy": ("check", "clean", "discover", "info", "diff", "convert"),
-    "serve other programs": ("serve", "mcp", "export", "embed"),
-    "try, measure and install": ("demo", "evaluate", "doctor", "completion"),
+    "maintain a taxonomy": ("check", "clean", "discover", "info", "diff", "convert"),
+    "integrate with other programs": ("serve", "mcp", "export", "embed"),
+    "demo, evaluation and setup": ("demo", "evaluate", "doctor", "completion"),
 }
 """The commands, each a module, as `taxoexpan --help` lists them."""
 
@@ -56,7 +56,8 @@ EXAMPLES = {
     ),
     "evaluate": (
         "taxoexpan evaluate topics-2024.ttl topics-2025.ttl",
-        "taxoexpan evaluate topics-2024.ttl topics-2025.ttl --methods fast -o ranks.csv",
+        "taxoexpan evaluate topics-2024.ttl topics-2025.ttl --methods "
+        "closest-parent,taxoexpan-fast",
     ),
     "expand": (
         "taxoexpan expand topics.ttl new.csv -o topics-v2.ttl --suggestions suggestions.csv",

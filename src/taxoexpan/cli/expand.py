@@ -1,4 +1,4 @@
-"""Train, suggest and apply in one step: from a taxonomy and new concepts to a larger taxonomy."""
+"""Train a model, suggest parents and apply the suggestions, in one step."""
 
 from __future__ import annotations
 

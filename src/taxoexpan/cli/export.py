@@ -1,4 +1,4 @@
-"""Write the decisions of curators to a file: for apply, as changes, or as a history."""
+"""Export review decisions as input for apply, as a list of changes, or as a history."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ class Options(FormulaOptions, ReadingOptions):
 
     store: str = argument(
         "DECISIONS",
-        "the file of decisions that review writes, such as reviews.db, or postgresql://…",
+        "decision database written by review: a SQLite file such as reviews.db, or a "
+        "postgresql:// URL",
         TEXT,
     )
     output: Path | None = output_option(
-        "the file to write: .csv with the decisions for apply (also on standard output, the "
-        "default); with --taxonomy, the changes as .kgcl, .sssom.tsv (the merges) or .md"
+        "output file: .csv (input for apply), or, with --taxonomy, .kgcl, .md or .sssom.tsv "
+        "(merges only) (default: CSV on standard output)"
     )
-    force: bool = switch("overwrite existing outputs")
+    force: bool = switch("overwrite existing output files")
     taxonomy: Path | None = option(
-        "the taxonomy file to which the changes belong", kind=PATH, metavar="FILE"
+        "taxonomy file to which the changes apply", kind=PATH, metavar="FILE"
     )
-    history: bool = switch("write all decisions, also undone ones: who, when, what")
+    history: bool = switch(
+        "write the full history, including undone decisions, with curator and time"
+    )
 
 
 def run(options: Options) -> int:

@@ -1,4 +1,4 @@
-"""Print counts of a taxonomy or a model: concepts, relations, roots, leaves, depth."""
+"""Print statistics of a taxonomy or a model: concepts, relations, roots, leaves and depth."""
 
 from __future__ import annotations
 

@@ -100,11 +100,11 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser with all commands and their options."""
     parser = ArgumentParser(
         prog="taxoexpan",
-        description="Place new concepts in an existing taxonomy.",
+        description="Add new concepts to an existing taxonomy.",
         formatter_class=GroupedHelpFormatter,
         epilog=f"{indented('the usual workflow', WORKFLOW)}\n\n"
-        "taxoexpan COMMAND --help describes a command, with examples. Data goes to standard output "
-        "or -o, messages to standard error.",
+        "Run taxoexpan COMMAND --help for the options of a command, with examples. Results are "
+        "written to standard output or to the file given with -o, and messages to standard error.",
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -117,8 +117,8 @@ def build_parser() -> argparse.ArgumentParser:
         epilog = [with_examples(name), getattr(command, "EPILOG", "")]
         if issubclass(declared, FeatureOptions):
             epilog.append(
-                f"Settings for --set: {', '.join(_setting_names())}. The documentation (make docs) "
-                "describes them on its page Settings."
+                f"Settings for --set: {', '.join(_setting_names())}. The page Settings of the "
+                "documentation (make docs) describes them."
             )
         subparser.epilog = "\n\n".join(filter(None, epilog))
         subparser.set_defaults(command=command)

@@ -1,4 +1,4 @@
-"""Let an assistant use a trained model: a server of the Model Context Protocol (MCP)."""
+"""Run a Model Context Protocol (MCP) server, so that AI assistants can use a trained model."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Options(ModelOptions, ReadingOptions):
     """The options of `mcp`."""
 
     taxonomy: Path | None = option(
-        "the taxonomy file that the tool check looks at; it is read again when it has changed "
-        "(default: the taxonomy in the model)",
+        "taxonomy file for the MCP tool check; reloaded when the file changes (default: the "
+        "taxonomy in the model)",
         kind=PATH,
         metavar="FILE",
     )

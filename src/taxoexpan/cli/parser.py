@@ -20,7 +20,8 @@ Declared = TypeVar("Declared", bound=OptionGroup)
 def add_options(parser: argparse.ArgumentParser, cls: type[OptionGroup]) -> None:
     """Add an argument for every declared option."""
     for name, (option, default) in declared_options(cls).items():
-        settings: dict[str, Any] = {"help": _help(option, default), "metavar": option.metavar}
+        metavar = option.metavar or (option.kind and option.kind.metavar)
+        settings: dict[str, Any] = {"help": _help(option, default), "metavar": metavar}
         if option.kind is None:
             settings = {"help": option.help, "action": "store_true"}
         elif option.kind is not TEXT:

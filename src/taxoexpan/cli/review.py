@@ -34,16 +34,18 @@ class Options(
     """The options of `review`."""
 
     decisions: str = option(
-        "where decisions are kept: a SQLite file, or postgresql://…", "reviews.db", metavar="STORE"
+        "decision database: a SQLite file or a postgresql:// URL", "reviews.db", metavar="STORE"
     )
     taxonomy: Path | None = option(
-        "the taxonomy file, to download it with the accepted concepts", kind=PATH, metavar="FILE"
+        "taxonomy file; enables the download of an expanded copy with the accepted concepts",
+        kind=PATH,
+        metavar="FILE",
     )
     curator: str | None = option(
-        "your name in the history (default: the login name)", metavar="NAME"
+        "your name, as recorded in the history (default: the login name)", metavar="NAME"
     )
     no_browser: bool = switch("do not open the browser")
-    quiet: bool = switch("show no progress")
+    quiet: bool = switch("do not show progress")
 
 
 def run(options: Options) -> int:

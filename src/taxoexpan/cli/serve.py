@@ -1,4 +1,4 @@
-"""Answer requests of other programs with a trained model: a REST API and reconciliation."""
+"""Serve a trained model over a REST API, with a reconciliation service for OpenRefine."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ class ServerOptions(OptionGroup):
     """The address of a server, and its token."""
 
     host: str = option(
-        "address to listen on (default: 127.0.0.1, this machine only); any other one needs a token",
+        "address to listen on (default: 127.0.0.1, only this machine); any other address "
+        "requires a token",
         "127.0.0.1",
         metavar="ADDRESS",
     )
-    port: int = option("port to listen on; 0 is any free one (default: any free one)", 0, NATURAL)
+    port: int = option("port to listen on; 0 selects a free port (default: 0)", 0, NATURAL)
     token: str | None = option(
-        "the secret that every request must have, at least 16 letters and digits (default: the "
-        f"environment variable {TOKEN_VARIABLE}, if set)",
+        "secret token that clients must send with every request, at least 16 characters (default: "
+        f"the environment variable {TOKEN_VARIABLE}, if set)",
         metavar="TEXT",
     )
 
@@ -62,26 +63,26 @@ def require_web_extra() -> None:
 class Options(ModelOptions, ServerOptions):
     """The options of `serve`."""
 
-    port: int = option("port to listen on; 0 is any free one", 8000, NATURAL)
+    port: int = option("port to listen on; 0 selects a free port", 8000, NATURAL)
     max_concepts: int = option(
-        "largest number of concepts in one request", 100, POSITIVE, metavar="NUMBER"
+        "maximum number of concepts per request", 100, POSITIVE, metavar="NUMBER"
     )
     max_waiting: int = option(
-        "number of concepts that may wait; further requests get the status 503 and the time to try "
-        "again",
+        "maximum number of queued concepts; further requests are rejected with status 503",
         1000,
         POSITIVE,
         metavar="NUMBER",
     )
     max_requests: int = option(
-        "number of requests that are answered at the same time; further ones get the status 503",
+        "maximum number of concurrent requests; further requests are rejected with status 503",
         256,
         POSITIVE,
         metavar="NUMBER",
     )
     origins: tuple[str, ...] = repeated(
-        "let web pages of this origin use reconciliation, such as http://127.0.0.1:3333; can be "
-        "repeated (default: all web pages, as the specification demands)",
+        "origin from which web pages may use the reconciliation service, for example "
+        "http://127.0.0.1:3333; can be repeated (default: all origins, as the reconciliation "
+        "specification requires)",
         metavar="URL",
         flags=("--allow-origin",),
     )

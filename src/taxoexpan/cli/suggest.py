@@ -53,31 +53,31 @@ class Options(
     """The options of `suggest`."""
 
     output: Path | None = output_option(
-        "the file to write: CSV, or Parquet if the name ends in .parquet (default: CSV on standard "
+        "output file: CSV, or Parquet if the name ends in .parquet (default: CSV on standard "
         "output)"
     )
-    force: bool = switch("overwrite existing outputs")
+    force: bool = switch("overwrite existing output files")
     top_k: int = option("number of parents to suggest per concept", 5, POSITIVE)
     evidence: bool = switch(
-        'fill the column "why" with an explanation of the first suggestion of each concept; with '
-        "--json, also give the numbers behind it"
+        "explain the first suggestion of each concept in the column why; with --json, also "
+        "include the underlying numbers"
     )
     json: bool = switch("write JSON instead of CSV")
     table: bool = switch("write a human-readable table instead of CSV")
     engine: str = option(
-        "where to compute: in this process, or in several ones with Ray",
+        "execution engine: local (this process) or ray (several processes or machines, with Ray)",
         "local",
         choices=("local", RAY),
     )
     workers: int | None = option(
-        "with --engine ray: the number of workers, each of which holds the model (default: one per "
-        "core, at most eight per machine)",
+        "with --engine ray: number of workers, each with its own copy of the model (default: one "
+        "per core, at most eight per machine)",
         None,
         POSITIVE,
     )
     address: str | None = option(
-        "with --engine ray: a running Ray cluster to which this machine belongs; the model "
-        "directory must have the same path on all of its machines",
+        "with --engine ray: address of a running Ray cluster that includes this machine; the "
+        "model directory must have the same path on all machines",
         metavar="HOST:PORT",
     )
 

@@ -24,40 +24,39 @@ if TYPE_CHECKING:
 class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
     """The options of `train`."""
 
-    output: Path = output_option("the model directory to write", MISSING)
-    force: bool = switch("overwrite existing outputs")
+    output: Path = output_option("output model directory", MISSING)
+    force: bool = switch("overwrite existing output files")
     start: Path | None = option(
-        "continue the training of this model, with its settings and vectors, in a fraction of the "
-        "time; for a taxonomy that has grown, or with --decisions",
+        "start from this model, with its settings and vectors, which is faster than training "
+        "from scratch; use it if the taxonomy has grown, or with --decisions",
         kind=PATH,
         metavar="MODEL",
         flags=("--from",),
     )
     decisions: str | None = option(
-        "learn from the decisions of a review (a file such as reviews.db, or postgresql://…): "
-        "accepted placements are added to the taxonomy for the training, and rejected ones are not "
-        "proposed again; needs --from",
+        "learn from review decisions (a SQLite file such as reviews.db, or a postgresql:// URL): "
+        "accepted placements become training data, and rejected placements are not suggested "
+        "again; requires --from",
         metavar="STORE",
     )
     expect: Path | None = option(
-        "list of concepts to be placed later; used only with skipgram:CORPUS, which then learns "
-        "vectors for their names",
+        "file with concepts that you plan to place later; with skipgram:CORPUS, word vectors are "
+        "also learned for their names (ignored otherwise)",
         kind=PATH,
         metavar="NEW",
     )
-    json: bool = switch("print the training record as JSON")
-    resume: bool = switch("resume an interrupted training that was started with the same OUT")
+    json: bool = switch("print the training metrics as JSON")
+    resume: bool = switch("resume an interrupted training run with the same OUT")
     log: Path | None = option(
-        "append one line of JSON per epoch to this file", kind=PATH, metavar="FILE"
+        "append the metrics of each epoch to this file, as JSON Lines", kind=PATH, metavar="FILE"
     )
     tensorboard: Path | None = option(
-        "write the metrics of every epoch for TensorBoard, which must be installed",
+        "write the metrics of each epoch for TensorBoard to this directory (requires the package "
+        "tensorboard)",
         kind=PATH,
         metavar="DIR",
     )
-    report: Path | None = option(
-        "also write a report to read in a browser", kind=PATH, metavar="HTML"
-    )
+    report: Path | None = option("also write an HTML report", kind=PATH, metavar="HTML")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""Add what a newer version of the taxonomy has changed to a model, without training."""
+"""Update a model to a newer version of its taxonomy, without retraining."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 class Options(ModelOptions, GlossaryOptions, ReadingOptions):
     """The options of `update`."""
 
-    model: Path = argument("MODEL", "a model directory, from train")
+    model: Path = argument("MODEL", "model directory, written by train")
     taxonomy: Path = argument(
-        "TAXONOMY", "the newer version of the model's taxonomy, or - for standard input"
+        "TAXONOMY",
+        "newer version of the taxonomy on which the model was trained, or - for standard input",
     )
-    output: Path | None = output_option(
-        "the model directory to write (default: MODEL itself is replaced)"
-    )
-    force: bool = switch("overwrite existing outputs")
-    quiet: bool = switch("show no progress")
+    output: Path | None = output_option("output model directory (default: replace MODEL)")
+    force: bool = switch("overwrite existing output files")
+    quiet: bool = switch("do not show progress")
     json: bool = switch("print the changes as JSON")
 
 

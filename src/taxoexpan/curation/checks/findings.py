@@ -53,9 +53,9 @@ class Code:
 
 
 CODES: dict[str, Code] = {
-    "unreadable": Code("error", "the file cannot be read; nothing else was checked"),
-    "cycle": Code("error", "relations form a cycle; nothing else was checked"),
-    "file": Code("warning", "the file can be read but has a probable mistake"),
+    "unreadable": Code("error", "the file cannot be read; no other checks are run"),
+    "cycle": Code("error", "relations form a cycle; no other checks are run"),
+    "file": Code("warning", "the file can be read but probably contains a mistake"),
     "isolated-concept": Code("warning", "a concept has neither parent nor child"),
     "deprecated-parent": Code(
         "warning", "all parents of a concept are deprecated, but the concept is not"
@@ -64,28 +64,32 @@ CODES: dict[str, Code] = {
     "repeated-label": Code("info", "concepts with different parents have the same label"),
     "similar-label": Code(
         "info",
-        "labels are nearly the same (severity warning if two siblings have variants of one name)",
+        "two labels are nearly identical (a warning if the concepts are siblings)",
     ),
     "label-is-synonym": Code(
         "info",
-        "a label is a synonym of another concept (severity warning if that concept is a sibling, "
-        "parent or child)",
+        "the label of a concept is also a synonym of another concept (a warning if that concept "
+        "is a sibling, parent or child)",
     ),
     "preferred-labels": Code("warning", "a concept has several preferred labels in one language"),
     "undescribed-concept": Code(
         "warning", "a parent or child is referenced but not defined in the file"
     ),
     "external-concept": Code(
-        "info", "a superclass or subclass belongs to another ontology, and has no label here"
+        "info", "a superclass or subclass belongs to another ontology and has no label in this file"
     ),
-    "other-vocabulary": Code("info", "the file also has SKOS concepts, which are not read"),
-    "blank-node": Code("warning", "a concept without an IRI is skipped"),
+    "other-vocabulary": Code(
+        "info", "the file is read as OWL and also contains SKOS concepts, which are ignored"
+    ),
+    "blank-node": Code("warning", "a concept is a blank node (it has no IRI) and is skipped"),
     "missing-label": Code("info", "a concept has no label, or none in the taxonomy's language"),
     "orphan-concept": Code(
         "info",
-        "a concept with children has no parent, and another root is above most of the concepts",
+        "a concept has children but no parent, although most concepts are below another root",
     ),
-    "redundant-relation": Code("info", "a parent is also an ancestor through another parent"),
+    "redundant-relation": Code(
+        "info", "a parent of a concept is also an ancestor of another of its parents"
+    ),
     "long-chain": Code("info", "a chain of relations from a root is very long"),
     "hub": Code("info", "a concept has very many children"),
 }
