@@ -29,7 +29,7 @@ def test_mentions_are_counted_by_the_words_around_them() -> None:
     )
     texts = ["Our tea pots. To tea pot a lid is tea pot lid, tea pot", "The tea pot of a lid."]
     observations = observe_phrases(iter(texts), WordKeys(), tracked, workers=1)
-    counts = dict(zip(Count, observations.table(1)[0].tolist(), strict=True))
+    counts = dict(zip(Count, observations.counts[:, 0].tolist(), strict=True))
     assert counts == {
         Count.MENTIONS: 5,
         Count.DOCUMENTS: 2,
@@ -78,4 +78,4 @@ def test_the_mentions_are_the_ones_that_a_slow_search_finds(
                     if number is not None:
                         expected[number] += 1
     observations = observe_phrases(iter(documents_as_text), keys, tracked, workers=1)
-    assert observations.table(len(numbers))[:, Count.MENTIONS].tolist() == expected
+    assert observations.counts[Count.MENTIONS].tolist() == expected

@@ -47,7 +47,7 @@ def score_candidates(
     The score is a product, so a single bad factor is enough to lower it. `names` are the names of
     the taxonomy.
     """
-    candidates, table = tracked.candidates, observations.table(tracked.size)
+    candidates, table = tracked.candidates, observations.counts.T
     own = table[: len(candidates)]
     independence = np.array([candidate.independence for candidate in candidates])
     # The logarithm of the mentions outside a longer phrase, relative to the maximum.

@@ -1,4 +1,4 @@
-"""The second pass over the corpus: how and where the tracked phrases are mentioned."""
+"""The second pass over the corpus: how and where the tracked phrases are counted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from taxoexpan.curation.discovery.candidates import TrackedPhrases
 from taxoexpan.curation.discovery.definitions import (
+    Definition,
     find_abbreviations,
     find_definition,
     is_abbreviation,
@@ -49,8 +50,6 @@ class Count(IntEnum):
     AFTER_POINTING = 7  # mentions after this, our, their
 
 
-_COLUMNS = len(Count)
-
 BestTexts = dict[int, tuple[int, str]]
 """The cost and the text of the best example or definition of each phrase number."""
 
@@ -62,13 +61,13 @@ Mention = tuple[int, int, int]
 class Observations:
     """The observations of the tracked phrases, by phrase number.
 
-    `cells` counts the cells of a table with one row per phrase and one column per `Count`. `forms`
-    are the written forms of each candidate, `abbreviations` those in brackets after a phrase.
+    `counts` is a table [number of counts, number of phrases]. `forms` are the written forms of each
+    candidate, `abbreviations` the abbreviations in brackets after a phrase.
     """
 
+    counts: Indices
     texts: int = 0
     sentences: int = 0
-    cells: Counter[int] = field(default_factory=Counter)
     forms: Counter[tuple[int, str]] = field(default_factory=Counter)
     abbreviations: Counter[tuple[int, str]] = field(default_factory=Counter)
     examples: BestTexts = field(default_factory=dict)
@@ -76,20 +75,13 @@ class Observations:
 
     def add(self, other: Observations) -> None:
         """Add the observations in other texts."""
+        self.counts += other.counts
         self.texts += other.texts
         self.sentences += other.sentences
-        self.cells.update(other.cells)
         self.forms.update(other.forms)
         self.abbreviations.update(other.abbreviations)
         keep_best(self.examples, other.examples)
         keep_best(self.definitions, other.definitions)
-
-    def table(self, size: int) -> Indices:
-        """The counts of the first `size` phrases [size, number of counts]."""
-        flat = np.zeros(size * _COLUMNS, np.int64)
-        kept = {cell: count for cell, count in self.cells.items() if cell < len(flat)}
-        flat[list(kept)] = list(kept.values())
-        return flat.reshape(size, _COLUMNS)
 
 
 def keep_best(best: BestTexts, others: BestTexts) -> None:
@@ -103,7 +95,7 @@ def observe_phrases(
 ) -> Observations:
     """Observe every mention of the tracked phrases."""
     reader = _Reader(keys, tracked)
-    observations = Observations()
+    observations = Observations(np.zeros((len(Count), tracked.size), np.int64))
     for block in map_blocks(reader.read, texts, workers):
         observations.add(block)
     return observations
@@ -134,51 +126,58 @@ class _Reader:
 
     def read(self, texts: list[str]) -> Observations:
         """The observations in one block of texts."""
-        block = Observations(len(texts))
-        mentioned = [list[int]() for _ in Count]
+        block = Observations(np.zeros(0, np.int64), len(texts))
+        counted = [list[int]() for _ in Count]
         forms: list[tuple[int, str, bool]] = []
         for text in texts:
-            in_text: set[int] = set()
+            first = len(counted[Count.MENTIONS])
             for sentence, tokens in tokenized_sentences(text):
                 block.sentences += 1
-                words = [*map(self._keys.__getitem__, tokens), None]
-                mentions = self._find(words)
-                bounds = ["" if word else t.lower() for word, t in zip(words, tokens, strict=False)]
-                _count_words_around(bounds, mentions, mentioned)
-                numbers = [number for number, _, _ in mentions]
-                mentioned[Count.MENTIONS] += numbers
-                mentioned[Count.SENTENCES] += set(numbers)
-                if not self._tracked.specific.isdisjoint(numbers):
-                    mentioned[Count.WITH_KNOWN] += self._with_known(mentions)
-                in_text.update(numbers)
+                tokens.append(".")  # after the last word, and so at -1, before the first
+                mentions = self._mentions(tokens, counted)
                 own = [each for each in mentions if each[0] < len(self._costs)]
                 forms += [(n, " ".join(tokens[start:end]), not start) for n, start, end in own]
                 self._keep_better_examples(sentence, tokens, own, block.examples)
-                for meaning in self._abbreviations(tokens, mentions):
-                    block.abbreviations[meaning] += 1
-                keep_best(block.definitions, self._definition(sentence))
-            mentioned[Count.DOCUMENTS] += in_text
-        block.cells = Counter(
-            {
-                number * _COLUMNS + kind: count
-                for kind, numbers in enumerate(mentioned)
-                for number, count in Counter(numbers).items()
-            }
-        )
+                if "(" in tokens:
+                    block.abbreviations.update(self._abbreviations(tokens, mentions))
+                definition = find_definition(sentence)
+                if definition is not None:
+                    keep_best(block.definitions, self._defined_candidate(definition))
+            counted[Count.DOCUMENTS] += set(counted[Count.MENTIONS][first:])
+        size = self._tracked.size
+        block.counts = np.array([np.bincount(numbers, minlength=size) for numbers in counted])
         for (number, form, is_first), count in Counter(forms).items():
             block.forms[number, _plain_form(form, is_first)] += count
         return block
 
-    def _find(self, words: list[str | None]) -> list[Mention]:
-        """The mentions in a sentence, also nested ones, given its words and None at the end."""
+    def _mentions(self, tokens: list[str], counted: list[list[int]]) -> list[Mention]:
+        """The mentions in a sentence, also nested ones; adds their numbers to the counted lists."""
+        words = list(map(self._keys.__getitem__, tokens))
         mentions: list[Mention] = []
-        for start, word in enumerate(words):
-            node, end = self._trie.get(word), start
+        for start, node in enumerate(map(self._trie.get, words)):
+            end = start
             while node is not None:
                 end += 1
                 if node.number >= 0:
                     mentions.append((node.number, start, end))
                 node = node.get(words[end])
+        numbers = [number for number, _, _ in mentions]
+        everywhere, _, sentences, with_known, at_end, as_verb, after_being, after_pointing = counted
+        everywhere += numbers
+        sentences += set(numbers)
+        if not self._tracked.specific.isdisjoint(numbers):
+            with_known += self._with_known(mentions)
+        for number, start, end in mentions:
+            after = None if words[end] else tokens[end].lower()
+            if after:
+                at_end.append(number)
+            before = None if words[start - 1] else tokens[start - 1].lower()
+            if before in VERBAL or after in _BEFORE_NOUNS:
+                as_verb.append(number)
+            if before in BEING:
+                after_being.append(number)
+            elif before in POINTING:
+                after_pointing.append(number)
         return mentions
 
     def _with_known(self, mentions: list[Mention]) -> set[int]:
@@ -196,7 +195,7 @@ class _Reader:
         good = [(number, tokens[start]) for number, start, _ in own if cost <= costs[number]]
         if not good:
             return
-        if 2 * sum(token[0].isupper() for token in tokens) > len(tokens):
+        if 2 * sum(token[0].isupper() for token in tokens) > len(tokens) - 1:
             cost += _HEADING_COST  # a heading is less informative than a sentence
         joined = " ".join(sentence.split())
         # A sentence may be very long and mention the same phrase many times.
@@ -207,53 +206,26 @@ class _Reader:
 
     def _abbreviations(self, tokens: list[str], mentions: list[Mention]) -> list[tuple[int, str]]:
         """The abbreviations in brackets with the number of the shortest phrase they abbreviate."""
-        shorts = dict(find_abbreviations(tokens)) if "(" in tokens else {}
-        if not shorts:
-            return []
+        shorts = dict(find_abbreviations(tokens))
         name_count = len(self._tracked.candidates) + len(self._tracked.known)
         meanings: dict[int, tuple[int, int]] = {}
-        for number, start, end in mentions:
+        for number, start, end in mentions if shorts else ():
             is_name = end in shorts and number < name_count
             if is_name and is_abbreviation(shorts[end], tokens[start:end]):
                 meanings[end] = max(meanings.get(end, (0, 0)), (start, number))
         return [(number, shorts[end]) for end, (_, number) in meanings.items()]
 
-    def _definition(self, sentence: str) -> BestTexts:
-        """The definition in a sentence, if its subject is a candidate."""
-        definition = find_definition(sentence)
-        if definition is None:
-            return {}
+    def _defined_candidate(self, definition: Definition) -> BestTexts:
+        """The definition with its cost and the number of its subject, if this is a candidate."""
         subject = tokenized_sentences(definition.subject)
         words = [self._keys[token] for _, tokens in subject for token in tokens]
         runs = list(word_runs(words))
         if not runs or runs[-1][1] < len(words) or (definition.whole and runs[-1][0] > 0):
             return {}
-        number = self._tracked.numbers.get(
-            " ".join(word for word in words[runs[-1][0] :] if word), -1
-        )
+        phrase = " ".join(word for word in words[runs[-1][0] :] if word)
+        number = self._tracked.numbers.get(phrase, -1)
         cost = 1000 * definition.rank + abs(len(definition.text) - BEST_LENGTH)
         return {number: (cost, definition.text)} if 0 <= number < len(self._costs) else {}
-
-
-def _count_words_around(
-    bounds: list[str], mentions: list[Mention], mentioned: list[list[int]]
-) -> None:
-    """Add the numbers of mentions to the lists of the words before and after them.
-
-    `bounds` are the phrase boundaries of a sentence in lower case, and empty texts for its words.
-    """
-    bounds.append(".")  # after the last token, and so at -1, before the first
-    at_end, as_verb = mentioned[Count.AT_END], mentioned[Count.AS_VERB]
-    for number, start, end in mentions:
-        before, after = bounds[start - 1], bounds[end]
-        if after:
-            at_end.append(number)
-        if before in VERBAL or after in _BEFORE_NOUNS:
-            as_verb.append(number)
-        if before in BEING:
-            mentioned[Count.AFTER_BEING].append(number)
-        if before in POINTING:
-            mentioned[Count.AFTER_POINTING].append(number)
 
 
 def _plain_form(form: str, is_first: bool) -> str:

@@ -154,7 +154,7 @@ class _CandidateRanking:
         return sorted(concepts, key=lambda each: (-each.score, each.label))[:top]
 
     def _count(self, number: int, kind: Count) -> int:
-        return self.observations.cells[number * len(Count) + kind]
+        return int(self.observations.counts[kind, number])
 
     def _best_candidates(self, scores: Sequence[float], count: int) -> list[int]:
         """The candidates with the highest scores, without abbreviations of other candidates."""

@@ -172,10 +172,12 @@ def _phrases_in(tokens: list[str], keys: WordKeys) -> list[str]:
     """Every phrase of a sentence, repeated for each mention."""
     phrases = []
     words = [keys[token] for token in tokens]
-    for start, end in word_runs(words):
-        for first in range(start, end):
-            phrase = ""
-            for word in words[first : min(end, first + MAX_PHRASE_WORDS + 1)]:
-                phrase = f"{phrase} {word}" if phrase else f"{word}"
+    for second, phrase in enumerate(words, 1):
+        if phrase is not None:
+            phrases.append(phrase)
+            for word in words[second : second + MAX_PHRASE_WORDS]:
+                if word is None:
+                    break
+                phrase = f"{phrase} {word}"
                 phrases.append(phrase)
     return phrases
