@@ -135,9 +135,9 @@ BRACES = f"""\
         (
             MAPS,
             """,
-\t{"id": "e:kiwi", "kind": ["Concept"], "label": {"en": "kiwi"}, \
-"also": {"en": ["Actinidia é"]}, "under": "e:fruit"},
-\t{"id": "e:fruit", "narrower": ["e:kiwi"]}""",
+\t{"id": "e:kiwi", "kind": "Concept", "skos:prefLabel": {"@language": "en", "@value": "kiwi"}, \
+"skos:altLabel": {"@language": "en", "@value": "Actinidia é"}, "under": {"id": "e:fruit"}},
+\t{"id": "e:fruit", "narrower": {"id": "e:kiwi"}}""",
         ),
         (
             ONE_LINE,
@@ -208,8 +208,8 @@ def test_new_statements_about_an_existing_concept_are_one_object(tmp_path: Path)
     )
     nodes = json.loads(expanded_text(path, additions))["@graph"]
     assert nodes[-2:] == [
-        {"id": "e:fruit", "narrower": ["e:kiwi", "e:fig"]},
-        {"id": "e:apple", "narrower": ["e:kiwi", "e:fig"]},
+        {"id": "e:fruit", "narrower": [{"id": "e:kiwi"}, {"id": "e:fig"}]},
+        {"id": "e:apple", "narrower": [{"id": "e:kiwi"}, {"id": "e:fig"}]},
     ]
 
 

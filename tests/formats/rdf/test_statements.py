@@ -51,10 +51,10 @@ def test_new_texts_have_the_tags_of_the_file(tmp_path: Path, suffix: str) -> Non
     assert text.count("en-gb") == 3
 
 
-def test_the_keys_of_a_language_map_keep_their_case(tmp_path: Path) -> None:
+def test_the_keys_of_a_language_map_show_the_case_of_tags(tmp_path: Path) -> None:
     path, output = write_file(tmp_path / "x.jsonld", LANGUAGE_MAP), tmp_path / "new.jsonld"
     write_expanded(path, under("http://x.org/1", concept=Concept("http://x.org/2", "grey")), output)
-    assert '"label": {"en-GB": "grey"}' in output.read_text("utf-8")
+    assert '{"@language": "en-GB", "@value": "grey"}' in output.read_text("utf-8")
 
 
 def test_tags_that_the_file_spells_in_lower_case_stay() -> None:

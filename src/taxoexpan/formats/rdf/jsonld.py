@@ -76,10 +76,10 @@ def _iris(triples: Iterable[ox.Triple]) -> Iterator[str]:
 
 def _node_list(value: Any, context: Context) -> Any:
     """Return the value of `@graph` or its alias, or the whole file; named graphs are ignored."""
-    if isinstance(value, Object) and not {"@id", *context.names.get("@id", [])} & value.keys():
-        for key in ("@graph", *context.names.get("@graph", [])):
-            if isinstance(value.get(key), Array | Object):
-                return value[key]
+    if isinstance(value, Object):
+        keywords = {context.expand(key): inner for key, inner in value.items()}
+        if "@id" not in keywords and isinstance(keywords.get("@graph"), Array | Object):
+            return keywords["@graph"]
     return value
 
 
@@ -90,10 +90,10 @@ def _compact_nodes(
     if context is None:
         return Context().nodes(triples)
     known, expected = Context(context), set(triples)
-    keys = (
-        node[key] for node, _ in objects_in(graph) for key in node if known.expand(key) == "@id"
-    )
-    known.compact_ids = known.is_compact(next(keys, ""))
+    members = (member for node, _ in objects_in(graph) for member in node.items())
+    ids = (value for key, value in members if known.expand(key) == "@id")
+    first = str(next(ids, ""))
+    known.compact_ids = known.expand(first) != first
     context_text = source.text[context.start : context.end]
     for form in (known, Context()):
         nodes = form.nodes(triples)
@@ -118,21 +118,21 @@ class Context:
         for part in context if isinstance(context, list) else [context]:
             merged = {**merged, **part} if isinstance(part, dict) else {}
         self.is_given, self.compact_ids = context is not None, compact_ids
-        self.vocabulary, self.language = merged.get("@vocab"), merged.get("@language")
+        self.vocabulary = str(merged.get("@vocab") or "")
+        self.language = str(merged.get("@language") or "").lower()
         self.definitions: dict[str, dict[str, Any]] = {
             name: definition if isinstance(definition, dict) else {"@id": definition}
             for name, definition in merged.items()
             if name and not name.startswith("@")
         }
-        self.names: dict[str, list[str]] = {}
+        self.names: dict[str, str] = {}
         for name, definition in self.definitions.items():
-            if definition.keys() <= _SIMPLE_KEYS:
-                self.names.setdefault(self.expand(name), []).append(name)
+            if definition.keys() <= _SIMPLE_KEYS and definition.get("@container", "@set") == "@set":
+                self.names.setdefault(self.expand(name), name)
         self._prefixes = [
             (iri, name)
-            for iri, names in sorted(self.names.items(), key=lambda item: -len(item[0]))
-            for name in names
-            if ":" not in name and _is_prefix(merged[name], iri)
+            for iri, name in sorted(self.names.items(), reverse=True)
+            if iri.endswith(_PREFIX_ENDS) and ":" not in name
         ]
 
     def expand(self, name: str, steps: int = 0) -> str:
@@ -146,111 +146,71 @@ class Context:
             return self.expand(known, steps + 1)
         prefix, colon, local = name.partition(":")
         if not colon:
-            return f"{self.vocabulary or ''}{name}"
+            return f"{self.vocabulary}{name}"
         if local.startswith("//") or prefix not in self.definitions:
             return name
         return self.expand(prefix, steps + 1) + local
 
-    def is_compact(self, id: object) -> bool:
-        """Return whether an id has a prefix of the context."""
-        prefix, _, local = str(id).partition(":")
-        return bool(local) and not local.startswith("//") and prefix in self.definitions
-
     def nodes(self, triples: Iterable[ox.Triple]) -> list[Node]:
-        """Return one object per subject."""
+        """Return one object per subject; several values of a property are a list."""
         nodes = []
         for group in by_subject(triples):
-            node = {self._keyword("@id"): self._id(group[0].subject)}
+            node: Node = {self._keyword("@id"): self._id(group[0].subject)}
             for triple in group:
-                self._add_value(node, triple.predicate.value, triple.object)
+                key, value = self._member(triple.predicate.value, triple.object)
+                if key not in node:
+                    node[key] = value if self.is_given else [value]
+                else:
+                    old = node[key]
+                    node[key] = [*(old if isinstance(old, list) else [old]), value]
             nodes.append(node)
         return nodes
 
-    def _add_value(self, node: Node, predicate: str, value: Any) -> None:
-        """Add a value to a node, under the first term of the predicate if that can hold it."""
+    def _member(self, predicate: str, value: Any) -> tuple[str, Any]:
+        """Return the key and the value of a statement."""
         if predicate == TYPE and not isinstance(value, ox.Literal):
             named = isinstance(value, ox.NamedNode)
-            type_name = self._type_name(value.value) if named else str(value)
-            return self._append(node, self._keyword("@type"), type_name)
-        for name in self.names.get(predicate, []):
-            containers = self._containers(name) - {"@set"}
-            tagged = isinstance(value, ox.Literal) and value.language and not value.direction
-            if containers == {"@language"} and tagged:
-                return self._append(node.setdefault(name, {}), value.language, value.value, name)
-            if not containers:
-                return self._append(node, name, self._value(self.definitions[name], value))
-        return self._append(node, self._name(predicate), self._value({}, value))
+            return self._keyword("@type"), self._name(value.value) if named else str(value)
+        return self._name(predicate), self._value(value)
 
-    def _append(self, node: Node, key: str, value: Any, term: str | None = None) -> None:
-        """Add a value under a key; several values become a list."""
-        if key not in node:
-            in_list = not self.is_given or "@set" in self._containers(term or key)
-            node[key] = [value] if in_list else value
-        elif isinstance(node[key], list):
-            node[key].append(value)
-        else:
-            node[key] = [node[key], value]
-
-    def _containers(self, name: str) -> set[str]:
-        container = self.definitions.get(name, {}).get("@container") or []
-        return {container} if isinstance(container, str) else set(map(str, container))
-
-    def _value(self, definition: Mapping[str, Any], value: Any) -> Any:
-        """Return a value under a term: as a string or boolean if possible, or else an object."""
-        kind = definition.get("@type")
+    def _value(self, value: Any) -> Any:
+        """Return a string or boolean if the context allows it, or else an object."""
         if not isinstance(value, ox.Literal):
-            is_short = self.is_given and kind in ("@id", "@vocab")
-            return self._id(value) if is_short else {self._keyword("@id"): self._id(value)}
-        datatype = value.datatype.value
+            return {self._keyword("@id"): self._id(value)}
+        datatype, language = value.datatype.value, value.language or ""
         if self.is_given and value.direction is None:
-            default = str(definition.get("@language", self.language) or "").lower()
-            if kind is None and datatype == BOOLEAN and value.value in ("true", "false"):
+            if datatype == BOOLEAN and value.value in ("true", "false"):
                 return value.value == "true"
-            is_text = kind is None and (value.language or datatype == STRING)
-            if is_text and (value.language or "") == default:
-                return value.value
-            if kind is not None and not value.language and self.expand(str(kind)) == datatype:
+            if language == self.language and (language or datatype == STRING):
                 return value.value
         node = {}
-        if value.language:
-            node[self._keyword("@language")] = value.language
+        if language:
+            node[self._keyword("@language")] = language
         elif datatype != STRING:
-            node[self._keyword("@type")] = self._type_name(datatype)
+            node[self._keyword("@type")] = self._name(datatype)
         if value.direction is not None:
             node[self._keyword("@direction")] = value.direction.value
         return {**node, self._keyword("@value"): value.value}
 
     def _keyword(self, word: str) -> str:
         """Return the alias of a keyword, or the keyword itself."""
-        return self.names.get(word, [word])[0]
+        return self.names.get(word, word)
 
     def _id(self, node: Any) -> str:
         if not isinstance(node, ox.NamedNode):
             return str(node)
         return self._compact(node.value) if self.compact_ids else node.value
 
-    def _type_name(self, iri: str) -> str:
-        return next(iter(self.names.get(iri, [])), "") or self._name(iri)
-
     def _name(self, iri: str) -> str:
-        """Return a name for an IRI without a term: relative to `@vocab`, or a compact IRI."""
-        if isinstance(self.vocabulary, str) and iri.startswith(self.vocabulary):
-            local = iri.removeprefix(self.vocabulary)
-            if local and ":" not in local and local[0] != "@" and local not in self.definitions:
-                return local
-        return self._compact(iri)
+        """Return a term for an IRI, a name relative to `@vocab`, or a compact IRI."""
+        local = iri.removeprefix(self.vocabulary)
+        is_plain = local not in ("", iri, *self.definitions) and not set(":@") & set(local)
+        return self.names.get(iri) or (local if is_plain else self._compact(iri))
 
     def _compact(self, iri: str) -> str:
+        """Return an IRI with the prefix of the longest namespace, or in full."""
         for namespace, name in self._prefixes:
             local = iri.removeprefix(namespace)
-            short = f"{name}:{local}"
-            if local not in ("", iri) and local[:2] != "//" and short not in self.definitions:
-                return short
+            if local not in ("", iri) and not local.startswith("//"):
+                return f"{name}:{local}"
         return iri
-
-
-def _is_prefix(definition: Any, iri: str) -> bool:
-    """Return whether JSON-LD allows a term as the prefix of a compact IRI."""
-    if isinstance(definition, dict):
-        return definition.get("@prefix") is True
-    return not iri.startswith("@") and iri.endswith(_PREFIX_ENDS)
