@@ -422,7 +422,6 @@ def test_empty_additions_change_nothing() -> None:
             under("x"),
             "'x' has no object of its own",
         ),
-        ('[{"id": "f"}]', under("f", concept=Concept("k", "kiwi", (" a",))), "the text ' a'"),
     ],
 )
 def test_additions_that_would_not_read_back_are_refused(

@@ -12,18 +12,9 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import labels_as_ids
 from taxoexpan.formats.json.editor import JsonEditor, in_order
 from taxoexpan.formats.json.parser import Array, Number, Object, decode
-from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, SEPARATOR, JsonConcepts, find_key
+from taxoexpan.formats.json.schema import KEYS, SEPARATOR, JsonConcepts, find_key
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-
-_EMPTY = {
-    "parents": "[]",
-    "children": "[]",
-    "synonyms": "[]",
-    "definition": '""',
-    "deprecated": "false",
-}
-"""The optional fields, and how to write one without a value if the file shows no example."""
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
@@ -191,7 +182,7 @@ class _Inserter:
         }
         values = {self.keys[field]: value for field, value in fields.items() if value}
         named = self._named(concept.id)
-        return in_order({**named, **conventions.empty, **values}, conventions.sample)
+        return in_order({**conventions.empty, **named, **values}, conventions.sample)
 
     def _references(self, parent: str) -> list[Any]:
         """Return references to the new children of a concept, if the file lists children."""
@@ -246,11 +237,6 @@ class _Inserter:
         """Refuse concepts that would not be read back unchanged."""
         conventions = self.conventions
         for concept in self.new.values():
-            texts = [concept.id, concept.label, concept.definition, *concept.synonyms]
-            invalid = [text for text in texts if text != text.strip() or "\0" in text]
-            if invalid or not concept.label:
-                message = f"the new concept {concept.label!r} has the text {(invalid or [''])[0]!r}"
-                raise FormatError(self.path, f"{message}; remove the outer spaces")
             if conventions.integer_ids and not _INTEGER.fullmatch(concept.id):
                 message = f"the ids of this file are integers, but {concept.id!r} is not"
                 raise FormatError(self.path, f"{message}; give {concept.label!r} another id")
@@ -333,32 +319,24 @@ class _Conventions:
         return bool(repeated) and all(same[0].keys() == e.keys() for same in repeated for e in same)
 
     def _empty_values(self, full: list[Any], leaves: list[Any]) -> dict[str, Any]:
-        """Return the value that most leaves (or roots) without content have under each key.
+        """Return the value that most leaves without content have under each key.
 
-        Roots do not count for keys that are not fields, if the file shows which concepts are
-        roots, because an empty list of ancestors is right for them only.
+        Only the value of parents comes from roots, because roots also lack other content, such as
+        a list of ancestors.
         """
-        fields = {self.keys[field]: (field, default) for field, default in _EMPTY.items()}
+        roots = [entry for entry in full if not self.concepts.parents(entry)]
         children = list(filter(self.concepts.parents, leaves)) or leaves
-        others = [key for key in (children[0] if children else ()) if key not in CONCEPT_KEYS]
         empty: dict[str, Any] = {}
-        for key in (*fields, *others):
-            field, default = fields.get(key, ("", ""))
-            entries = full if field == "parents" else leaves if field else children
-            lacking = [entry for entry in entries if not self._has_value(entry, field, key)]
-            texts = Counter(_text(entry[key]) if key in entry else "" for entry in lacking)
-            if not lacking and all(key in entry for entry in entries):
-                texts[default] = 1
-            if text := max(texts, key=lambda text: (texts[text], not text), default=""):
+        for key in dict.fromkeys(key for entry in [*children, *roots[:1]] for key in entry):
+            lacking = [entry for entry in children if entry.get(key) in (None, "", [])]
+            if key == self.keys["deprecated"]:
+                lacking = [entry for entry in children if not entry.get(key)]
+            elif key == self.keys["parents"]:
+                lacking = roots
+            shown = Counter(_text(entry[key]) if key in entry else "" for entry in lacking)
+            if text := max(shown, key=lambda text: (shown[text], not text), default=""):
                 empty[key] = decode(text)
         return empty
-
-    def _has_value(self, entry: Any, field: str, key: str) -> bool:
-        if field == "parents":
-            return bool(self.concepts.parents(entry))
-        if field:
-            return any(map(entry.get, KEYS[field]))
-        return entry.get(key) not in (None, "", [])
 
 
 def _text(value: Any) -> str:

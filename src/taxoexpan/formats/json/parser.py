@@ -78,7 +78,7 @@ def parse(source: TextFile) -> Any:
     if not is_json_lines(source):
         value = parser.value()
         if parser.skip_space() < len(source.text):
-            raise parser.unexpected("the end of the file")
+            raise parser.invalid()
         return value
     lines = Lines(0)
     while (start := parser.skip_space()) < len(source.text):
@@ -185,11 +185,12 @@ class _Parser:
         """Return the next value, and whether it is a container still to be filled."""
         match = _VALUE.match(self.text, self.offset)
         if match is None:
-            raise self.unexpected("a value")
+            raise self.invalid()
         kind, written = match.lastgroup or "", match[match.lastindex or 0]
+        text = self._string(written) if kind == "string" else ""
         self.offset = match.end()
         if kind == "string":
-            return self._string(written, match.start(kind)), False
+            return text, False
         if kind == "number":
             return Number(written), False
         if kind == "constant":
@@ -205,40 +206,34 @@ class _Parser:
             return
         match = _KEY.match(self.text, self.offset)
         if match is None:
-            found = _VALUE.match(self.text, self.offset)
-            if found is None or found.lastgroup != "string":
-                raise self.unexpected("a key in double quotes")
-            self.offset = found.end()
-            raise self.unexpected("':'")
-        key = self._string(match[1], match.start(1))
+            raise self.invalid()
+        self.offset = match.start(1)
+        key = self._string(match[1])
         if key in outer.places:
-            message = f"the key {key!r} is used twice in an object; remove one of them"
-            raise FormatError(self.source.path, message, self.source.line_at(match.start(1)))
+            raise self.invalid(f"the key {key!r} is used twice in an object; remove one of them")
         outer.places[key] = self.offset = match.end()
 
-    def _string(self, written: str, start: int) -> str:
+    def _string(self, written: str) -> str:
         if "\\" not in written:
             return written[1:-1]
         try:
             return str(json.loads(written))
-        except json.JSONDecodeError as error:
-            message = f"not valid JSON ({error.msg}); correct the text"
-            line = self.source.line_at(start)
-            raise FormatError(self.source.path, message, line) from None
+        except json.JSONDecodeError:
+            raise self.invalid() from None
 
     def _punctuation(self, closing: str) -> str:
         """Read a comma or a closing bracket."""
         mark = self.text[self.skip_space() : self.offset + 1]
         if mark not in (",", closing):
-            raise self.unexpected(f"',' or {closing!r}")
+            raise self.invalid()
         self.offset += 1
         return mark
 
-    def unexpected(self, expected: str) -> FormatError:
+    def invalid(self, message: str = "") -> FormatError:
         """Return an error about the text at the current offset."""
         offset = self.skip_space()
-        found = repr(self.text[offset]) if offset < len(self.text) else "the end of the file"
-        message = f"not valid JSON: expected {expected}, but found {found}; correct the syntax"
-        if expected.startswith("a ") and self.text.startswith('"', offset):
-            message = "not valid JSON: a text has no end on its line; look for a missing quote"
+        found = repr(self.text[offset:].partition("\n")[0][:20])
+        found = found if offset < len(self.text) else "the end of the file"
+        fix = "look for a missing or extra quote, comma or bracket"
+        message = message or f"not valid JSON at {found}; {fix}"
         return FormatError(self.source.path, message, self.source.line_at(offset))
