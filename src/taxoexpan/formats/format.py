@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy
@@ -17,6 +18,8 @@ from taxoexpan.taxonomy.ids import make_distinct
 
 Insertions = dict[Path, list[Insertion]]
 """The insertions for each file of a taxonomy."""
+
+Value = TypeVar("Value")
 
 EXCEL_SUFFIX = ".xlsx"
 DEFAULT_BASE = "http://example.org/"
@@ -156,3 +159,18 @@ def labels_as_ids(file: TextFile, expanded: Taxonomy, additions: Additions) -> d
             raise FormatError(file.path, f"{message}; give the new concept another label")
         seen.add(name)
     return names
+
+
+def inherited(
+    known: Mapping[str, Sequence[Value]],
+    expanded: Taxonomy,
+    additions: Additions,
+    default: Sequence[Value] = (),
+) -> dict[str, Sequence[Value]]:
+    """The values of each concept; a new one has the values of its first parent that has any."""
+    values = dict(known)
+    new = [concept.id for concept in additions.concepts]
+    for id in sorted(new, key=lambda id: int(expanded.levels[expanded.index(id)])):
+        from_parents = (values[parent] for parent in expanded.parents(id) if values.get(parent))
+        values[id] = next(from_parents, default)
+    return values

@@ -318,15 +318,6 @@ def test_a_parent_may_be_from_another_file() -> None:
     assert FORMATS["obo"].read(source(text)).taxonomy.children("F:1") == ("F:2", "F:3")
 
 
-@pytest.mark.parametrize(
-    "concept",
-    [Concept("k", " kiwi"), Concept("k", "kiwi", (" ",)), Concept("k", "kiwi", (), "green ")],
-)
-def test_additions_that_would_not_read_back_are_refused(concept: Concept) -> None:
-    with pytest.raises(FormatError, match="would not be read back unchanged"):
-        expanded_text(HEADER + FRUIT, under("F:1", concept=concept))
-
-
 def test_empty_additions_change_nothing() -> None:
     old = source(HEADER + FRUIT)
     assert FORMATS["obo"].extend(old, FORMATS["obo"].read(old).taxonomy, Additions([], [])) == {

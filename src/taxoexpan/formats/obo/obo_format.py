@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, inherited
 from taxoexpan.formats.obo.stanzas import (
     TAGS,
     Clause,
@@ -103,18 +103,17 @@ class OboFormat(Format):
             *_move_children(source, stanzas, expanded, additions.moves),
             *_add_synonyms(source, stanzas, additions.names),
         ]
-        namespaces, provenance = _namespaces(stanzas, expanded, additions), additions.provenance
+        known = {
+            stanza.id: clause.value.split()[:1]
+            for stanza in reversed(stanzas)
+            for clause in stanza.clauses
+            if clause.tag == "namespace"
+        }
+        namespaces, provenance = inherited(known, expanded, additions), additions.provenance
         added = []
         for concept in additions.concepts:
-            parents, namespace = expanded.parents(concept.id), namespaces.get(concept.id, "")
+            parents, namespace = expanded.parents(concept.id), "".join(namespaces[concept.id])
             added.append(format_stanza(concept, expanded, parents, namespace, provenance))
-        text = "\n".join(line for lines in added for line in lines)
-        reread = self.read(TextFile(source.path, text)).taxonomy if added else expanded
-        for concept in additions.concepts:
-            if reread.concept(concept.id) != concept:
-                message = f"{concept.label!r} would not be read back unchanged"
-                remedy = "remove outer spaces from its names and definition, and blank synonyms"
-                raise FormatError(source.path, f"{message}; {remedy}")
         # A parent without a stanza of its own needs one for its synonyms.
         described = {stanza.id for stanza in stanzas}
         for id in additions.names:
@@ -251,19 +250,3 @@ def _insert_stanzas(source: TextFile, last: Stanza, stanzas: Sequence[Sequence[s
     parts += [newline + "".join(line + newline for line in lines) for lines in stanzas]
     parts += [newline] if after and after.split("\n")[0].strip() else []
     return Insertion(len(before), "".join(parts))
-
-
-def _namespaces(
-    stanzas: Sequence[Stanza], expanded: Taxonomy, additions: Additions
-) -> dict[str, str]:
-    """Return the namespace of each term: its own, or else the one of its first parent with one."""
-    namespaces: dict[str, str] = {}
-    for stanza in stanzas:
-        for clause in stanza.clauses:
-            if clause.tag == "namespace" and clause.value.strip():
-                namespaces.setdefault(stanza.id, clause.value.split()[0])
-    new = [concept.id for concept in additions.concepts]
-    for id in sorted(new, key=lambda id: int(expanded.levels[expanded.index(id)])):
-        inherited = [namespaces[parent] for parent in expanded.parents(id) if parent in namespaces]
-        namespaces.update({id: inherited[0]} if inherited else {})
-    return namespaces

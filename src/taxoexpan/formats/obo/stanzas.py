@@ -25,7 +25,8 @@ _END = rf"(?:\{{{_QUALIFIER}(?:,{_QUALIFIER})*+\}}\s*+)?(?:!.*)?"
 """Qualifiers such as `{source="me"}`, and a comment."""
 _ID = re.compile(rf"((?:[^\s\\{{!]|\\.)++)\s*+{_END}")
 _TEXT = re.compile(rf"((?:[^\\{{!]|\\.)*+){_END}")
-_PLAIN_ID = re.compile(r'[^\s\\{}!"]+')
+_IN_IRI = r"(?:[\w/?.~:@&=+,;$()*'-]|%[0-9A-Fa-f]{2})*+"
+_PLAIN_ID = re.compile(rf'(?!\w+:/)[^\s\\{{}}!"]+|\w+:{_IN_IRI}(?:#{_IN_IRI})?')
 _ESCAPE = re.compile(r"\\(.)")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 _LETTERS = {control: letter for letter, control in _CONTROLS.items()}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import pyoxigraph as ox
 
@@ -19,19 +20,16 @@ from taxoexpan.formats.rdf.statements import Statements
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Taxonomy
 
+MOST = 0.8
+"""A property or type that this share of the concepts has belongs to the style of the file."""
+
 _MARKUP = re.compile(r"<[^>]*>")
 _TRUE = ("true", "1")
-_RELATIONS = frozenset(
-    {
-        vocabulary.TYPE,
-        vocabulary.BROADER,
-        vocabulary.NARROWER,
-        vocabulary.SUBCLASS_OF,
-        vocabulary.TOP_CONCEPT_OF,
-        vocabulary.HAS_TOP_CONCEPT,
-    }
-)
+_LINKS = (vocabulary.BROADER, vocabulary.NARROWER, vocabulary.SUBCLASS_OF)
+_RELATIONS = (vocabulary.TYPE, *_LINKS, vocabulary.TOP_CONCEPT_OF, vocabulary.HAS_TOP_CONCEPT)
 """Predicates that state relations; a leaf lacks some of them."""
+
+Node = ox.NamedNode | ox.Literal
 
 
 @dataclass
@@ -50,11 +48,16 @@ class GraphIndex:
     """Properties with the text of a label or definition that is itself a resource."""
     OTHER_USED: ClassVar[tuple[str, ...]]
     """Properties that a taxonomy represents, besides those with texts."""
+    INHERITED: ClassVar[tuple[str, ...]]
+    """Properties whose values a new concept has in common with its parents."""
 
     concepts: dict[str, None] = field(default_factory=dict)
     relations: dict[tuple[str, str], None] = field(default_factory=dict)
     texts: dict[str, dict[str, list[Text]]] = field(default_factory=dict)
     """By property and subject."""
+    types: dict[str, list[str]] = field(default_factory=dict)
+    inherited: dict[str, dict[str, list[Node]]] = field(default_factory=dict)
+    """The values of the inherited properties, by property and subject."""
     deprecated: set[str] = field(default_factory=set)
     top_concepts: set[str] = field(default_factory=set)
     described: set[str] = field(default_factory=set)
@@ -73,6 +76,7 @@ class GraphIndex:
         """Index the statements of a file in one pass."""
         index, statements = cls(), Statements(source)
         index.texts = {property: {} for property in cls._text_properties()}
+        index.inherited = {property: {} for property in cls.INHERITED}
         references: list[tuple[dict[str, list[Text]], str, str]] = []
         literal_forms: dict[str, Text] = {}
         for quad in statements:
@@ -142,6 +146,22 @@ class GraphIndex:
         """Return whether the file has statements with this predicate."""
         return self.predicate_counts[predicate] > 0
 
+    @cached_property
+    def typical(self) -> list[str]:
+        """The concepts with a description and a label, or else with a description."""
+        described = [id for id in self.concepts if id in self.described]
+        return [id for id in described if self.labels(id)] or described
+
+    def is_usual(self, subjects: Container[str]) -> bool:
+        """Return whether most of the typical concepts are among these subjects."""
+        return sum(id in subjects for id in self.typical) >= MOST * len(self.typical)
+
+    def common(self, property: str) -> list[Any]:
+        """Return the values of an inherited property that all typical concepts have, if any."""
+        values = self.inherited[property]
+        used = {tuple(dict.fromkeys(values[id])) for id in self.typical if id in values}
+        return list(used.pop()) if len(used) == 1 else []
+
     def reserved(self) -> set[str]:
         """Return IRIs of other resources in the namespaces of concepts, such as schemes."""
         namespaces = set(map(vocabulary.namespace_of, self.concepts))
@@ -170,6 +190,8 @@ class GraphIndex:
 
     def _add_any(self, subject: str, predicate: str, value: object) -> None:
         """Add a statement without a text."""
+        if predicate in self.inherited and isinstance(value, Node):
+            self.inherited[predicate].setdefault(subject, []).append(value)
         if isinstance(value, ox.Literal):
             if predicate == vocabulary.DEPRECATED and value.value in _TRUE:
                 self.deprecated.add(subject)
@@ -177,6 +199,8 @@ class GraphIndex:
             return
         object = self._key(value)
         self.resources.add(object)
+        if predicate == vocabulary.TYPE:
+            self.types.setdefault(subject, []).append(object)
         self._add_link(subject, predicate, object)
 
     def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:

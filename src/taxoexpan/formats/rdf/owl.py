@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import ClassVar
@@ -15,24 +15,18 @@ from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty, change_note
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty
 from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.rdf.statements import Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import OBO_SYNONYMS, local_name, namespace_of, text
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Move, Taxonomy
+from taxoexpan.taxonomy import Additions, Move, Provenance, Taxonomy
 
 _CLASS_TYPES = (vocabulary.OWL_CLASS, vocabulary.RDFS_CLASS)
-_INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.OBO_NAMESPACE)
-"""Properties whose values a new class has in common with its parent."""
-_MOST = 0.8
-"""A property that this share of the classes has belongs to the style of the file."""
 _LANGUAGE_NAMESPACES = (vocabulary.RDF, vocabulary.RDFS, vocabulary.OWL)
 _SKOS_WORDS = ("Concept", "broader", "narrower")
 """A file without any of these is not SKOS, so that it need not be parsed to find out."""
 _ANNOTATED = tuple(f"{vocabulary.OWL}annotated{part}" for part in ("Source", "Property", "Target"))
-
-Node = ox.NamedNode | ox.Literal
 
 
 @dataclass
@@ -53,14 +47,10 @@ class OwlIndex(GraphIndex):
         vocabulary.COMMENT,
     )
     OTHER_USED = (vocabulary.TYPE, vocabulary.DEPRECATED)
+    INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.OBO_NAMESPACE)
 
-    types: dict[str, list[str]] = field(default_factory=dict)
-    inherited: dict[str, dict[str, list[Node]]] = field(
-        default_factory=lambda: {property: {} for property in _INHERITED}
-    )
-    """The values of the inherited properties, by property and subject."""
-    obo_ids: int = 0
-    """How many classes have an `oboInOwl:id` that follows from their IRI."""
+    obo_ids: set[str] = field(default_factory=set)
+    """Classes with an `oboInOwl:id` that follows from their IRI."""
     label_properties: list[str] = field(default_factory=list)
     """The properties of labels, the most frequent one first."""
     own_namespaces: set[str] = field(default_factory=set)
@@ -108,10 +98,8 @@ class OwlIndex(GraphIndex):
         return {name: count for name, count in counts.items() if count > 0}
 
     def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:
-        if predicate in self.inherited:
-            self.inherited[predicate].setdefault(subject, []).append(value)
-        elif predicate == vocabulary.OBO_ID and value.value == _obo_id(subject):
-            self.obo_ids += 1
+        if predicate == vocabulary.OBO_ID and value.value == _obo_id(subject):
+            self.obo_ids.add(subject)
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types, superclasses or origins; others are ignored."""
@@ -130,8 +118,6 @@ class OwlIndex(GraphIndex):
                 self._add_relation(object, subject)
         elif predicate == vocabulary.OBO_ROOT:
             self.top_concepts.add(object)
-        elif predicate in self.inherited:
-            self.inherited[predicate].setdefault(subject, []).append(ox.NamedNode(object))
 
     def _add_type(self, subject: str, type: str) -> None:
         if _is_language_term(subject):
@@ -141,11 +127,9 @@ class OwlIndex(GraphIndex):
         if type in (*_CLASS_TYPES, vocabulary.DEPRECATED_CLASS):
             self.concepts[subject] = None
             self.described.add(subject)
-        self.types.setdefault(subject, []).append(type)
 
     def _finish(self) -> None:
         """Choose the label property, and drop classes of other vocabularies without content."""
-        self.types = {id: types for id, types in self.types.items() if id in self.concepts}
         used = {each: len(self.texts[each].keys() & self.concepts) for each in self.LABELS}
         self.label_properties = sorted(self.LABELS, key=lambda property: -used[property])
         related = {id for pair in self.relations for id in pair}
@@ -161,13 +145,12 @@ class OwlFormat(RdfFormat):
     """Named classes and their named superclasses; all other axioms stay unchanged."""
 
     index = OwlIndex
+    types = _CLASS_TYPES
     up = vocabulary.SUBCLASS_OF
     new_style = Style(
-        [vocabulary.OWL_CLASS],
         TextProperty(vocabulary.RDFS_LABEL),
         TextProperty(vocabulary.ALT_LABEL),
         TextProperty(vocabulary.DEFINITION),
-        vocabulary.SUBCLASS_OF,
     )
     container = ("ontology", vocabulary.ONTOLOGY)
     prefixes: ClassVar = {**vocabulary.PREFIXES, "rdfs": vocabulary.RDFS}
@@ -191,66 +174,51 @@ class OwlFormat(RdfFormat):
             raise FormatError(source.path, message, option="format")
         return super().read(source)
 
-    def new_triples(
+    def style(self, source: TextFile) -> Style:
+        """Return the properties that most classes have."""
+        index = source.parsed(OwlIndex.read)
+        languages = index.languages(source)
+        synonyms = {
+            vocabulary.ALT_LABEL: len(index.texts[vocabulary.ALT_LABEL]),
+            vocabulary.EXACT_SYNONYM: sum(len(index.texts[kind]) for kind in OBO_SYNONYMS),
+            vocabulary.OBO_SYNONYM: len(index.texts[vocabulary.OBO_SYNONYM]),
+        }
+        # A comment is the last choice for a definition.
+        definitions = {
+            each: len(index.texts[each].keys() & index.concepts) for each in index.DEFINITIONS[:-1]
+        }
+        definition = max(definitions, key=lambda property: definitions[property])
+        chosen = (
+            index.label_properties[0],
+            max(synonyms, key=lambda property: synonyms[property]),
+            definition if definitions[definition] else vocabulary.COMMENT,
+        )
+        return Style(*(TextProperty(iri, _language(index, languages, iri)) for iri in chosen))
+
+    def further_triples(
         self,
         source: TextFile,
         expanded: Taxonomy,
         additions: Additions,
         linked: Set[tuple[str, str]],
     ) -> Iterator[ox.Triple]:
-        """Yield the triples of the new classes, described like most classes of the file."""
+        """Yield OBO ids, if most classes have them."""
         _refuse_annotated_moves(source, additions.moves)
         index = source.parsed(OwlIndex.read)
-        described = [id for id in index.concepts if id in index.described]
-        classes = [id for id in described if index.labels(id)] or described
-        style = _class_style(source, index, classes)
-        has_obo_ids = index.obo_ids > 0 and index.obo_ids >= _MOST * len(classes)
-        inherited = {
-            property: _inherit(values, index, expanded, additions)
-            for property, values in index.inherited.items()
-            if _is_usual(values, classes)
-        }
-        for concept in additions.concepts:
-            id = concept.id
-            yield from style.triples(id, concept, expanded.parents(id))
-            for property, values in inherited.items():
-                for value in values[id]:
-                    yield ox.Triple(ox.NamedNode(id), ox.NamedNode(property), value)
-            if has_obo_ids:
-                yield text(id, vocabulary.OBO_ID, _obo_id(id), "")
-            yield from _provenance(index, expanded, additions, id)
-        for id, name in additions.synonyms:
-            yield text(id, style.synonym.iri, name, style.synonym.language)
+        if index.obo_ids and index.is_usual(index.obo_ids):
+            for concept in additions.concepts:
+                yield text(concept.id, vocabulary.OBO_ID, _obo_id(concept.id), "")
 
-
-def _class_style(source: TextFile, index: OwlIndex, classes: Sequence[str]) -> Style:
-    """Return the types and properties that most of these classes have."""
-    languages = index.languages(source)
-    types = Counter(type for id in classes for type in dict.fromkeys(index.types.get(id, [])))
-    usual = [type for type, count in types.items() if count >= _MOST * len(classes)]
-    if not any(type in _CLASS_TYPES for type in usual):
-        usual.append(max(_CLASS_TYPES, key=lambda type: types[type]))
-    synonyms = {
-        vocabulary.ALT_LABEL: len(index.texts[vocabulary.ALT_LABEL]),
-        vocabulary.EXACT_SYNONYM: sum(len(index.texts[kind]) for kind in OBO_SYNONYMS),
-        vocabulary.OBO_SYNONYM: len(index.texts[vocabulary.OBO_SYNONYM]),
-    }
-    # A comment is the last choice for a definition.
-    definitions = {
-        each: len(index.texts[each].keys() & index.concepts) for each in index.DEFINITIONS[:-1]
-    }
-    definition = max(definitions, key=lambda property: definitions[property])
-
-    def text_property(iri: str) -> TextProperty:
-        return TextProperty(iri, _language(index, languages, iri))
-
-    return Style(
-        usual,
-        text_property(index.label_properties[0]),
-        text_property(max(synonyms, key=lambda property: synonyms[property])),
-        text_property(definition if definitions[definition] else vocabulary.COMMENT),
-        vocabulary.SUBCLASS_OF,
-    )
+    def provenance(
+        self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
+    ) -> Iterator[ox.Triple]:
+        """Yield who created a class and when, as the file states it, or else a change note."""
+        if not index.uses(vocabulary.CREATED_BY):
+            yield from super().provenance(index, expanded, id, provenance)
+            return
+        when = provenance.when.astimezone(UTC)
+        yield text(id, vocabulary.CREATED_BY, provenance.agent, "")
+        yield text(id, vocabulary.CREATION_DATE, f"{when:%Y-%m-%dT%H:%M:%SZ}", "")
 
 
 def _language(index: OwlIndex, languages: Languages, property: str) -> str:
@@ -265,43 +233,6 @@ def _language(index: OwlIndex, languages: Languages, property: str) -> str:
     fitting = [tag for tag in used if not languages.is_foreign(tag) or not languages.chosen]
     rank = languages.rank
     return min(fitting, key=lambda tag: (rank(tag), -used[tag], tag), default=languages.tag)
-
-
-def _is_usual(subjects: Container[str], classes: Sequence[str]) -> bool:
-    """Return whether most of the classes are among the subjects of a property."""
-    return bool(classes) and sum(id in subjects for id in classes) >= _MOST * len(classes)
-
-
-def _inherit(
-    known: dict[str, list[Node]], index: OwlIndex, expanded: Taxonomy, additions: Additions
-) -> dict[str, list[Node]]:
-    """Return the values of a property for each class; a new one inherits from its first parent.
-
-    Without such a parent, a new class gets the value that all classes of the file have, if any.
-    """
-    values = dict(known)
-    used = {tuple(map(str, values[id])): values[id] for id in index.concepts if id in values}
-    default = next(iter(used.values())) if len(used) == 1 else []
-    ids = [concept.id for concept in additions.concepts]
-    for id in sorted(ids, key=lambda id: expanded.levels[expanded.index(id)]):
-        from_parents = (values[parent] for parent in expanded.parents(id) if values.get(parent))
-        values[id] = next(from_parents, default)
-    return values
-
-
-def _provenance(
-    index: OwlIndex, expanded: Taxonomy, additions: Additions, id: str
-) -> Iterator[ox.Triple]:
-    """Yield who created a class and when, as the file states it, or else a change note."""
-    provenance = additions.provenance
-    if provenance is None:
-        return
-    if index.uses(vocabulary.CREATED_BY):
-        when = provenance.when.astimezone(UTC)
-        yield text(id, vocabulary.CREATED_BY, provenance.agent, "")
-        yield text(id, vocabulary.CREATION_DATE, f"{when:%Y-%m-%dT%H:%M:%SZ}", "")
-    else:
-        yield change_note(expanded, id, provenance)
 
 
 def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import ClassVar
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FileCycleError, FormatError, started_at
 from taxoexpan.formats.builder import LANGUAGE_TAGS, Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.format import Copy, Format, Insertions, Target
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, inherited
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
-from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
+from taxoexpan.formats.rdf.index import MOST, GraphIndex, Node, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.positions import move_links, subject_lines
 from taxoexpan.formats.rdf.serialization import insert_triples, write_triples
@@ -37,32 +38,11 @@ class TextProperty:
 
 @dataclass(frozen=True)
 class Style:
-    """The types and properties with which new concepts are described."""
+    """The properties with which new concepts are described."""
 
-    types: Sequence[str]
     label: TextProperty
     synonym: TextProperty
     definition: TextProperty
-    parent: str
-
-    def triples(
-        self,
-        id: str,
-        concept: Concept,
-        parents: Iterable[str],
-        links: Iterable[tuple[str, str]] = (),
-        tag: Callable[[str], str] | None = None,
-    ) -> Iterator[ox.Triple]:
-        """Yield the types, links, texts and parents of a concept; `tag` overrides languages."""
-        yield from (link(id, vocabulary.TYPE, type) for type in self.types)
-        yield from (link(id, *other) for other in links)
-        texts = [(self.label, concept.label), *((self.synonym, name) for name in concept.synonyms)]
-        texts += [(self.definition, concept.definition)] if concept.definition else []
-        for property, value in texts:
-            yield text(id, property.iri, value, tag(value) if tag else property.language)
-        if concept.deprecated:
-            yield flag(id, vocabulary.DEPRECATED)
-        yield from (link(id, self.parent, parent) for parent in parents)
 
 
 class RdfFormat(Format):
@@ -75,6 +55,8 @@ class RdfFormat(Format):
     is_rdf = True
     movable_suffix = ".ttl"
     index: ClassVar[type[GraphIndex]]
+    types: ClassVar[tuple[str, ...]]
+    """The types that make a resource a concept; new files use the first one."""
     up: ClassVar[str]
     """The property from a child to its parent."""
     down: ClassVar[str] = ""
@@ -88,14 +70,18 @@ class RdfFormat(Format):
     prefixes: ClassVar[dict[str, str]] = vocabulary.PREFIXES
 
     @abstractmethod
-    def new_triples(
+    def style(self, source: TextFile) -> Style:
+        """Return the properties with which a file describes its concepts."""
+
+    @abstractmethod
+    def further_triples(
         self,
         source: TextFile,
         expanded: Taxonomy,
         additions: Additions,
         linked: Set[tuple[str, str]],
     ) -> Iterator[ox.Triple]:
-        """Yield the triples of the additions; moves have already stated the linked relations."""
+        """Yield further triples; moves have already stated the linked relations."""
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read every concept with its texts in one language, and all relations.
@@ -124,9 +110,17 @@ class RdfFormat(Format):
                 message = f"the id {concept.id!r} of {concept.label!r} is not an IRI"
                 raise FormatError(source.path, f"{message}; write an IRI, or leave the id blank")
         moved, linked = move_links(source, additions.moves, self.up, self.down)
-        triples = list(self.new_triples(source, expanded, additions, linked))
-        prefixes = source.parsed(self.index.read).prefixes
-        return {source.path: [*moved, *insert_triples(source, prefixes, triples)]}
+        index, style = source.parsed(self.index.read), self.style(source)
+        triples = [
+            *self._new_triples(index, style, expanded, additions),
+            *self.further_triples(source, expanded, additions, linked),
+        ]
+        if additions.provenance is not None:
+            for concept in additions.concepts:
+                triples += self.provenance(index, expanded, concept.id, additions.provenance)
+        for id, name in additions.synonyms:
+            triples.append(text(id, style.synonym.iri, name, style.synonym.language))
+        return {source.path: [*moved, *insert_triples(source, index.prefixes, triples)]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new vocabulary; ids that are not IRIs are turned into IRIs."""
@@ -135,13 +129,82 @@ class RdfFormat(Format):
         container = next(iri for iri in numbered(target.base + name) if iri not in used)
         triples = [link(container, vocabulary.TYPE, type)]
         membership, top = self.container_links
-        links = [(membership, container)] if membership else []
+        links = [(vocabulary.TYPE, self.types[0]), (membership, container)][: 1 + bool(membership)]
+        nodes = [(property, ox.NamedNode(iri)) for property, iri in links]
         for concept in taxonomy.concepts:
             id, parents = ids[concept.id], [ids[parent] for parent in taxonomy.parents(concept.id)]
             tag = partial(target.tag, concept.id)
-            triples += self.new_style.triples(id, concept, parents, links, tag)
+            triples += self._triples(self.new_style, id, concept, nodes, parents, tag)
             triples += [link(id, top, container)] if top and not parents else []
         return Copy({target.path: write_triples(triples, target, self.prefixes)}, ids)
+
+    def _new_triples(
+        self, index: GraphIndex, style: Style, expanded: Taxonomy, additions: Additions
+    ) -> Iterator[ox.Triple]:
+        """Yield the descriptions of new concepts.
+
+        A new concept has the types that most of its siblings have, or else most concepts. Where
+        most concepts have an inherited property, it has the values of its parent.
+        """
+        inherited_values = {
+            property: inherited(values, expanded, additions, index.common(property))
+            for property, values in index.inherited.items()
+            if index.is_usual(values)
+        }
+        usual = self._usual_types(index, index.typical)
+
+        @cache
+        def types(parents: tuple[str, ...]) -> list[str]:
+            siblings = (child for parent in parents for child in expanded.children(parent))
+            group = [id for id in dict.fromkeys(siblings) if id in index.described]
+            return self._usual_types(index, group) if group else usual
+
+        for concept in additions.concepts:
+            id, parents = concept.id, expanded.parents(concept.id)
+            links = [(vocabulary.TYPE, ox.NamedNode(type)) for type in types(parents)]
+            for property, values in inherited_values.items():
+                links += [(property, value) for value in values[id]]
+            yield from self._triples(style, id, concept, links, parents)
+
+    def _usual_types(self, index: GraphIndex, group: Sequence[str]) -> list[str]:
+        """Return the types that most of these concepts have, and one that makes a concept."""
+        counts = Counter(type for id in group for type in dict.fromkeys(index.types.get(id, ())))
+        usual = [type for type, count in counts.items() if count >= MOST * len(group)]
+        if not any(type in self.types for type in usual):
+            usual.append(max(self.types, key=lambda type: counts[type]))
+        return [type for type in usual if not is_blank_node(type)]
+
+    def _triples(
+        self,
+        style: Style,
+        id: str,
+        concept: Concept,
+        links: Iterable[tuple[str, Node]],
+        parents: Iterable[str],
+        tag: Callable[[str], str] | None = None,
+    ) -> Iterator[ox.Triple]:
+        """Yield the links, texts and parents of a concept; `tag` overrides languages."""
+        for predicate, node in links:
+            yield ox.Triple(ox.NamedNode(id), ox.NamedNode(predicate), node)
+        texts = [(style.label, concept.label), *((style.synonym, n) for n in concept.synonyms)]
+        texts += [(style.definition, concept.definition)] if concept.definition else []
+        for property, value in texts:
+            yield text(id, property.iri, value, tag(value) if tag else property.language)
+        if concept.deprecated:
+            yield flag(id, vocabulary.DEPRECATED)
+        yield from (link(id, self.up, parent) for parent in parents)
+
+    def provenance(
+        self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
+    ) -> Iterator[ox.Triple]:
+        """Yield a note that says what placed a concept, when, and with which confidence."""
+        parents = []
+        for parent in expanded.parents(id):
+            reason = provenance.reasons.get((parent, id), "chosen by a person")
+            parents.append(f"under {expanded.concept(parent).label!r} ({reason})")
+        where = " and ".join(parents) or "at the top"
+        note = f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}."
+        yield text(id, vocabulary.CHANGE_NOTE, note, "en")
 
     def supported_changes(self, source: TextFile) -> frozenset[str]:
         """Return synonyms, and moves in Turtle and N-Triples, where the text shows the links."""
@@ -155,17 +218,6 @@ class RdfFormat(Format):
     def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
         """Return the lines on which concepts are described, as far as they are found."""
         return subject_lines(source, ids)
-
-
-def change_note(expanded: Taxonomy, id: str, provenance: Provenance) -> ox.Triple:
-    """Return a note that says what placed a concept, when, and with which confidence."""
-    parents = []
-    for parent in expanded.parents(id):
-        reason = provenance.reasons.get((parent, id), "chosen by a person")
-        parents.append(f"under {expanded.concept(parent).label!r} ({reason})")
-    where = " and ".join(parents) or "at the top"
-    note = f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}."
-    return text(id, vocabulary.CHANGE_NOTE, note, "en")
 
 
 def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
 
 import pyoxigraph as ox
 
@@ -13,16 +11,11 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty, change_note
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty
 from taxoexpan.formats.rdf.statements import detect_syntax
-from taxoexpan.formats.rdf.vocabulary import SKOS_XL, link, local_name, text
+from taxoexpan.formats.rdf.vocabulary import SKOS_XL, link, local_name
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
-
-_SHARED_LINKS = (vocabulary.TYPE, vocabulary.IS_DEFINED_BY)
-"""Properties whose values a new concept has in common with its siblings."""
-_MOST = 0.8
-"""A new concept gets the links that this share of its siblings have."""
 
 
 def _style(language: str) -> Style:
@@ -30,7 +23,7 @@ def _style(language: str) -> Style:
         TextProperty(iri, language)
         for iri in (vocabulary.PREF_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
     )
-    return Style([vocabulary.CONCEPT], label, synonym, definition, vocabulary.BROADER)
+    return Style(label, synonym, definition)
 
 
 @dataclass
@@ -53,13 +46,7 @@ class SkosIndex(GraphIndex):
         vocabulary.NARROWER,
         vocabulary.DEPRECATED,
     )
-
-    schemes: dict[str, None] = field(default_factory=dict)
-    schemes_of: dict[str, dict[str, None]] = field(default_factory=dict)
-    shared_links: dict[str, dict[str, list[str]]] = field(
-        default_factory=lambda: {property: {} for property in _SHARED_LINKS}
-    )
-    """The values of the shared properties, by property and subject; not the type Concept."""
+    INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.IN_SCHEME)
 
     def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
         """Return the `rdfs:label` or the end of the IRI as a label, with a note."""
@@ -86,37 +73,32 @@ class SkosIndex(GraphIndex):
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types, relations, schemes or origins; others are ignored."""
-        if predicate in self.shared_links and object != vocabulary.CONCEPT:
-            self.shared_links[predicate].setdefault(subject, []).append(object)
-        if predicate == vocabulary.TYPE:
-            if object == vocabulary.CONCEPT:
-                self.concepts[subject] = None
-                self.described.add(subject)
-            elif object == vocabulary.SCHEME:
-                self.schemes[subject] = None
+        if predicate == vocabulary.TYPE and object == vocabulary.CONCEPT:
+            self.concepts[subject] = None
+            self.described.add(subject)
         elif predicate == vocabulary.BROADER:
             self._add_relation(object, subject)
         elif predicate == vocabulary.NARROWER:
             self._add_relation(subject, object)
-        elif predicate == vocabulary.IN_SCHEME:
-            # A collection may be in a scheme too, so this does not imply a concept.
-            self.schemes_of.setdefault(subject, {})[object] = None
         elif predicate == vocabulary.TOP_CONCEPT_OF:
             self._add_top_concept(subject, object)
         elif predicate == vocabulary.HAS_TOP_CONCEPT:
             self._add_top_concept(object, subject)
 
     def _add_top_concept(self, concept: str, scheme: str) -> None:
-        self.concepts[concept] = self.schemes[scheme] = None
+        self.concepts[concept] = None
         self.top_concepts.add(concept)
         self.described.add(concept)
-        self.schemes_of.setdefault(concept, {})[scheme] = None
+        schemes = self.inherited[vocabulary.IN_SCHEME].setdefault(concept, [])
+        if not is_blank_node(scheme):
+            schemes.append(ox.NamedNode(scheme))
 
 
 class SkosFormat(RdfFormat):
     """SKOS concepts and their broader and narrower links."""
 
     index = SkosIndex
+    types = (vocabulary.CONCEPT,)
     parent_predicate = "skos:broader"
     up, down = vocabulary.BROADER, vocabulary.NARROWER
     new_style = _style("")
@@ -127,76 +109,29 @@ class SkosFormat(RdfFormat):
         """Return whether the file is RDF."""
         return detect_syntax(source) is not None
 
-    def new_triples(
+    def style(self, source: TextFile) -> Style:
+        """Return the properties of SKOS, in the language of the labels."""
+        return _style(source.parsed(SkosIndex.read).languages(source).tag)
+
+    def further_triples(
         self,
         source: TextFile,
         expanded: Taxonomy,
         additions: Additions,
         linked: Set[tuple[str, str]],
     ) -> Iterator[ox.Triple]:
-        """Yield the triples of the additions, in both directions if the file has both."""
+        """Yield links down and to top concepts, if the file has such links."""
         index = source.parsed(SkosIndex.read)
-        style = _style(index.languages(source).tag)
-        schemes, shared_links = _schemes(index, expanded, additions), _shared_links(index, expanded)
+        schemes = index.common(vocabulary.IN_SCHEME)
         new = {concept.id: None for concept in additions.concepts}
-        for concept in additions.concepts:
-            id, parents = concept.id, expanded.parents(concept.id)
-            in_schemes = ((vocabulary.IN_SCHEME, scheme) for scheme in schemes[id])
-            links = [*shared_links(parents), *in_schemes]
-            yield from style.triples(id, concept, parents, links)
-            if index.uses(vocabulary.NARROWER):
-                yield from (link(id, vocabulary.NARROWER, child) for child in expanded.children(id))
-            if not parents and index.uses(vocabulary.TOP_CONCEPT_OF):
-                yield from (link(id, vocabulary.TOP_CONCEPT_OF, scheme) for scheme in schemes[id])
-            if additions.provenance is not None:
-                yield change_note(expanded, id, additions.provenance)
+        roots = [id for id in new if not expanded.parents(id)]
         if index.uses(vocabulary.NARROWER):
-            for parent, child in additions.relations:
-                if parent not in new and (parent, child) not in linked:
-                    yield link(parent, vocabulary.NARROWER, child)
+            down = [(id, child) for id in new for child in expanded.children(id)]
+            down += [pair for pair in additions.relations if pair[0] not in new]
+            yield from (link(p, vocabulary.NARROWER, c) for p, c in down if (p, c) not in linked)
+        if index.uses(vocabulary.TOP_CONCEPT_OF):
+            top = vocabulary.TOP_CONCEPT_OF
+            yield from (link(id, top, scheme.value) for id in roots for scheme in schemes)
         if index.uses(vocabulary.HAS_TOP_CONCEPT):
-            for id in new:
-                if not expanded.parents(id):
-                    top = vocabulary.HAS_TOP_CONCEPT
-                    yield from (link(scheme, top, id) for scheme in schemes[id])
-        for id, name in additions.synonyms:
-            yield text(id, style.synonym.iri, name, style.synonym.language)
-
-
-def _shared_links(
-    index: SkosIndex, expanded: Taxonomy
-) -> Callable[[tuple[str, ...]], list[tuple[str, str]]]:
-    """Return a function from parents to the links that most of their children have.
-
-    Without children, these are the links that most concepts of the file have.
-    """
-
-    @cache
-    def shared_links(parents: tuple[str, ...]) -> list[tuple[str, str]]:
-        children = {child for parent in parents for child in expanded.children(parent)}
-        siblings = children & index.described
-        if parents and not siblings:
-            return shared_links(())
-        group, usual = siblings or index.described, []
-        for property, values in index.shared_links.items():
-            counts = Counter(value for id in group for value in dict.fromkeys(values.get(id, ())))
-            usual += [(property, value) for value, n in counts.items() if n >= _MOST * len(group)]
-        return sorted(pair for pair in usual if not is_blank_node(pair[1]))
-
-    return shared_links
-
-
-def _schemes(index: SkosIndex, expanded: Taxonomy, additions: Additions) -> dict[str, list[str]]:
-    """Return the schemes of each concept; new ones get the schemes of their parents.
-
-    Without parents in a scheme, a new concept gets the scheme of the file if there is only one.
-    """
-    schemes_of = {id: list(schemes) for id, schemes in index.schemes_of.items()}
-    default = list(index.schemes) if len(index.schemes) == 1 else []
-    ids = [concept.id for concept in additions.concepts]
-    for id in sorted(ids, key=lambda id: expanded.levels[expanded.index(id)]):
-        parents = expanded.parents(id)
-        inherited = (scheme for parent in parents for scheme in schemes_of.get(parent, []))
-        named = dict.fromkeys(scheme for scheme in inherited if not is_blank_node(scheme))
-        schemes_of[id] = list(named) or default
-    return schemes_of
+            top = vocabulary.HAS_TOP_CONCEPT
+            yield from (link(scheme.value, top, id) for id in roots for scheme in schemes)
