@@ -97,7 +97,7 @@ def test_wrong_options_are_refused_before_the_model_is_loaded(
     assert "so a token is needed" in capsys.readouterr().err
     with listen("127.0.0.1", 0) as busy:
         assert main(["serve", missing, "--port", str(busy.getsockname()[1])]) == 2
-    assert "choose another port, or 0 for any free one" in capsys.readouterr().err
+    assert "another port" in capsys.readouterr().err
     assert main(["serve", missing, "--port", "0"]) == 2
     assert "missing" in capsys.readouterr().err
 

@@ -215,20 +215,29 @@ def render(page: Page) -> str:
 
 @lru_cache
 def _environment() -> Environment:
-    """Return the template's environment; every text is escaped, and unknown names are errors."""
+    """Return the templates of reports."""
+    environment = template_environment(
+        "taxoexpan.report", lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.globals.update(CHUNK=CHUNK, MAX_PATH=MAX_PATH, WIDTH=WIDTH)
+    environment.filters.update(xy=coordinate, number=format_number)
+    return environment
+
+
+def template_environment(
+    package: str, lstrip_blocks: bool = False, keep_trailing_newline: bool = False
+) -> Environment:
+    """Return the templates of a package; every text is escaped, and unknown names are errors."""
     environment = Environment(
-        loader=PackageLoader("taxoexpan.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=printable,
         trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+        lstrip_blocks=lstrip_blocks,
+        keep_trailing_newline=keep_trailing_newline,
     )
-    environment.globals.update(CHUNK=CHUNK, MAX_PATH=MAX_PATH, WIDTH=WIDTH)
-    environment.filters.update(
-        is_long=has_long_word, shown_path=shortened_path, xy=coordinate, number=format_number
-    )
+    environment.filters.update(is_long=has_long_word, shown_path=shortened_path)
     return environment
 
 

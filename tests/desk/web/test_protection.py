@@ -1,37 +1,47 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from fastapi import Depends, FastAPI, Form, Request
-from fastapi.responses import HTMLResponse
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
 from taxoexpan.desk.web.access import Access
-from taxoexpan.desk.web.csrf import require_csrf_token
-from taxoexpan.desk.web.problem import add_problem_handler
-from taxoexpan.desk.web.protection import protect_pages, protect_service
+from taxoexpan.desk.web.problem import ProblemError
+from taxoexpan.desk.web.protection import (
+    BodyLimit,
+    protect_pages,
+    protect_service,
+    require_csrf_token,
+)
 
 TOKEN = "0123456789abcdef"
 PAGE = {"Accept": "text/html"}
 LOCAL = "http://127.0.0.1:8000"
 
 
-def app_with_a_form() -> FastAPI:
-    app = FastAPI(dependencies=[Depends(require_csrf_token)])
-    add_problem_handler(app)
+def app_with_a_form() -> Starlette:
+    def page(request: Request) -> Response:
+        return PlainTextResponse(request.state.csrf_token)
 
-    @app.get("/", response_class=HTMLResponse)
-    def page(request: Request) -> str:
-        return str(request.state.csrf_token)
+    async def rename(request: Request) -> Response:
+        form = await request.form()
+        require_csrf_token(request, form)
+        return JSONResponse(form["name"])
 
-    @app.post("/rename")
-    def rename(name: str = Form()) -> str:
-        return name
+    def items(request: Request) -> Response:
+        return JSONResponse(request.query_params.get("word", ""))
 
-    @app.get("/items")
-    def items(word: str = "") -> str:
-        return word
+    def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ProblemError)
+        return error.problem.answer(request.scope)
 
-    return app
+    routes = [Route("/", page), Route("/items", items), Route("/rename", rename, methods=["POST"])]
+    return Starlette(routes=routes, exception_handlers={ProblemError: refuse})
 
 
 def browser(access: Access | None = None, url: str = LOCAL, max_body: int = 1000) -> TestClient:
@@ -75,7 +85,6 @@ def test_a_post_needs_the_token_of_the_page() -> None:
     assert client.post("/rename", data={"name": "x"}).status_code == 403
     assert client.post("/rename", data={"name": "x", "csrf_token": "y" * 43}).status_code == 403
     assert client.post("/rename", data={"name": "x", "csrf_token": token}).json() == "x"
-    assert client.post("/rename", data={"name": "x"}, headers={"X-CSRF-Token": token}).json() == "x"
     assert client.get("/").text == token  # the cookie stays
 
 
@@ -156,3 +165,51 @@ def test_public_paths_need_no_token_unless_they_have_parameters() -> None:
     assert client.get("/items").status_code == 200
     assert client.get("/items?word=a").status_code == 401
     assert client.post("/items").status_code == 401
+
+
+SCOPE = {"type": "http", "method": "POST", "headers": [], "path": "/"}
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    message = await receive()
+    assert not message.get("more_body")
+    await PlainTextResponse(message["body"])(scope, receive, send)
+
+
+def answer(*chunks: Message, seconds: float = 30.0) -> list[Message]:
+    """Send a request in chunks, and then nothing more; return the messages of the answer."""
+    pending, sent = list(chunks), []
+
+    async def receive() -> Message:
+        return pending.pop(0) if pending else await asyncio.Event().wait()  # type: ignore[return-value]
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(BodyLimit(echo, 10, seconds)(SCOPE, receive, send))
+    return sent
+
+
+def chunk(body: bytes, more: bool) -> Message:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+def test_a_body_in_chunks_arrives_whole() -> None:
+    start, body = answer(chunk(b"abc", True), chunk(b"def", False))
+    assert (start["status"], body["body"]) == (200, b"abcdef")
+
+
+def test_a_body_that_never_ends_is_refused() -> None:
+    start, body = answer(chunk(b"abc", True), seconds=0.05)
+    assert start["status"] == 408
+    assert b"send less at a time" in body["body"]
+    assert (b"connection", b"close") in start["headers"]
+
+
+def test_a_body_that_grows_too_large_is_refused_before_its_end() -> None:
+    start, _ = answer(chunk(b"abcdef", True), chunk(b"abcdef", True))
+    assert start["status"] == 413
+
+
+def test_a_client_that_has_gone_gets_no_answer() -> None:
+    assert answer(chunk(b"abc", True), {"type": "http.disconnect"}) == []

@@ -144,24 +144,17 @@ def test_a_stopped_server_finishes_requests_that_have_begun(number: signal.Signa
 def test_a_busy_port_is_refused() -> None:
     with listen("127.0.0.1", 0) as busy:
         port = busy.getsockname()[1]
-        with pytest.raises(
-            ConfigurationError, match=rf"port {port}: .*; choose another port, or 0"
-        ):
+        with pytest.raises(ConfigurationError, match=f"port {port}: .*another port"):
             run_server(_never, Access(), port, print)
 
 
-@pytest.mark.parametrize("port", [70000, -1])
-def test_an_impossible_port_is_refused(port: int) -> None:
-    with pytest.raises(ConfigurationError, match="choose another port"):
-        listen("127.0.0.1", port)
-
-
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])
-def test_an_address_of_another_machine_is_refused(host: str) -> None:
-    with pytest.raises(
-        ConfigurationError, match=r"is not an address of this machine; use 127\.0\.0\.1"
-    ):
-        listen(host, 0)
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0), ("192.0.2.1", 0)],
+)
+def test_an_impossible_address_is_refused(host: str, port: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"{host}, port {port}: "):
+        listen(host, port)
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,20 @@ from pydantic import AfterValidator, Field
 from taxoexpan.curation.checks import CODES
 from taxoexpan.curation.checks.findings import Severity
 from taxoexpan.desk.assistant.findings import CheckedTaxonomy, CheckResponse
-from taxoexpan.desk.service.concepts import describe_concept, find_concept, search_concepts
+from taxoexpan.desk.service.concepts import (
+    ConceptDetails,
+    SearchResponse,
+    describe_concept,
+    find_concept,
+    search_concepts,
+)
 from taxoexpan.desk.service.schemas import (
     MAX_ID,
     MAX_LABEL,
     MAX_OFFSET,
     MAX_SEARCH_RESULTS,
-    ConceptDetails,
     NewConcept,
     QueryResult,
-    SearchResponse,
     SuggestResponse,
 )
 from taxoexpan.desk.service.suggester import Suggester, SuggestionOptions

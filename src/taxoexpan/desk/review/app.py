@@ -27,8 +27,8 @@ from taxoexpan.desk.review.exports import download, show_export
 from taxoexpan.desk.review.pages import Pages, show_help, show_history
 from taxoexpan.desk.review.queue import show_queue
 from taxoexpan.desk.store.records import BusyError
-from taxoexpan.desk.web.csrf import require_csrf_token
 from taxoexpan.desk.web.problem import ProblemError
+from taxoexpan.desk.web.protection import require_csrf_token
 from taxoexpan.errors import TaxoExpanError
 
 SHOWN: dict[str, Callable[[Pages, Request], Response]] = {
@@ -81,7 +81,7 @@ def _taking(
 
     async def answer(request: Request) -> Response:
         form = await request.form(max_files=0)
-        await require_csrf_token(request)
+        require_csrf_token(request, form)
         return await run_in_threadpool(take, pages, request, form)
 
     return answer

@@ -7,13 +7,13 @@ from datetime import datetime
 from functools import lru_cache
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.desk.store.records import Action, Reason, Status
 from taxoexpan.phrasing import percent
-from taxoexpan.report.page import has_long_word, printable, shortened_path
+from taxoexpan.report.page import template_environment
 
 STATUS_NAMES = {
     Status.TODO: "To do",
@@ -46,19 +46,11 @@ _FILES = {
 
 @lru_cache
 def make_environment() -> Environment:
-    """Return the compiled templates; every text is escaped, and unknown names are errors."""
-    environment = Environment(
-        loader=PackageLoader("taxoexpan.desk.review"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=printable,
-        trim_blocks=True,
-    )
+    """Return the compiled templates."""
+    environment = template_environment("taxoexpan.desk.review")
     environment.globals["asset"] = _asset_url
     environment.filters.update(
         shorten=shorten,
-        is_long=has_long_word,
-        shown_path=shortened_path,
         clock=_clock,
         plain=_plain,
         errors=_errors,

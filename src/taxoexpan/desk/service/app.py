@@ -1,29 +1,58 @@
-"""The app of the service: all its routes, with their limits and protections."""
+"""The app of the service: its routes, with their limits and protections."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from importlib.metadata import version
+from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Path, Query
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
 
+from taxoexpan.desk.service.concepts import (
+    ConceptDetails,
+    SearchResponse,
+    describe_concept,
+    find_concept,
+    search_concepts,
+)
 from taxoexpan.desk.service.metrics import RequestCounter
-from taxoexpan.desk.service.problems import add_error_answers, describe_errors
+from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
 from taxoexpan.desk.service.reconciliation.routes import (
     RECONCILIATION_PATH,
     reconciliation_router,
 )
-from taxoexpan.desk.service.routes import concept_router, suggest_router
-from taxoexpan.desk.service.schemas import Health, ProblemDetails
-from taxoexpan.desk.service.suggester import ServiceState
+from taxoexpan.desk.service.schemas import (
+    MAX_LABEL,
+    MAX_OFFSET,
+    MAX_PAGE,
+    MAX_SEARCH_RESULTS,
+    Health,
+    ProblemDetails,
+    QueryResult,
+    SuggestRequest,
+    SuggestResponse,
+)
+from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
 from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import ANY_ORIGIN, CrossOriginPath, protect_service
 
 HEALTH_PATH, METRICS_PATH = "/healthz", "/metrics"
 PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+ConceptId = Annotated[
+    str, Path(description="The id; it may be an IRI, encoded as a URI component or not.")
+]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="Children to skip.")]
+PageSize = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Children to return.")]
+SearchText = Annotated[
+    str, Query(max_length=MAX_LABEL, description="Words or beginnings of words, in any order.")
+]
+SearchLimit = Annotated[int, Query(ge=1, le=MAX_SEARCH_RESULTS)]
 
 
 def service_app(
@@ -33,14 +62,13 @@ def service_app(
 
     Web pages of the `origins` may use reconciliation, and no other part of the service.
     """
-    routes = RequestCounter(build_api(state, access), state.metrics)
-    public = (HEALTH_PATH, RECONCILIATION_PATH)  # without parameters, the latter is the manifest
     protected = protect_service(
-        routes,
+        RequestCounter(build_api(state, access), state.metrics),
         access,
         max_body=state.limits.max_body,
         max_requests=state.limits.max_requests,
-        public=public,
+        # Without parameters, the path of reconciliation is the manifest.
+        public=(HEALTH_PATH, RECONCILIATION_PATH),
         unlimited=(HEALTH_PATH, METRICS_PATH),
     )
     return CrossOriginPath(protected, RECONCILIATION_PATH, origins)
@@ -54,7 +82,6 @@ def build_api(state: ServiceState, access: Access) -> FastAPI:
         yield
         await state.suggester.batcher.close()
 
-    invalid = {"model": ProblemDetails, "description": "The request is invalid"}
     app = FastAPI(
         title="taxoexpan",
         version=version("taxoexpan"),
@@ -62,15 +89,53 @@ def build_api(state: ServiceState, access: Access) -> FastAPI:
         docs_url=None,  # these pages load scripts from another server
         redoc_url=None,
         lifespan=lifespan,
-        responses={422: invalid},
+        responses={422: {"model": ProblemDetails, "description": "The request is invalid"}},
     )
     add_error_answers(app)
-    app.include_router(suggest_router(state))
-    app.include_router(concept_router(state))
+    _add_model_routes(app, state)
     app.include_router(reconciliation_router(state, access))
     _add_state_routes(app, state)
     describe_errors(app)
     return app
+
+
+def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
+    """Add the routes about the model and its taxonomy."""
+    taxonomy = state.taxonomy
+
+    @app.post("/v1/suggest", tags=["suggestions"], summary="Suggest parents for new concepts")
+    async def suggest(request: SuggestRequest) -> SuggestResponse:
+        """Rank the parents of each concept, as `taxoexpan suggest` does.
+
+        The results do not depend on the other concepts of the request. A concept whose name the
+        taxonomy already has gets no suggestions: `known` lists the concepts with that name.
+        """
+        count, limit = len(request.concepts), state.limits.max_concepts
+        if count > limit:
+            problem = f"{count:,} concepts, but at most {limit:,} are allowed"
+            fix = "send them in several requests"
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            raise ProblemError.in_field(status, "concepts", problem, fix)
+        concepts = [concept.concept() for concept in request.concepts]
+        options = SuggestionOptions(request.top_k, request.explain)
+        placed = await state.suggester.suggest(concepts, options)
+        return SuggestResponse(results=[QueryResult.of(taxonomy, each) for each in placed])
+
+    @app.get(
+        "/v1/concepts/{id:path}", tags=["taxonomy"], summary="Show a concept", responses=NOT_FOUND
+    )
+    def concept(id: ConceptId, offset: Offset = 0, limit: PageSize = 50) -> ConceptDetails:
+        """Return the names, the definition, the parents, and one page of the children."""
+        return describe_concept(taxonomy, find_concept(taxonomy, id), offset, limit)
+
+    @app.get("/v1/search", tags=["taxonomy"], summary="Search concepts by name")
+    def search(q: SearchText, limit: SearchLimit = 20) -> SearchResponse:
+        """Return concepts by label, synonym or name in another language, best first.
+
+        Case and accents are ignored. Exact names come first, then names that begin with the text,
+        then names that have all its words. Deprecated concepts are not found.
+        """
+        return search_concepts(taxonomy, state.index, q, limit)
 
 
 def _add_state_routes(app: FastAPI, state: ServiceState) -> None:

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from taxoexpan.desk.web.limits import BUSY
 from taxoexpan.desk.web.problem import ProblemError
+from taxoexpan.desk.web.protection import BUSY
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

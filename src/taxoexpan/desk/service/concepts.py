@@ -1,57 +1,87 @@
-"""Looking up concepts of the taxonomy: by id, with their neighbors, and by name."""
+"""Concepts of the taxonomy: found by id or by name, and described with their neighbors."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
-from taxoexpan.desk.service.schemas import (
-    ChildPage,
-    ConceptDetails,
-    ConceptReference,
-    LocatedConcept,
-    SearchResponse,
-)
-from taxoexpan.desk.web.problem import FieldProblem, Problem, ProblemError
+from pydantic import BaseModel, Field
+
+from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
+
+
+class ConceptReference(BaseModel):
+    """A concept of the taxonomy."""
+
+    id: str
+    label: str
+
+
+class LocatedConcept(ConceptReference):
+    """A concept of the taxonomy, with the labels from a root down to it."""
+
+    path: list[str]
+
+    @classmethod
+    def at(cls, taxonomy: Taxonomy, index: int) -> LocatedConcept:
+        """Describe the concept at an index."""
+        id = taxonomy.ids[index]
+        return cls(id=id, label=taxonomy.labels[index], path=list(taxonomy.path(id)))
+
+
+class ChildPage(BaseModel):
+    """Some children of a concept, in the order of the taxonomy."""
+
+    total: int
+    offset: int
+    items: list[ConceptReference]
+    next_offset: int | None = Field(description="The offset of the next page, if there is one.")
+
+
+class ConceptDetails(LocatedConcept):
+    """A concept of the taxonomy with its neighbors."""
+
+    definition: str
+    synonyms: list[str]
+    deprecated: bool
+    parents: list[LocatedConcept]
+    children: ChildPage
+
+
+class SearchResponse(BaseModel):
+    """The concepts that a text may mean, best first."""
+
+    results: list[LocatedConcept]
 
 
 def find_concept(taxonomy: Taxonomy, id: str, search: str = "/v1/search") -> int:
     """Return the index of the concept with an id; the error names `search` as the fix."""
     if id not in taxonomy:
-        problem = f"no concept has the id {id[:100]!r}"
-        fix = f"search for its name with {search}"
-        raise ProblemError(
-            Problem(HTTPStatus.NOT_FOUND, f"{problem}; {fix}", [FieldProblem("id", problem, fix)])
-        )
+        problem, fix = f"no concept has the id {id[:100]!r}", f"search for its name with {search}"
+        raise ProblemError.in_field(HTTPStatus.NOT_FOUND, "id", problem, fix)
     return taxonomy.index(id)
 
 
 def describe_concept(taxonomy: Taxonomy, index: int, offset: int, limit: int) -> ConceptDetails:
     """Return everything about a concept, with some of its children."""
     concept = taxonomy.concept_at(index)
-    children = taxonomy.children_of.of(index)
-    stop = offset + limit
-    page = ChildPage(
-        total=len(children),
-        offset=offset,
-        items=[
-            ConceptReference(id=taxonomy.ids[child], label=taxonomy.labels[child])
-            for child in children[offset:stop].tolist()
-        ],
-        next_offset=stop if stop < len(children) else None,
-    )
+    children, stop = taxonomy.children_of.of(index).tolist(), offset + limit
     return ConceptDetails(
-        id=concept.id,
-        label=concept.label,
-        path=list(taxonomy.path(concept.id)),
+        **LocatedConcept.at(taxonomy, index).model_dump(),
         definition=concept.definition,
         synonyms=list(concept.synonyms),
         deprecated=concept.deprecated,
-        parents=[
-            LocatedConcept.at(taxonomy, parent) for parent in taxonomy.parents_of.of(index).tolist()
-        ],
-        children=page,
+        parents=[LocatedConcept.at(taxonomy, i) for i in taxonomy.parents_of.of(index).tolist()],
+        children=ChildPage(
+            total=len(children),
+            offset=offset,
+            items=[
+                ConceptReference(id=taxonomy.ids[child], label=taxonomy.labels[child])
+                for child in children[offset:stop]
+            ],
+            next_offset=stop if stop < len(children) else None,
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from taxoexpan.desk.service.schemas import ProblemDetails
-from taxoexpan.desk.web.problem import PROBLEM_TYPE, FieldProblem, Problem, add_problem_handler
+from taxoexpan.desk.web.problem import PROBLEM_TYPE, FieldProblem, Problem, ProblemError
 
 MAX_ERRORS = 20
 """Errors that an answer names; a large request may have thousands."""
@@ -21,75 +21,52 @@ FIXES = {
     "missing": "add it",
     "extra_forbidden": "remove it, or correct its name",
     "string_too_long": "send at most {max_length:,} characters",
-    "string_too_short": "send at least one character",
     "too_long": "send at most {max_length:,} items, in several requests if needed",
-    "too_short": "send at least one item",
-    "less_than_equal": "send at most {le:,}",
-    "greater_than_equal": "send at least {ge:,}",
-    "greater_than": "send more than {gt}",
-    "finite_number": "send a finite number",
     "json_invalid": "send valid JSON",
-    "string_type": "send a text in quotes",
-    "string_unicode": "send valid Unicode; a text must not contain half of a surrogate pair",
-    "list_type": "send a list, in [ ]",
-    "bool_type": "send true or false",
-    "bool_parsing": "send true or false",
-    "int_type": "send a whole number",
-    "int_parsing": "send a whole number",
-    "int_from_float": "send a whole number",
-    "dict_type": "send an object, in {{ }}",
-    "model_type": "send an object, in {{ }}",
-    "literal_error": "send one of them",
     "model_attributes_type": "send a JSON object with the header Content-Type: application/json",
 }
+"""Fixes of errors whose message does not say what is expected."""
 
 
-def invalid_request(
-    errors: Sequence[Mapping[str, Any]], description: str = "/openapi.json"
-) -> Problem:
-    """Return the answer to a request with invalid fields; `description` says where the form is.
+def invalid_request(errors: Sequence[Mapping[str, Any]]) -> Problem:
+    """Return the answer to a request with invalid fields.
 
     The first part of a field's location is left out: it says whether the field is in the body.
     """
-    problems = [_field_problem(error, description) for error in errors[:MAX_ERRORS]]
+    problems = [_field_problem(error) for error in errors[:MAX_ERRORS]]
     first = problems[0]
     more = f" ({len(errors) - 1:,} more errors)" if len(errors) > 1 else ""
     detail = f"{first.field}: {first.problem}; {first.fix}{more}"
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, problems)
 
 
-def _field_problem(error: Mapping[str, Any], description: str) -> FieldProblem:
+def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
     place, *parts = error["loc"] or ("body",)
     if error["type"] == "json_invalid":
         parts = []  # it is a position in the text
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-    context = error.get("ctx", {})
-    fix = FIXES.get(error["type"], f"see {description} for the expected form")
+    fix = FIXES.get(error["type"], "see /openapi.json for the expected form")
     message = str(error["msg"]).removeprefix("Value error, ")
     problem, _, own_fix = message.partition("; ")
-    return FieldProblem((path.lstrip(".") or str(place)), problem, own_fix or fix.format(**context))
+    fix = own_fix or fix.format(**error.get("ctx", {}))
+    return FieldProblem(path.lstrip(".") or str(place), problem, fix)
 
 
 def add_error_answers(app: FastAPI) -> None:
     """Let an app answer every error with a problem object."""
 
-    async def invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return invalid_request(error.errors()).as_json()
-
-    async def refused(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return _http_problem(error).as_json()
-
-    async def failed(_: Request, error: Exception) -> Response:
-        del error  # the server prints it
+    async def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, ProblemError):
+            return error.problem.answer(request.scope)
+        if isinstance(error, RequestValidationError):
+            return invalid_request(error.errors()).as_json()
+        if isinstance(error, HTTPException):
+            return _http_problem(error).as_json()
         detail = "the server failed; its output says why. Please report it"
         return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail).as_json()
 
-    add_problem_handler(app)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, refused)
-    app.add_exception_handler(Exception, failed)
+    for kind in (ProblemError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, answer)
 
 
 def _http_problem(error: HTTPException) -> Problem:
@@ -102,6 +79,8 @@ def _http_problem(error: HTTPException) -> Problem:
     return Problem(status, details.get(status, str(error.detail)), headers=error.headers)
 
 
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "No concept has this id"}}
+"""The description of routes that look for a concept by its id."""
 OTHER_ERRORS = {
     "400": "The request cannot be read",
     "401": "The token is missing or wrong",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
+from taxoexpan.desk.service.concepts import LocatedConcept
 from taxoexpan.desk.service.suggester import PlacedQuery
 from taxoexpan.placement.suggesting.suggestions import COLUMNS, Place, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -70,36 +71,20 @@ class SuggestRequest(BaseModel):
     explain: bool = Field(default=False, description="Say why, for the first parent of each.")
 
 
-class ConceptReference(BaseModel):
-    """A concept of the taxonomy."""
-
-    id: str
-    label: str
-
-
-class LocatedConcept(ConceptReference):
-    """A concept of the taxonomy, with the labels from a root down to it."""
-
-    path: list[str]
-
-    @classmethod
-    def at(cls, taxonomy: Taxonomy, index: int) -> LocatedConcept:
-        """Describe the concept at an index."""
-        id = taxonomy.ids[index]
-        return cls(id=id, label=taxonomy.labels[index], path=list(taxonomy.path(id)))
-
-
 _ELSEWHERE = ("path", "place", "decision")
 """Fields of a suggestion that the parent or the result contains, or that a service does not set."""
 _OWN = [
     name for name, column in COLUMNS.items() if name == column.attribute and name not in _ELSEWHERE
 ]
+_FIELDS: dict[str, Any] = {
+    name: (COLUMNS[name].hint, Field(description=COLUMNS[name].about)) for name in _OWN
+}
 SuggestedParent = create_model(
     "SuggestedParent",
     __doc__="One possible parent, or the concept that the new one may be a synonym of.",
     parent=(LocatedConcept, ...),
-    **{name: (COLUMNS[name].hint, Field(description=COLUMNS[name].about)) for name in _OWN},
-)  # type: ignore[call-overload]
+    **_FIELDS,
+)
 
 
 def _suggested_parent(suggestion: Suggestion) -> BaseModel:
@@ -141,31 +126,6 @@ class SuggestResponse(BaseModel):
     """The answers, in the order of the concepts."""
 
     results: list[QueryResult]
-
-
-class ChildPage(BaseModel):
-    """Some children of a concept, in the order of the taxonomy."""
-
-    total: int
-    offset: int
-    items: list[ConceptReference]
-    next_offset: int | None = Field(description="The offset of the next page, if there is one.")
-
-
-class ConceptDetails(LocatedConcept):
-    """A concept of the taxonomy with its neighbors."""
-
-    definition: str
-    synonyms: list[str]
-    deprecated: bool
-    parents: list[LocatedConcept]
-    children: ChildPage
-
-
-class SearchResponse(BaseModel):
-    """The concepts that a text may mean, best first."""
-
-    results: list[LocatedConcept]
 
 
 class Health(BaseModel):

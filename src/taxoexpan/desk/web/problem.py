@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Scope
 
@@ -61,18 +59,14 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """A refused request; `add_problem_handler` turns it into an answer."""
+    """A refused request, which an app answers with the problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
         self.problem = problem
 
-
-def add_problem_handler(app: Starlette) -> None:
-    """Let an app answer with the problems that its routes raise."""
-
-    async def answer(request: Request, error: Exception) -> Response:
-        assert isinstance(error, ProblemError)
-        return error.problem.answer(request.scope)
-
-    app.add_exception_handler(ProblemError, answer)
+    @classmethod
+    def in_field(cls, status: HTTPStatus, field: str, problem: str, fix: str) -> ProblemError:
+        """Refuse a request because of one field."""
+        errors = [FieldProblem(field, problem, fix)]
+        return cls(Problem(status, f"{field}: {problem}; {fix}", errors))

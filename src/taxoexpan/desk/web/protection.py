@@ -1,16 +1,48 @@
-"""All protections of a server together, in the right order, with the security headers."""
+"""The protections of a server: limits of requests, no forged forms, and security headers."""
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+import secrets
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxoexpan.desk.web.access import Access, AccessControl
-from taxoexpan.desk.web.csrf import CsrfCookie
-from taxoexpan.desk.web.limits import BodyLimit, ConcurrencyLimit
+from taxoexpan.desk.web.problem import Problem, ProblemError
+
+CSRF_FIELD = "csrf_token"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+MIN_CSRF_LENGTH = 32
+RECEIVE_SECONDS = 30.0
+"""A client that takes longer to send a body is refused, so that it does not block a connection."""
+ANY_ORIGIN = "*"
+MAX_BODY = 1 << 20
+"""The default limit of request bodies, in bytes."""
+MAX_REQUESTS = 256
+"""The default limit of requests at the same time."""
+CLOSE = {"Connection": "close"}
+"""The rest of the body is not read, so that the connection cannot be used again."""
+FORGED = Problem(
+    HTTPStatus.FORBIDDEN,
+    "the request does not come from a page of this server; open the page again and repeat it",
+)
+TOO_SLOW = Problem(
+    HTTPStatus.REQUEST_TIMEOUT,
+    f"the request took longer than {RECEIVE_SECONDS:.0f} seconds to arrive; send less at a time",
+    headers=CLOSE,
+)
+BUSY = Problem(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "the server is busy; send the request again later",
+    headers={"Retry-After": "1"},
+)
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -58,9 +90,6 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
-ANY_ORIGIN = "*"
-
-
 class CrossOriginPath:
     """Allows web pages of some origins to read the answers of one path and all below it.
 
@@ -80,10 +109,145 @@ class CrossOriginPath:
         await (self.allowing if inside else self.app)(scope, receive, send)
 
 
-MAX_BODY = 1 << 20
-"""The default limit of request bodies, in bytes."""
-MAX_REQUESTS = 256
-"""The default limit of requests at the same time."""
+class BodyLimit:
+    """Receives the whole body before the request is passed on; too large ones get 413."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = RECEIVE_SECONDS) -> None:
+        self.app, self.max_bytes, self.seconds = app, max_bytes, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its body, or answer it with 413 or 408."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self.seconds):
+                body = await self._receive_body(scope, receive)
+        except ProblemError as error:
+            await error.problem.answer(scope)(scope, receive, send)
+        except TimeoutError:
+            await TOO_SLOW.answer(scope)(scope, receive, send)
+        else:
+            if body is not None:
+                await self.app(scope, _replayed(body, receive), send)
+
+    async def _receive_body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the body, or None if the client has gone."""
+        announced = Headers(scope=scope).get("content-length", "0")
+        if announced.isdigit() and int(announced) > self.max_bytes:
+            raise ProblemError(self._too_large())
+        chunks, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if size > self.max_bytes:
+                raise ProblemError(self._too_large())
+            if not message.get("more_body", False):
+                return b"".join(chunks)
+
+    def _too_large(self) -> Problem:
+        detail = f"the request has more than {self.max_bytes:,} bytes; send it in several parts"
+        return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a function that gives the body once, and then what the client does."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return receive_again
+
+
+class ConcurrencyLimit:
+    """Answers requests above the limit with 503, except those for the `exempt` paths."""
+
+    def __init__(
+        self, app: ASGIApp, max_requests: int, exempt: frozenset[str] = frozenset()
+    ) -> None:
+        self.app, self.max_requests, self.exempt = app, max_requests, exempt
+        self._running = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it with 503."""
+        if scope["type"] != "http" or scope["path"] in self.exempt:
+            await self.app(scope, receive, send)
+            return
+        if self._running >= self.max_requests:
+            await BUSY.answer(scope)(scope, receive, send)
+            return
+        self._running += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._running -= 1
+
+
+class CsrfCookie:
+    """Gives every browser a random cookie, and refuses changes from pages of another origin.
+
+    So other web pages cannot forge requests (CSRF): a form must repeat the value of the cookie,
+    which only our pages can read, see `require_csrf_token`. Templates find it in
+    `request.state.csrf_token`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its token, or answer it with 403."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers, name = Headers(scope=scope), _cookie_name(scope)
+        if scope["method"] not in SAFE_METHODS and not _is_same_origin(headers):
+            await FORGED.answer(scope)(scope, receive, send)
+            return
+        known = cookie_parser(headers.get("cookie", "")).get(name, "")
+        token = known if len(known) >= MIN_CSRF_LENGTH else secrets.token_urlsafe(MIN_CSRF_LENGTH)
+        scope.setdefault("state", {})["csrf_token"] = token
+        secure = "; Secure" if scope["scheme"] == "https" else ""
+        cookie = f"{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}"
+
+        async def send_with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start" and token != known:
+                MutableHeaders(scope=message).append("Set-Cookie", cookie)
+            await send(message)
+
+        await self.app(scope, receive, send_with_cookie)
+
+
+def require_csrf_token(request: Request, form: FormData) -> None:
+    """Refuse a form without the value of the cookie."""
+    cookie = request.cookies.get(_cookie_name(request.scope), "")
+    sent = str(form.get(CSRF_FIELD, ""))
+    if len(cookie) < MIN_CSRF_LENGTH or not hmac.compare_digest(cookie.encode(), sent.encode()):
+        raise ProblemError(FORGED)
+
+
+def _is_same_origin(headers: Headers) -> bool:
+    """Whether a browser says that the request comes from our own page; other programs say nothing.
+
+    Browsers send Sec-Fetch-Site to https and localhost only, and Origin with every POST.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None and site not in ("same-origin", "none"):
+        return False
+    if origin is None:
+        return True
+    try:
+        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+    except ValueError:  # not a URL
+        return False
+
+
+def _cookie_name(scope: Scope) -> str:
+    _, port = scope.get("server") or ("", 0)
+    return f"taxoexpan_csrf_{port or 0}"
 
 
 def protect_pages(app: ASGIApp, access: Access, max_body: int = MAX_BODY) -> ASGIApp:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import errno
 import signal
 import socket
 import threading
@@ -139,33 +138,16 @@ def run_server(
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens on an address."""
-    if not 0 <= port <= MAX_PORT:
-        raise _cannot_listen(host, port, "no such port")
     try:
+        if not 0 <= port <= MAX_PORT:
+            raise OSError("no such port")
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except (OSError, UnicodeError):
-        raise _no_own_address(host) from None
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-    except OSError as error:
-        listening.close()
-        if error.errno == errno.EADDRNOTAVAIL:
-            raise _no_own_address(host) from None
-        raise _cannot_listen(host, port, str(error.strerror)) from None
-    return listening
-
-
-def _no_own_address(host: str) -> ConfigurationError:
-    message = f"the host {host!r} is not an address of this machine"
-    return ConfigurationError(f"{message}; use 127.0.0.1, or 0.0.0.0 for all of its addresses")
-
-
-def _cannot_listen(host: str, port: int, reason: str) -> ConfigurationError:
-    message = f"cannot listen on {host}, port {port}: {reason}"
-    return ConfigurationError(f"{message}; choose another port, or 0 for any free one")
+        return socket.create_server(address, family=family, backlog=BACKLOG)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        fix = "choose an address of this machine, such as 127.0.0.1, and another port, or 0 for any"
+        message = f"cannot listen on {host}, port {port}: {reason}; {fix}"
+        raise ConfigurationError(message) from None
 
 
 def server_url(access: Access, port: int) -> str:

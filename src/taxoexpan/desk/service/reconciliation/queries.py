@@ -9,13 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from taxoexpan.desk.service.problems import invalid_request
-from taxoexpan.desk.service.schemas import (
-    MAX_DEFINITION,
-    MAX_LABEL,
-    MAX_SYNONYMS,
-    MAX_TOP_K,
-)
-from taxoexpan.desk.web.problem import FieldProblem, Problem, ProblemError
+from taxoexpan.desk.service.schemas import MAX_DEFINITION, MAX_LABEL, MAX_SYNONYMS, MAX_TOP_K
+from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.taxonomy import Concept
 
 DEFINITION, SYNONYM = "definition", "synonym"
@@ -95,21 +90,16 @@ def parse_query_batch(text: str, max_queries: int) -> dict[str, ReconciliationQu
     try:
         content: Any = json.loads(text)
     except (ValueError, RecursionError):
-        raise _refusal(
-            HTTPStatus.BAD_REQUEST, "it is not valid JSON", "send a JSON object"
-        ) from None
+        problem, fix = "it is not valid JSON", "send a JSON object"
+        raise ProblemError.in_field(HTTPStatus.BAD_REQUEST, "queries", problem, fix) from None
     if isinstance(content, dict) and len(content) > max_queries:
         problem = f"it has {len(content):,} queries, but at most {max_queries:,} are allowed"
         fix = "send them in several requests, see batchSize in the manifest"
-        raise _refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem, fix)
+        status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        raise ProblemError.in_field(status, "queries", problem, fix)
     try:
         return _BATCH.validate_python(content)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         errors = [{**each, "loc": ("form", "queries", *each["loc"])} for each in found]
         raise ProblemError(invalid_request(errors)) from None
-
-
-def _refusal(status: HTTPStatus, problem: str, fix: str) -> ProblemError:
-    errors = [FieldProblem("queries", problem, fix)]
-    return ProblemError(Problem(status, f"queries: {problem}; {fix}", errors))

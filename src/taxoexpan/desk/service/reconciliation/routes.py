@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import sha256
+from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request
+from jinja2 import Template
 from starlette.responses import HTMLResponse
 
 from taxoexpan.desk.service.concepts import find_concept
+from taxoexpan.desk.service.problems import NOT_FOUND
 from taxoexpan.desk.service.reconciliation.candidates import (
     CONCEPT_TYPE,
+    PARENT_TYPE,
     TYPES,
     describe_path,
     reconcile,
 )
-from taxoexpan.desk.service.reconciliation.descriptions import (
-    PREVIEW_POLICY,
-    build_manifest,
-    flyout_html,
-    preview_page,
-)
-from taxoexpan.desk.service.reconciliation.queries import (
-    DEFINITION,
-    SYNONYM,
-    parse_query_batch,
-)
-from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET, ProblemDetails
+from taxoexpan.desk.service.reconciliation.queries import DEFINITION, SYNONYM, parse_query_batch
+from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET
 from taxoexpan.desk.service.suggester import ServiceState
-from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
+from taxoexpan.phrasing import pluralize
+from taxoexpan.report.page import template_environment
+from taxoexpan.taxonomy import Taxonomy
 
 RECONCILIATION_PATH = "/reconcile"
 SUGGESTIONS = 10
+PREVIEW_SIZE = {"width": 420, "height": 220}
+SCHEMA_SPACE = "http://www.w3.org/2004/02/skos/core#Concept"
+LOCAL_SPACE = "urn:taxoexpan:concept:"
+"""The identifier space of taxonomies whose ids are not IRIs."""
+STYLE = (
+    "body{font:14px/1.4 system-ui,sans-serif;margin:10px;color:#222;background:#fff}"
+    "h1{font-size:16px;margin:0 0 4px}p{margin:0 0 6px}.path{color:#555}"
+)
+_HASH = base64.b64encode(sha256(STYLE.encode()).digest()).decode()
+PREVIEW_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'"
+"""The page has one style and nothing else; unlike other pages, it may be shown in a frame."""
 PROPERTIES = (
     {"id": DEFINITION, "name": "Definition", "description": "helps to find a parent"},
     {"id": SYNONYM, "name": "Synonym", "description": "another name; helps to find a parent"},
@@ -51,21 +63,18 @@ Results = dict[str, Any]
 
 def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
     """Return the endpoint, and the suggest, flyout and preview services."""
-    missing = {"model": ProblemDetails, "description": "No concept has this id"}
-    large = {"model": ProblemDetails, "description": "Too many queries"}
-    invalid = {"model": ProblemDetails, "description": "The queries are not JSON"}
     router = APIRouter(prefix=RECONCILIATION_PATH, tags=["reconciliation"])
-    refusals: dict[int | str, dict[str, Any]] = {400: invalid, 413: large}
     taxonomy = state.taxonomy
 
-    @router.get("", summary="Return the manifest, or answer queries", responses=refusals)
+    @router.get("", summary="Return the manifest, or answer queries")
     async def endpoint(request: Request, queries: QueryBatch = None) -> Results:
         """Return the manifest, unless there are queries."""
         if queries is not None:
             return await _answer(state, queries)
-        return build_manifest(state, access, _base(request))
+        base = str(request.base_url).rstrip("/") + RECONCILIATION_PATH  # as the client knows it
+        return _manifest(state, access, base)
 
-    @router.post("", summary="Answer queries", responses=refusals)
+    @router.post("", summary="Answer queries")
     async def post(queries: BatchForm) -> Results:
         """Return candidates: concepts with the name, likely duplicates, or proposed parents."""
         return await _answer(state, queries)
@@ -87,20 +96,20 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
         """Return the types of candidates."""
         return {"result": _starting(TYPES, prefix)[cursor:]}
 
-    @router.get("/flyout/entity", summary="Describe a concept", responses={404: missing})
+    @router.get("/flyout/entity", summary="Describe a concept", responses=NOT_FOUND)
     def flyout(id: EntityId) -> Results:
         """Return a piece of HTML about a concept."""
-        return {"id": id, "html": flyout_html(taxonomy, find_concept(taxonomy, id))}
+        return {"id": id, "html": _preview(taxonomy, id)}
 
     @router.get(
         "/preview",
         summary="Show a concept as a small page",
         response_class=HTMLResponse,
-        responses={404: missing},
+        responses=NOT_FOUND,
     )
     def preview(id: EntityId) -> HTMLResponse:
         """Return a page for a frame."""
-        page = preview_page(taxonomy, find_concept(taxonomy, id))
+        page = _preview(taxonomy, id, STYLE)
         headers = {
             "Content-Security-Policy": PREVIEW_POLICY,
             "Cross-Origin-Resource-Policy": "cross-origin",
@@ -110,13 +119,65 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
     return router
 
 
+def _preview(taxonomy: Taxonomy, id: str, style: str = "") -> str:
+    """Describe a concept in HTML: a page with a style, or a piece of a page without one."""
+    index = find_concept(taxonomy, id)
+    children = [taxonomy.labels[i] for i in taxonomy.children_of.of(index).tolist()]
+    return _template().render(
+        concept=taxonomy.concept_at(index),
+        path=" › ".join(taxonomy.path(id)),
+        children=children,
+        children_count=pluralize(len(children), "narrower concept"),
+        style=style,
+    )
+
+
+@lru_cache
+def _template() -> Template:
+    return template_environment("taxoexpan.desk.service.reconciliation").get_template(
+        "preview.html"
+    )
+
+
 async def _answer(state: ServiceState, queries: str) -> Results:
     return dict(await reconcile(state, parse_query_batch(queries, state.limits.max_concepts)))
 
 
-def _base(request: Request) -> str:
-    """Return the URL of the endpoint as the client knows it."""
-    return str(request.base_url).rstrip("/") + RECONCILIATION_PATH
+def _manifest(state: ServiceState, access: Access, base: str) -> dict[str, Any]:
+    """Return the manifest of a service whose endpoint has the URL `base`."""
+    manifest: dict[str, Any] = {
+        "versions": ["0.2"],
+        "name": f"taxoexpan: {state.name}",
+        "identifierSpace": identifier_space(state.taxonomy.ids),
+        "schemaSpace": SCHEMA_SPACE,
+        "defaultTypes": [CONCEPT_TYPE, PARENT_TYPE],
+        "serviceVersion": version("taxoexpan"),
+        "batchSize": state.limits.max_concepts,
+        "view": {"url": f"{base}/preview?id={{{{id}}}}"},
+        "preview": {"url": f"{base}/preview?id={{{{id}}}}", **PREVIEW_SIZE},
+        "suggest": {
+            "entity": {
+                "service_url": base,
+                "service_path": "/suggest/entity",
+                "flyout_service_path": "/flyout/entity?id=${id}",
+            },
+            "property": {"service_url": base, "service_path": "/suggest/property"},
+            "type": {"service_url": base, "service_path": "/suggest/type"},
+        },
+    }
+    if access.token is not None:
+        manifest["authentication"] = {"type": "apiKey", "name": TOKEN_PARAMETER, "in": "query"}
+    return manifest
+
+
+def identifier_space(ids: Sequence[str]) -> str:
+    """Return what all ids begin with, if they are IRIs, up to the last / or #."""
+    low, high = min(ids, default=""), max(ids, default="")
+    pairs = enumerate(zip(low, high, strict=False))
+    common = low[: next((i for i, (one, other) in pairs if one != other), len(low))]
+    end = max(common.rfind("/"), common.rfind("#")) + 1
+    is_space = common.startswith(("http://", "https://")) and end > len("https://")
+    return common[:end] if is_space else LOCAL_SPACE
 
 
 def _entity(state: ServiceState, index: int) -> dict[str, Any]:
