@@ -81,17 +81,17 @@ def print_removals(ranker: Ranker, queries: Queries) -> None:
     best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], block.vectors
     pairs = QueryAnchorPairs(np.tile(np.arange(BLOCK), 2), best.T.ravel())
     around = find_neighborhood(anchors, pairs, some)
-    scores, removals = score_removals(ranker, around, block)
+    scores, removals = score_removals(ranker, around, block, np.zeros(2 * BLOCK))
     rows = np.random.default_rng(0).choice(len(removals.query), SAMPLED_REMOVALS, replace=False)
 
     def ours() -> None:
-        score_removals(ranker, around, block)
+        score_removals(ranker, around, block, np.zeros(2 * BLOCK))
 
     def plain() -> None:
         for row in rows:
             plain_margin(network, anchors, some, best[removals.query[row]], removals, row)
 
-    before = np.subtract(*scores.total.reshape(2, -1))
+    before = np.subtract(*np.reshape([sum(each.values()) for each in scores], (2, -1)))
     for row in rows:
         two = best[removals.query[row]]
         slow = plain_margin(network, anchors, some, two, removals, row)

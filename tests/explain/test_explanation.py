@@ -10,9 +10,11 @@ from random_cases import LEAF_BONUS, fused_case, small_case
 
 from taxoexpan import TaxoExpan
 from taxoexpan.explain import describe, explain, explanation
-from taxoexpan.explain.evidence import ScoreParts, SignalParts
+from taxoexpan.explain.evidence import Part
+from taxoexpan.explain.removals import SIGNAL_PARTS
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.queries import Queries
+from taxoexpan.placement.scoring.features import Signal
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept
 
@@ -33,16 +35,15 @@ def test_score_parts_add_up_to_the_raw_score() -> None:
     for query, evidence in enumerate(found):
         first, second, _ = ranking.anchors[query].tolist()
         assert evidence.comparison is not None
-        total, other = evidence.score_parts.total, evidence.comparison.score_parts.total
+        parts = evidence.score_parts
+        total, other = sum(parts.values()), sum(evidence.comparison.score_parts.values())
         assert total == pytest.approx(float(scores[first, query]), abs=1e-4)
         assert other == pytest.approx(float(scores[second, query]), abs=1e-4)
         assert evidence.comparison.margin == pytest.approx(total - other)
         bonus = sum(mention.bonus for mention in evidence.first.mentions)
-        assert isinstance(evidence.score_parts, ScoreParts)
-        assert evidence.score_parts.mentions == pytest.approx(bonus)
-    parts = [evidence.score_parts for evidence in found]
-    assert any(isinstance(each, ScoreParts) and each.mentions for each in parts)
-    bonuses = {each.leaf_bonus for each in parts if isinstance(each, ScoreParts)}
+        assert parts[Part.MENTIONS] == pytest.approx(bonus)
+    assert any(evidence.score_parts[Part.MENTIONS] for evidence in found)
+    bonuses = {evidence.score_parts[Part.LEAF_BONUS] for evidence in found}
     assert bonuses == {0.0, LEAF_BONUS}
 
 
@@ -60,14 +61,13 @@ def test_signal_parts_are_those_of_the_features_and_add_up_to_the_fused_score(
         both = evidence.score_parts, evidence.comparison.score_parts
         expected = ranker.fusion.contributions(features[:, ranking.anchors[query, :2], query])
         for rank, parts in enumerate(both):
-            assert isinstance(parts, SignalParts)
-            for signal, value in parts.by_signal().items():
-                assert value == pytest.approx(expected[signal][rank], abs=1e-4)
+            for part, signal in zip(SIGNAL_PARTS, Signal, strict=True):
+                assert parts[part] == pytest.approx(expected[signal][rank], abs=1e-4)
             total = float(scores[ranking.anchors[query, rank], query])
-            assert parts.total == pytest.approx(total, abs=1e-4)
-        assert evidence.comparison.margin == pytest.approx(both[0].total - both[1].total)
-        assert isinstance(both[0], SignalParts)
-        assert bool(both[0].fine_tuned_encoder) == has_tower
+            assert sum(parts.values()) == pytest.approx(total, abs=1e-4)
+        totals = [sum(parts.values()) for parts in both]
+        assert evidence.comparison.margin == pytest.approx(totals[0] - totals[1])
+        assert bool(both[0][Part.TOWER]) == has_tower
 
 
 @pytest.mark.parametrize("case", [small_case, fused_case])
@@ -85,7 +85,7 @@ def test_blocks_of_queries_are_explained_like_all_queries_at_once(
             in_blocks = explain(ranker, queries, ranking)
         for one, other in zip(whole, in_blocks, strict=True):
             assert describe(one) == describe(other)
-            assert one.score_parts.total == pytest.approx(other.score_parts.total, abs=1e-4)
+            assert one.score_parts == pytest.approx(other.score_parts, abs=1e-4)
     assert explain(ranker, queries[:0], Ranking(*np.zeros((3, 0, 3), int))) == []
 
 

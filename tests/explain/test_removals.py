@@ -27,7 +27,7 @@ from reference_network import double_precision
 
 from taxoexpan.explain import explain
 from taxoexpan.explain.removals import MAX_REMOVALS, score_removals
-from taxoexpan.explain.similarity import find_neighborhood, pair_mentions
+from taxoexpan.explain.similarity import QueryAnchorPairs, find_neighborhood, pair_mentions
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -36,7 +36,6 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.pairs import QueryAnchorPairs
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 
@@ -130,7 +129,7 @@ def check_against_real_removals(
             ranker, around, queries, mention_bonuses(ranker, around.pairs, queries)
         )
         expected = before[around.pairs.anchor, around.pairs.query]
-        assert np.allclose(scores.total, expected, atol=ROUNDING)
+        assert np.allclose([sum(each.values()) for each in scores], expected, atol=ROUNDING)
 
         @cache
         def scores_after(parent: int, child: int) -> NDArray[np.float64]:

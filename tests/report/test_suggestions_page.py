@@ -87,7 +87,7 @@ def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
     numbers = ranked_numbers([each.score for each in own], [each.score for each in own])
     for each, number in zip(own[1:], numbers[1:], strict=True):
         assert facts[f"rank {each.rank}: {number}"] == each.path
-    total = evidence[0].score_parts.total
+    total = sum(evidence[0].score_parts.values())
     assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: network ")
     assert ", shared words " in str(facts["raw score"])
     assert "synonyms" not in facts

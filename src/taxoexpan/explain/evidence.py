@@ -6,22 +6,31 @@ In JSON a concept has its id and label only, and numbers have six significant di
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
 from taxoexpan.features.mentions import MentionKind
-from taxoexpan.placement.scoring.features import Signal
 from taxoexpan.taxonomy import Concept
+
+Number = Annotated[float, PlainSerializer(lambda value: float(f"{value:.6g}"))]
+Named = Annotated[Concept, PlainSerializer(lambda each: {"id": each.id, "label": each.label})]
+Kind = Annotated[
+    MentionKind,
+    PlainSerializer(lambda kind: kind.name.lower()),
+    BeforeValidator(lambda name: MentionKind[name.upper()]),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarChild:
     """A child of an anchor, its cosine with the query, and the words that both share."""
 
-    concept: Concept
-    cosine: float
+    concept: Named
+    cosine: Number
     shared_words: tuple[str, ...]
 
 
@@ -29,16 +38,16 @@ class SimilarChild:
 class AttentionWeight:
     """The attention that an anchor pays to one of its parents or to itself."""
 
-    concept: Concept
-    weight: float
+    concept: Named
+    weight: Number
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
     """How a query mentions an anchor, and what this adds to the network's raw score."""
 
-    kind: MentionKind
-    bonus: float
+    kind: Kind
+    bonus: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,53 +59,36 @@ class SuggestionEvidence:
     `nearest_children` are the most similar of the parent's `child_count` children.
     """
 
-    parent: Concept
+    parent: Named
     path: tuple[str, ...]
-    score: float
-    cosine: float
-    head_cosine: float
+    score: Number
+    cosine: Number
+    head_cosine: Number
     shared_words: tuple[str, ...]
     nearest_children: tuple[SimilarChild, ...]
     child_count: int
     mentions: tuple[Mention, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreParts:
-    """The summands of the score of a model without a learned fusion of signals.
+class Part(StrEnum):
+    """A summand of a score.
 
-    They are the egonet match, the fusion head, mentions and the leaf bonus.
+    The first four are those of the network alone; with a learned fusion, there is one per signal.
     """
 
-    match: float
-    fusion: float
-    mentions: float
-    leaf_bonus: float = 0.0
+    MATCH = "match"
+    FUSION = "fusion"
+    MENTIONS = "mentions"
+    LEAF_BONUS = "leaf_bonus"
+    NETWORK = "network"
+    TOWER = "fine_tuned_encoder"
+    NAMES = "similar_names"
+    WORDS = "shared_words"
+    STRUCTURE = "structure"
 
-    @property
-    def total(self) -> float:
-        """The raw score, which orders the anchors."""
-        return self.match + self.fusion + self.mentions + self.leaf_bonus
 
-
-@dataclass(frozen=True, slots=True)
-class SignalParts:
-    """The summands of the score of a model with a learned fusion: one per signal, in its order."""
-
-    network: float
-    fine_tuned_encoder: float
-    similar_names: float
-    shared_words: float
-    structure: float
-
-    @property
-    def total(self) -> float:
-        """The score, which orders the anchors."""
-        return sum(self.by_signal().values())
-
-    def by_signal(self) -> dict[Signal, float]:
-        """Return the summand of each signal."""
-        return dict(zip(Signal, (getattr(self, field.name) for field in fields(self)), strict=True))
+ScoreParts = dict[Part, Number]
+"""The summands of the score that orders the anchors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +100,9 @@ class EgonetWeights:
     to its children. `attention` is empty for a network without attention.
     """
 
-    grandparents: float
-    anchor: float
-    siblings: float
+    grandparents: Number
+    anchor: Number
+    siblings: Number
     attention: tuple[AttentionWeight, ...]
 
 
@@ -118,9 +110,9 @@ class EgonetWeights:
 class RemovedRelation:
     """A relation, and the lead of the first suggestion over the runner-up without it."""
 
-    parent: Concept
-    child: Concept
-    margin_without: float
+    parent: Named
+    child: Named
+    margin_without: Number
 
     @property
     def reverses(self) -> bool:
@@ -145,9 +137,9 @@ class RunnerUpComparison:
     contributes most to this lead, if any does.
     """
 
-    runner_up: Concept
-    score_parts: ScoreParts | SignalParts
-    margin: float
+    runner_up: Named
+    score_parts: ScoreParts
+    margin: Number
     position: Position
     decisive_relation: RemovedRelation | None
 
@@ -160,10 +152,10 @@ class Evidence:
     `has_vector` is false if no encoder knows any of the query's words.
     """
 
-    query: Concept
+    query: Named
     has_vector: bool
     suggestions: tuple[SuggestionEvidence, ...]
-    score_parts: ScoreParts | SignalParts
+    score_parts: ScoreParts
     egonet_weights: EgonetWeights
     comparison: RunnerUpComparison | None
 
@@ -174,49 +166,15 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-compatible values, with the field names as keys."""
-        converted: dict[str, Any] = _to_json(self)
+        converted: dict[str, Any] = _adapter().dump_python(self, mode="json")
         return converted
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Evidence:
         """Read evidence from the output of `to_dict`."""
-        read: Evidence = _from_json(cls, values)
-        return read
+        return _adapter().validate_python(values)
 
 
-def _to_json(value: Any) -> Any:
-    if isinstance(value, Concept):
-        return {"id": value.id, "label": value.label}
-    if is_dataclass(value):
-        return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple):
-        return [_to_json(item) for item in value]
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    return value.name.lower() if isinstance(value, MentionKind) else value
-
-
-def _from_json(expected: Any, value: Any) -> Any:
-    """Convert a JSON value to the expected type of a field."""
-    if value is None:
-        return None
-    if get_origin(expected) is tuple:
-        return tuple(_from_json(get_args(expected)[0], item) for item in value)
-    if isinstance(expected, UnionType):
-        expected = _option_for(expected, value)
-    if expected is Concept:
-        return Concept(value["id"], value["label"])
-    if expected is MentionKind:
-        return MentionKind[value.upper()]
-    if isinstance(expected, type) and is_dataclass(expected):
-        hints = get_type_hints(expected)
-        return expected(**{name: _from_json(hint, value[name]) for name, hint in hints.items()})
-    return Position(value) if expected is Position else value
-
-
-def _option_for(union: UnionType, value: Any) -> Any:
-    """Return the option of a union that fits a value; kinds of score parts differ in keys."""
-    options = [option for option in get_args(union) if option is not NoneType]
-    if len(options) == 1:
-        return options[0]
-    return next(each for each in options if {f.name for f in fields(each)} == value.keys())
+@cache
+def _adapter() -> TypeAdapter[Evidence]:
+    return TypeAdapter(Evidence)

@@ -15,12 +15,12 @@ from taxoexpan.explain.evidence import (
     RemovedRelation,
     RunnerUpComparison,
     ScoreParts,
-    SignalParts,
 )
 from taxoexpan.explain.removals import Removals, score_removals
 from taxoexpan.explain.sentences import describe
 from taxoexpan.explain.similarity import (
     ConceptLookup,
+    QueryAnchorPairs,
     find_neighborhood,
     pair_mentions,
     suggestion_evidence,
@@ -29,7 +29,6 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
-from taxoexpan.placement.scoring.pairs import QueryAnchorPairs
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -101,11 +100,8 @@ def _attention_weights(
     taxonomy = anchors.taxonomy
     # Siblings send no messages to the anchor, so the egonets need none.
     egonets = anchor_egonets(taxonomy, selected, 0).to(anchors.vectors.device)
-    was_training = network.training
-    network.eval()
     names = anchors.vectors.names.index_select(0, egonets.concepts)
     messages = network.message_weights(names, egonets)
-    network.train(was_training)
     to_parents = messages.parent_to_anchor.mean(1).tolist()
     to_self = messages.anchor_to_self.mean(1).tolist()
     rows, parents = taxonomy.parents_of.of_many(selected)
@@ -130,11 +126,13 @@ def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence
 
     There is no comparison if the ranking has one anchor per query.
     """
-    taxonomy = ranker.anchors.taxonomy
+    taxonomy, was_training = ranker.anchors.taxonomy, ranker.network.training
+    ranker.network.eval()
     lookup = ConceptLookup(taxonomy)
     evidence: list[Evidence] = []
     for start, stop in _blocks(taxonomy, ranking.anchors):
         evidence += _explain_block(ranker, lookup, queries[start:stop], ranking[start:stop])
+    ranker.network.train(was_training)
     return evidence
 
 
@@ -166,8 +164,7 @@ def _explain_block(
     )
     first_two = around.first_pairs(count * min(top_k, 2))
     bonuses = [sum(mention.bonus for mention in each) for each in mentioned[: len(first_two.pairs)]]
-    scores, removals = score_removals(ranker, first_two, queries, np.array(bonuses))
-    parts = scores.parts()
+    parts, removals = score_removals(ranker, first_two, queries, np.array(bonuses))
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
     weights = egonet_weights(network, anchors, distinct)
     comparisons: Sequence[RunnerUpComparison | None] = [None] * count
@@ -191,7 +188,7 @@ def _explain_block(
 def _comparisons(
     lookup: ConceptLookup,
     anchors: Indices,
-    parts: Sequence[ScoreParts | SignalParts],
+    parts: Sequence[ScoreParts],
     removals: Removals,
 ) -> list[RunnerUpComparison]:
     """Compare the first suggestion of each query with the second."""
@@ -199,7 +196,7 @@ def _comparisons(
     comparisons = []
     for query, (first, second) in enumerate(anchors[:, :2].tolist()):
         runner_up = parts[query + len(anchors)]
-        margin = parts[query].total - runner_up.total
+        margin = sum(parts[query].values()) - sum(runner_up.values())
         row = decisive_rows.get(query)
         decisive = None
         if row is not None and removals.change[row] > 0:

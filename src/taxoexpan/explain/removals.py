@@ -16,47 +16,82 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.errors import ModelError
-from taxoexpan.explain.evidence import ScoreParts, SignalParts
-from taxoexpan.explain.similarity import Neighborhood
-from taxoexpan.network.cosine_features import child_cosines_of_pairs, cosine_features_of_pairs
+from taxoexpan.explain.evidence import Part, ScoreParts
+from taxoexpan.explain.similarity import Neighborhood, dot_products
+from taxoexpan.network.cosine_features import (
+    LOG_COUNT,
+    child_cosines_of_pairs,
+    cosine_features_of_pairs,
+)
 from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.pairs import PairInputs, dot_products, word_features_of_pairs
+from taxoexpan.placement.scoring.features import OF_HEAD, OF_WORDS, Input, pair_features
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
+NETWORK_PARTS = (Part.MATCH, Part.FUSION, Part.MENTIONS, Part.LEAF_BONUS)
+SIGNAL_PARTS = (Part.NETWORK, Part.TOWER, Part.NAMES, Part.WORDS, Part.STRUCTURE)
+"""The summands of a fused score, in the order of `Signal`."""
+OF_TOWER = [Input.TOWER_ANCHOR, Input.TOWER_NEAREST_CHILD, Input.TOWER_MEAN_CHILD]
+MAX_REMOVALS = 20
+"""The number of parents, and of children, that are removed per anchor: the nearest to the query."""
+
 
 @dataclass(frozen=True)
-class PairScores:
-    """The scores of P pairs: the fields of `kind` [K, P], which add up to them."""
+class Removals:
+    """V relations, each removed on its own.
 
-    kind: type[ScoreParts] | type[SignalParts]
-    columns: Floats
+    Removal v is about the query `query[v]` and the relation between `anchor[v]`, its first
+    suggestion or the runner-up, and the anchor's parent or child `neighbor[v]`. `change[v]` is
+    how much closer the runner-up comes. A relation between the two suggestions occurs twice.
+    """
 
-    @property
-    def total(self) -> Floats:
-        """The scores [P]."""
-        total: Floats = self.columns.sum(axis=0)
-        return total
+    query: Indices
+    anchor: Indices
+    neighbor: Indices
+    is_child: NDArray[np.bool_]
+    change: Floats
 
-    def parts(self) -> list[ScoreParts | SignalParts]:
-        """Return the parts of each pair's score."""
-        return [self.kind(*values) for values in self.columns.T.tolist()]
+    def decisive(self) -> dict[int, int]:
+        """Return the row with the largest change for each query."""
+        order = np.lexsort((-self.change, self.query))
+        queries, first = np.unique(self.query[order], return_index=True)
+        return dict(zip(queries.tolist(), order[first].tolist(), strict=True))
 
 
 @torch.no_grad()
-def parts_of_pairs(ranker: Ranker, inputs: PairInputs) -> PairScores:
-    """Score pairs exactly as the ranker does, in parts."""
-    if ranker.fusion is None:
-        head, bonus = inputs.head_scores(ranker.network), ranker.leaf_bonus * inputs.is_leaf
-        columns = torch.stack([inputs.match, head, inputs.mentions, bonus])
-        return PairScores(ScoreParts, columns.cpu().numpy())
-    by_signal = ranker.fusion.contributions(inputs.features(ranker.network).cpu().numpy())
-    return PairScores(SignalParts, np.stack(list(by_signal.values())))
+def score_removals(
+    ranker: Ranker, around: Neighborhood, queries: Queries, mentions: Floats
+) -> tuple[list[ScoreParts], Removals]:
+    """Score the pairs, in parts, and again after each removal.
+
+    The pairs are the first suggestions of all queries, followed by the runners-up; `mentions` are
+    their bonuses [P]. Without runners-up nothing is removed.
+    """
+    pairs, count = around.pairs, len(queries)
+    rival = np.roll(pairs.anchor, count)
+    limit = MAX_REMOVALS if len(pairs) > count else 0
+    # A relation between the two suggestions is always among the removals, from both ends.
+    parents, children = (side.nearest(limit, rival) for side in (around.parents, around.children))
+    removed = RemovedRows(around, parents, children)
+    names, columns = _score_parts(ranker, queries, mentions, removed)
+    pair, neighbor, total = removed.pair, removed.neighbor, columns.sum(axis=0)
+    loss = total[pair] - total[len(pairs) :]
+    change = np.where(pair < count, loss, -loss)
+    between = np.flatnonzero(neighbor == rival[pair])
+    change[between] = _group_sums(change[between], pairs.query[pair[between]])
+    removals = Removals(pairs.query[pair], pairs.anchor[pair], neighbor, removed.is_child, change)
+    values = columns[:, : len(pairs)].T.tolist()
+    return [dict(zip(names, each, strict=True)) for each in values], removals
+
+
+def _group_sums(values: Floats, groups: Indices) -> Floats:
+    """Return the sum of each value's group."""
+    sums = np.bincount(groups, values, minlength=1)
+    return sums[groups].astype(values.dtype)
 
 
 @dataclass(frozen=True)
@@ -85,48 +120,49 @@ class RemovedRows:
         return np.arange(len(self.parents) + len(self.children)) >= len(self.parents)
 
 
-@torch.no_grad()
-def removal_inputs(
+def _score_parts(
     ranker: Ranker, queries: Queries, mentions: Floats, removed: RemovedRows
-) -> tuple[PairInputs, PairInputs]:
-    """Return the inputs of the scores of all pairs, and after each removal."""
-    around, anchors = removed.around, ranker.anchors
-    match, match_after = _match_scores(ranker, queries, removed)
-    bonuses = torch.from_numpy(mentions).to(match)
-    cosines, cosines_after = _cosine_features(removed, match)
-    words = tower = words_after = tower_after = None
-    pair = _tensor(removed.pair, match)
-    if ranker.fusion is not None:
-        words = word_features_of_pairs(anchors, around.pairs, queries)
-        words_after = words.index_select(1, pair)
-        tower, tower_after = _tower_cosines(anchors, queries, removed)
-    return (
-        PairInputs(match, bonuses, cosines, words, tower),
-        PairInputs(
-            match_after,
-            bonuses.index_select(0, pair),
-            cosines_after,
-            words_after,
-            tower_after,
-        ),
-    )
+) -> tuple[tuple[Part, ...], Floats]:
+    """Return the names of the K parts of scores, and the parts of all pairs: [K, P + V].
+
+    First come the pairs as they are, scored exactly as by the ranker, and then after each removal.
+    """
+    network, pairs = ranker.network, removed.around.pairs
+    match = _match_scores(ranker, queries, removed)
+    owner = np.concatenate([np.arange(len(pairs)), removed.pair])
+    bonuses, cosines = torch.from_numpy(mentions[owner]).to(match), _cosine_features(removed, match)
+    is_leaf = (cosines[LOG_COUNT] == 0).to(match.dtype)
+    head = torch.zeros_like(match)
+    if network.fusion is not None:
+        head = network.fusion(cosines[..., None])[:, 0]
+    if ranker.fusion is None:
+        columns = torch.stack([match, head, bonuses, ranker.leaf_bonus * is_leaf])
+        return NETWORK_PARTS, columns.cpu().numpy()
+    inputs = match.new_zeros(len(Input), len(match))
+    inputs[Input.NETWORK] = network.match.log_match(match + bonuses + head)
+    inputs[OF_HEAD] = cosines
+    distinct, rows = np.unique(pairs.anchor, return_inverse=True)
+    words = ranker.anchors.words.select(distinct)
+    compared = words.compare(words.of_queries(queries.concepts), 0, len(distinct))
+    inputs[OF_WORDS] = torch.from_numpy(compared[:, rows[owner], pairs.query[owner]]).to(match)
+    if ranker.anchors.tower is not None and queries.tower is not None:
+        inputs[OF_TOWER] = _tower_cosines(ranker.anchors.tower, queries.tower, removed)
+    features = pair_features(inputs, is_leaf).cpu().numpy()
+    return SIGNAL_PARTS, np.stack(list(ranker.fusion.contributions(features).values()))
 
 
-def _match_scores(ranker: Ranker, queries: Queries, removed: RemovedRows) -> tuple[Tensor, Tensor]:
-    """Return the raw scores of the network's match: of all pairs [P], and after removals [V]."""
+def _match_scores(ranker: Ranker, queries: Queries, removed: RemovedRows) -> Tensor:
+    """Return the raw scores of the network's match: [P + V]."""
     network, anchors, around = ranker.network, ranker.anchors, removed.around
-    was_training = network.training
-    network.eval()
     keys, without_child = _keys_without_children(network, anchors, around, removed.children)
     without_parent = _keys_without_parents(network, anchors, around, removed.parents)
-    network.train(was_training)
     projected = network.match.project_queries(queries.vectors[0])
     own, own_removed = (
         projected.index_select(0, _tensor(rows, projected))
         for rows in (around.pairs.query, around.pairs.query[removed.pair])
     )
     after = network.match.score_pairs(torch.cat([without_parent, without_child]), own_removed)
-    return network.match.score_pairs(keys, own), after
+    return torch.cat([network.match.score_pairs(keys, own), after])
 
 
 def _keys_without_children(
@@ -177,8 +213,8 @@ def _keys_without_parents(
     return keys.index_select(0, _tensor(rows, keys))
 
 
-def _cosine_features(removed: RemovedRows, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the fusion head's features: of all pairs [8, P], and after removals [8, V].
+def _cosine_features(removed: RemovedRows, like: Tensor) -> Tensor:
+    """Return the fusion head's features [8, P + V].
 
     They are about all children of an anchor and none of its parents.
     """
@@ -190,93 +226,23 @@ def _cosine_features(removed: RemovedRows, like: Tensor) -> tuple[Tensor, Tensor
         _tensor(removed.children, like),
     )
     kept = _tensor(around.parents.pair[removed.parents], like)
-    return features, torch.cat([features.index_select(1, kept), without_child], dim=1)
+    return torch.cat([features, features.index_select(1, kept), without_child], dim=1)
 
 
-def _tower_cosines(
-    anchors: Anchors, queries: Queries, removed: RemovedRows
-) -> tuple[Tensor | None, Tensor | None]:
-    """Return the tower's cosines, if there is one: of all pairs [3, P], and after removals [3, V].
-
-    They are those with the anchor, its nearest child and its mean child.
-    """
-    texts, around = anchors.texts, removed.around
-    if texts is None or texts.as_anchors is None or texts.as_queries is None:
-        return None, None
-    if queries.tower is None:
-        raise ModelError("the queries were not encoded by the fine-tuned encoder")
-    pairs, children = around.pairs, around.children
-    own = dot_products(texts.as_anchors, pairs.anchor, queries.tower, pairs.query)
-    query = pairs.query[children.pair]
-    by_child = dot_products(texts.as_queries, children.concept, queries.tower, query)
+def _tower_cosines(tower: tuple[Tensor, Tensor], queries: Tensor, removed: RemovedRows) -> Tensor:
+    """Return the tower's cosines with the anchor, its nearest and its mean child: [3, P + V]."""
+    pairs, children = removed.around.pairs, removed.around.children
+    own = dot_products(tower[0], pairs.anchor, queries, pairs.query)
+    by_child = dot_products(tower[1], children.concept, queries, pairs.query[children.pair])
     below, without_child = child_cosines_of_pairs(
         by_child, _tensor(children.pair, own), _tensor(removed.children, own), len(pairs)
     )
     cosines = torch.cat([own[None], below])
-    kept = cosines.index_select(1, _tensor(around.parents.pair[removed.parents], own))
+    kept = cosines.index_select(1, _tensor(removed.around.parents.pair[removed.parents], own))
     owners = _tensor(children.pair[removed.children], own)
     without = torch.cat([own.index_select(0, owners)[None], without_child])
-    return cosines, torch.cat([kept, without], dim=1)
+    return torch.cat([cosines, kept, without], dim=1)
 
 
 def _tensor(indices: Indices, like: Tensor) -> Tensor:
     return torch.from_numpy(indices).to(like.device)
-
-
-MAX_REMOVALS = 20
-"""The number of parents, and of children, that are removed per anchor: the nearest to the query."""
-
-
-@dataclass(frozen=True)
-class Removals:
-    """V relations, each removed on its own.
-
-    Removal v is about the query `query[v]` and the relation between `anchor[v]`, its first
-    suggestion or the runner-up, and the anchor's parent or child `neighbor[v]`. `change[v]` is
-    how much closer the runner-up comes. A relation between the two suggestions occurs twice.
-    """
-
-    query: Indices
-    anchor: Indices
-    neighbor: Indices
-    is_child: NDArray[np.bool_]
-    change: Floats
-
-    def decisive(self) -> dict[int, int]:
-        """Return the row with the largest change for each query."""
-        order = np.lexsort((-self.change, self.query))
-        queries, first = np.unique(self.query[order], return_index=True)
-        return dict(zip(queries.tolist(), order[first].tolist(), strict=True))
-
-
-def score_removals(
-    ranker: Ranker, around: Neighborhood, queries: Queries, mentions: Floats
-) -> tuple[PairScores, Removals]:
-    """Score the pairs, and again after each removal.
-
-    The pairs are the first suggestions of all queries, followed by the runners-up; `mentions` are
-    their bonuses [P]. Without runners-up nothing is removed.
-    """
-    pairs, count = around.pairs, len(queries)
-    rival = np.roll(pairs.anchor, count)
-    limit = MAX_REMOVALS if len(pairs) > count else 0
-    # A relation between the two suggestions is always among the removals, from both ends.
-    parents, children = (side.nearest(limit, rival) for side in (around.parents, around.children))
-    removed = RemovedRows(around, parents, children)
-    before, after = (
-        parts_of_pairs(ranker, inputs)
-        for inputs in removal_inputs(ranker, queries, mentions, removed)
-    )
-    pair, neighbor = removed.pair, removed.neighbor
-    loss = before.total[pair] - after.total
-    change = np.where(pair < count, loss, -loss)
-    between = np.flatnonzero(neighbor == rival[pair])
-    change[between] = _group_sums(change[between], pairs.query[pair[between]])
-    removals = Removals(pairs.query[pair], pairs.anchor[pair], neighbor, removed.is_child, change)
-    return before, removals
-
-
-def _group_sums(values: Floats, groups: Indices) -> Floats:
-    """Return the sum of each value's group."""
-    sums = np.bincount(groups, values, minlength=1)
-    return sums[groups].astype(values.dtype)

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from taxoexpan.explain.evidence import (
     Evidence,
+    Part,
     Position,
     RemovedRelation,
     RunnerUpComparison,
-    SignalParts,
     SimilarChild,
     SuggestionEvidence,
 )
 from taxoexpan.explain.similarity import name_words
 from taxoexpan.features.mentions import MentionKind
 from taxoexpan.phrasing import join_words
-from taxoexpan.placement.scoring.features import Signal
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name
@@ -34,12 +33,12 @@ UNSURE_SCORE, UNSURE_RATIO = 0.1, 3.0
 MAX_SIGNALS, MIN_SHARE = 2, 0.5
 """The number of signals that are named as decisive. Each adds at least this share of the largest
 difference."""
-SIGNAL_PHRASES = {
-    Signal.NETWORK: "the network",
-    Signal.TOWER: "the fine-tuned encoder",
-    Signal.NAMES: "the similarity of the names",
-    Signal.WORDS: "the words of the labels",
-    Signal.STRUCTURE: "the number of children",
+PART_PHRASES = {
+    Part.NETWORK: "the network",
+    Part.TOWER: "the fine-tuned encoder",
+    Part.NAMES: "the similarity of the names",
+    Part.WORDS: "the words of the labels",
+    Part.STRUCTURE: "the number of children",
 }
 
 
@@ -160,24 +159,21 @@ def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> s
 
 def _decisive_signals_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
     """Yield which signals favor the first suggestion most, for a model that fuses signals."""
-    first, other = evidence.score_parts, comparison.score_parts
-    if not isinstance(first, SignalParts) or not isinstance(other, SignalParts):
-        return
-    others = other.by_signal()
-    leads = {signal: value - others[signal] for signal, value in first.by_signal().items()}
-    ranked = sorted(leads, key=lambda signal: -leads[signal])[:MAX_SIGNALS]
+    others = comparison.score_parts
+    leads = {part: value - others[part] for part, value in evidence.score_parts.items()}
+    ranked = sorted(leads, key=lambda part: -leads[part])[:MAX_SIGNALS]
     highest = leads[ranked[0]]
-    if comparison.margin <= 0 or highest <= 0:
+    if Part.NETWORK not in leads or comparison.margin <= 0 or highest <= 0:
         return
-    named = [signal for signal in ranked if leads[signal] >= MIN_SHARE * highest]
-    phrases = join_words([_signal_phrase(evidence, signal) for signal in named])
+    named = [part for part in ranked if leads[part] >= MIN_SHARE * highest]
+    phrases = join_words([_signal_phrase(evidence, part) for part in named])
     yield f"{phrases[0].upper()}{phrases[1:]} made the difference."
 
 
-def _signal_phrase(evidence: Evidence, signal: Signal) -> str:
+def _signal_phrase(evidence: Evidence, signal: Part) -> str:
     """Name a signal, and the words of the query's label that only the first suggestion shares."""
-    if signal is not Signal.WORDS:
-        return SIGNAL_PHRASES[signal]
+    if signal is not Part.WORDS:
+        return PART_PHRASES[signal]
     in_label = name_words(Concept("", evidence.query.label))
     others = evidence.suggestions[1].shared_words
     words = [
@@ -186,7 +182,7 @@ def _signal_phrase(evidence: Evidence, signal: Signal) -> str:
         if singular(word) in in_label and word not in others
     ][:MAX_WORDS]
     if not words:
-        return SIGNAL_PHRASES[signal]
+        return PART_PHRASES[signal]
     return f"the shared {'word' if len(words) == 1 else 'words'} {join_words(words)}"
 
 

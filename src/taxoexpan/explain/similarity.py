@@ -6,20 +6,38 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
 from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching import MentionBonus
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.pairs import QueryAnchorPairs, concept_cosines
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency, ranges
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
 from taxoexpan.taxonomy.names import normalize_name
+
+MAX_CHILDREN = 3
+"""The number of nearest children that are listed per suggestion."""
+DENSE_FACTOR = 32
+"""So many products of a matrix product cost as much as one that is computed on its own."""
+
+
+@dataclass(frozen=True)
+class QueryAnchorPairs:
+    """P pairs: pair p is the query `query[p]` with the anchor `anchor[p]`, both [P]."""
+
+    query: Indices
+    anchor: Indices
+
+    def __len__(self) -> int:
+        return len(self.query)
 
 
 @dataclass(frozen=True)
@@ -96,8 +114,45 @@ def _edges(adjacency: Adjacency, pairs: QueryAnchorPairs) -> tuple[Indices, Indi
     return np.repeat(np.arange(len(pairs)), counts), adjacency.targets[edges], edges
 
 
-MAX_CHILDREN = 3
-"""The number of nearest children that are listed per suggestion."""
+def concept_cosines(
+    vectors: ConceptVectors, concepts: Indices, queries: Tensor, query: Indices
+) -> Tensor:
+    """Return the cosines of concept e with the query `query[e]`, by names and head words: [2, E].
+
+    The queries' vectors are [2, Q, D].
+    """
+    head_of = vectors.head_of.cpu().numpy()[concepts]
+    by_name = dot_products(vectors.names, concepts, queries[0], query)
+    return torch.stack([by_name, dot_products(vectors.heads, head_of, queries[1], query)])
+
+
+def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices) -> Tensor:
+    """Return the dot products [E] of the vector `rows[e]` with the query `query[e]`.
+
+    If many queries need the same vectors, such as the children of a hub, it is cheaper to multiply
+    each distinct vector with all queries than to multiply pair by pair.
+    """
+    is_used = np.zeros(len(vectors), dtype=bool)
+    is_used[rows] = True
+    distinct, device = np.flatnonzero(is_used), vectors.device
+    if len(distinct) * len(queries) <= DENSE_FACTOR * len(rows):
+        position = np.cumsum(is_used)[rows] - 1
+        products = vectors.index_select(0, _tensor(distinct, device)) @ queries.T
+        return products[_tensor(position, device), _tensor(query, device)]
+    order = np.argsort(query, kind="stable")
+    ordered = _tensor(rows[order], device)
+    ends = np.searchsorted(query[order], np.arange(len(queries) + 1)).tolist()
+    parts = [
+        vectors.index_select(0, ordered[start:stop]) @ queries[column]
+        for column, (start, stop) in enumerate(pairwise(ends))
+    ]
+    result = vectors.new_empty(len(rows))
+    result[_tensor(order, device)] = torch.cat(parts)
+    return result
+
+
+def _tensor(indices: Indices, device: torch.device) -> Tensor:
+    return torch.from_numpy(indices).to(device)
 
 
 class ConceptLookup:

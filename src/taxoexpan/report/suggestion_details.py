@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from taxoexpan.explain import Evidence, describe
-from taxoexpan.explain.evidence import ScoreParts, SignalParts, SuggestionEvidence
+from taxoexpan.explain.evidence import Part, ScoreParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, percent, ranked_numbers, signed
 from taxoexpan.placement.learned.abstention import nearest_region
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
@@ -23,6 +23,13 @@ Fact: TypeAlias = tuple[str, str | Sequence[str]]
 
 MAX_RUNNER_UP_SIBLINGS = 2
 """The number of siblings shown at the position of the runner-up."""
+PART_NAMES = {
+    Part.MATCH: "neighbors",
+    Part.FUSION: "similarity",
+    Part.LEAF_BONUS: "no children yet",
+    Part.TOWER: "fine-tuned encoder",
+}
+"""Names of the parts of a score that differ from their names in JSON."""
 MAX_MOVES = 5
 """The number of children that may move whose labels are shown."""
 
@@ -183,19 +190,11 @@ def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Itera
         yield other, _describe_score(comparison.runner_up, comparison.score_parts)
 
 
-def _describe_score(parent: Concept, parts: ScoreParts | SignalParts) -> str:
+def _describe_score(parent: Concept, parts: ScoreParts) -> str:
     """Return a parent's raw score and its summands."""
-    if isinstance(parts, SignalParts):
-        summands = {signal.value: value for signal, value in parts.by_signal().items()}
-    else:
-        summands = {
-            "neighbors": parts.match,
-            "similarity": parts.fusion,
-            "mentions": parts.mentions,
-            "no children yet": parts.leaf_bonus,
-        }
-    shown = [f"{name} {signed(value)}" for name, value in summands.items() if round(value, 2)]
-    return f"{signed(parts.total)} for {parent.label}: {', '.join(shown)}"
+    named = {PART_NAMES.get(part, part.replace("_", " ")): value for part, value in parts.items()}
+    shown = [f"{name} {signed(value)}" for name, value in named.items() if round(value, 2)]
+    return f"{signed(sum(parts.values()))} for {parent.label}: {', '.join(shown)}"
 
 
 def _tree(taxonomy: Taxonomy, proposal: ConceptProposal, evidence: Evidence) -> Tree:

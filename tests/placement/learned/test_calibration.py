@@ -13,6 +13,7 @@ from fused_cases import fused_case, random_fusion
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import load_preset
+from taxoexpan.explain.evidence import Part
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
@@ -209,7 +210,7 @@ def test_the_ranking_and_its_explanation_use_the_leaf_bonus(model_with_bonus: Ta
         margin = float(scores[rows[0], column] - scores[rows[1], column])
         assert each.comparison.margin == pytest.approx(margin, abs=1e-4)
         is_leaf = not model_with_bonus.taxonomy.children(own[0].parent.id)
-        assert each.score_parts.leaf_bonus == (2.5 if is_leaf else 0.0)
+        assert each.score_parts[Part.LEAF_BONUS] == (2.5 if is_leaf else 0.0)
 
 
 def test_evaluation_uses_the_leaf_bonus(model_with_bonus: TaxoExpan) -> None:

@@ -3,7 +3,7 @@
 This is the only definition of the features. A feature is one of the `Input` numbers of a pair times
 a scale; some features count for leaf anchors only. So the score, weights · features, is linear in
 the inputs, and `SignalFusion.input_weights` says what each input counts. `scorer` scores all
-anchors with these, and `pairs` given pairs.
+anchors with these, and `explain.removals` given pairs.
 
 Every input is computed from the taxonomy that the anchors belong to. Concepts that are held out of
 it leave no trace: not in word frequencies, not in counts of children, not in descriptions. Nor do
