@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, TaxonomyBuilder
@@ -14,83 +13,74 @@ ROOT_MARKERS = frozenset({"0", "-", "--", "–", "—", "null", "none", "nil", "
 """Texts that stand for "no parent", in lower case."""
 
 
-@dataclass(frozen=True)
-class ParentCells:
-    """How the cells of a table with one row per concept name parents.
-
-    `by_label` says whether the column `parents` holds labels, although the table has ids. `labels`
-    are the labels of these ids.
-    """
-
-    table: Table
-    by_label: bool = False
-    labels: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(cls, table: Table, builder: TaxonomyBuilder) -> ParentCells:
-        """Find out whether the parents are ids or labels, from the values of the column."""
-        if not table.has("id"):
-            return cls(table)
-        unknown_ids, unknown_labels = (
-            sum(
-                value not in known and not is_root_marker(value)
-                for row in table.rows
-                for value in _values(row, "parents", known)
-            )
-            for known in (set(builder.ids), set(builder.labels))
+def are_labels(table: Table, builder: TaxonomyBuilder) -> bool:
+    """Whether the column `parents` holds labels although the table has ids, from its values."""
+    if not table.has("id"):
+        return False
+    unknown_ids, unknown_labels = (
+        sum(
+            value not in known and not is_root_marker(value)
+            for row in table.rows
+            for value in _values(row, "parents", known)
         )
-        labels = dict(zip(builder.ids, builder.labels, strict=True))
-        return cls(table, unknown_ids > unknown_labels, labels)
+        for known in (set(builder.ids), set(builder.labels))
+    )
+    return unknown_ids > unknown_labels
 
-    def relate(self, builder: TaxonomyBuilder) -> None:
-        """Add the relations of all rows; a concept that is its own parent is a root."""
-        by_id = {id: [(id, 0)] for id in builder.ids}
-        by_label: dict[str, list[tuple[str, int]]] = {}
-        if self.by_label or self.table.has("parent_label"):
-            for id, label, line in zip(builder.ids, builder.labels, builder.lines, strict=True):
-                by_label.setdefault(label, []).append((id, line))
-        markers: dict[str, list[int]] = {}
-        for id, row in zip(builder.ids, self.table.rows, strict=True):
-            column = "parents" if row["parents"] else "parent_label"
-            are_labels = self.by_label if column == "parents" else self.table.has("id")
-            known = by_label if are_labels else by_id
-            self._note_disagreement(builder, row)
-            for value in _values(row, column, known):
-                if value not in known and is_root_marker(value):
-                    markers.setdefault(value, []).append(row.line)
-                    continue
-                parent = self._resolve(known, value, row.line) if are_labels else value
-                if parent == id:
-                    message = f"{id!r} is its own parent; it is read as a concept without a parent"
-                    builder.note(row.line, message, id)
-                else:
-                    builder.relate(parent, id, row.line)
-        builder.notes += root_marker_notes(markers)
 
-    def _note_disagreement(self, builder: TaxonomyBuilder, row: Row) -> None:
-        """Note that the given label of a parent is another one than the label of its id."""
-        if not row["parents"] or not row["parent_label"] or self.by_label:
-            return
-        ids = _values(row, "parents", self.labels)
-        labels = VALUE_SEPARATOR.join(self.labels.get(id, id) for id in ids)
-        if labels != row["parent_label"] and all(id in self.labels for id in ids):
-            message = f"the parent {row['parents']!r} is {labels!r}"
-            message += f", but its name is given as {row['parent_label']!r}; the id is used"
-            builder.note(row.line, message)
+def relate(table: Table, builder: TaxonomyBuilder, by_label: bool) -> None:
+    """Add the relations of all rows; a concept that is its own parent is a root."""
+    rows = [*zip(builder.ids, builder.labels, table.rows, strict=True)]
+    labels = {id: label for id, label, _ in rows}
+    with_label: dict[str, list[str]] = {}
+    if by_label or table.has("parent_label"):
+        for id, label, _ in rows:
+            with_label.setdefault(label, []).append(id)
+    markers: dict[str, list[int]] = {}
+    for id, _, row in rows:
+        column = "parents" if row["parents"] else "parent_label"
+        names_labels = by_label if column == "parents" else table.has("id")
+        known: Mapping[str, object] = with_label if names_labels else labels
+        if row["parents"] and row["parent_label"] and not by_label:
+            _note_disagreement(builder, row, labels)
+        for value in _values(row, column, known):
+            if value not in known and is_root_marker(value):
+                markers.setdefault(value, []).append(row.line)
+                continue
+            parent = value
+            if names_labels:
+                parent = _resolve(builder, with_label.get(value, []), value, row.line)
+            if parent == id:
+                message = f"{id!r} is its own parent; it is read as a concept without a parent"
+                builder.note(row.line, message, id)
+            else:
+                builder.relate(parent, id, row.line)
+    builder.notes += root_marker_notes(markers)
 
-    def _resolve(self, known: dict[str, list[tuple[str, int]]], label: str, line: int) -> str:
-        """The id of the concept with this label."""
-        found, path = known.get(label, []), self.table.file.path
-        if len(found) == 1:
-            return found[0][0]
-        if not found:
-            message = f"no concept has the label {label!r}; add the concept, or correct the label"
-            raise FormatError(path, message, line)
-        places = [f"{number} (id {id!r})" for id, number in found[:MAX_NAMED_LINES]]
-        places += ["…"] if len(found) > MAX_NAMED_LINES else []
-        message = f"the parent {label!r} is the label of several concepts, on lines "
-        fix = "write the id of one of them, or rename the others"
-        raise FormatError(path, f"{message}{', '.join(places)}; {fix}", line)
+
+def _note_disagreement(builder: TaxonomyBuilder, row: Row, labels: Mapping[str, str]) -> None:
+    """Note that the given label of a parent is another one than the label of its id."""
+    ids = _values(row, "parents", labels)
+    found = VALUE_SEPARATOR.join(labels.get(id, id) for id in ids)
+    if found != row["parent_label"] and all(id in labels for id in ids):
+        message = f"the parent {row['parents']!r} is {found!r}"
+        message += f", but its name is given as {row['parent_label']!r}; the id is used"
+        builder.note(row.line, message)
+
+
+def _resolve(builder: TaxonomyBuilder, found: Sequence[str], label: str, line: int) -> str:
+    """The id of the concept with this label."""
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        message = f"no concept has the label {label!r}; add the concept, or correct the label"
+        raise FormatError(builder.path, message, line)
+    lines = dict(zip(builder.ids, builder.lines, strict=True))
+    places = [f"{lines[id]} (id {id!r})" for id in found[:MAX_NAMED_LINES]]
+    places += ["…"] if len(found) > MAX_NAMED_LINES else []
+    message = f"the parent {label!r} is the label of several concepts, on lines "
+    fix = "write the id of one of them, or rename the others"
+    raise FormatError(builder.path, f"{message}{', '.join(places)}; {fix}", line)
 
 
 def is_root_marker(value: str) -> bool:

@@ -12,7 +12,7 @@ from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, labels_as_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.levels import LevelStyle, cells_for, level_texts, style_of
-from taxoexpan.formats.tables.parents import ParentCells
+from taxoexpan.formats.tables.parents import are_labels, relate
 from taxoexpan.formats.tables.table import (
     VALUE_SEPARATOR,
     Row,
@@ -38,10 +38,14 @@ _TRUE = ("true", "yes", "1")
 
 @dataclass(frozen=True)
 class _ConceptTable:
-    """A table that was read, and how its cells name parents and paths."""
+    """A table that was read, and how its cells name parents and paths.
 
+    `by_label` says whether the column `parents` holds labels, although the table has ids.
+    """
+
+    table: Table
     parsed: ParsedTaxonomy
-    parents: ParentCells
+    by_label: bool
     levels: LevelStyle | None
 
 
@@ -63,7 +67,7 @@ class RowsFormat(Format):
         """Append one row per new concept; replace the cells of existing concepts that change."""
         table, read = file.parsed(Table.open), file.parsed(_read_table)
         names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
-        writer = _RowWriter(read.parents, read.levels, expanded, names)
+        writer = _RowWriter(read, expanded, names)
         parents: dict[str, list[str]] = {}
         for parent, child in additions.relations:
             parents.setdefault(child, []).append(names.get(parent, parent))
@@ -121,9 +125,9 @@ def _read_table(file: TextFile) -> _ConceptTable:
         synonyms, definition = row.many("synonyms"), row["definition"]
         builder.add(id, label or id, row.line, synonyms, definition, is_deprecated)
     builder.notes += table.repeated_headers
-    cells = ParentCells.of(table, builder)
+    by_label = are_labels(table, builder)
     try:
-        cells.relate(builder)
+        relate(table, builder, by_label)
         parsed = builder.finish()
     except FileCycleError:
         raise
@@ -141,7 +145,7 @@ def _read_table(file: TextFile) -> _ConceptTable:
     known = ("parents", "parent_label", *_COLUMNS.values(), *levels)
     notes = (*parsed.notes, *_footer_notes(table, builder, parsed.taxonomy))
     parsed = replace(parsed, notes=notes, ignored=table.other_columns(*known))
-    return _ConceptTable(parsed, cells, style)
+    return _ConceptTable(table, parsed, by_label, style)
 
 
 def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
@@ -173,8 +177,7 @@ class _RowWriter:
     In a table without ids, `names` has the labels of new concepts by their ids.
     """
 
-    parents: ParentCells
-    levels: LevelStyle | None
+    read: _ConceptTable
     expanded: Taxonomy
     names: Mapping[str, str]
 
@@ -182,9 +185,9 @@ class _RowWriter:
         """The cells of a new concept."""
         self._refuse_ambiguous(concept.label, parents)
         has_separator = VALUE_SEPARATOR in concept.id and concept.id != concept.label
-        if has_separator and VALUE_SEPARATOR not in "".join(self.parents.labels):
+        if has_separator and VALUE_SEPARATOR not in "".join(self.read.parsed.taxonomy.ids):
             message = f"the id {concept.id!r} contains {VALUE_SEPARATOR!r}, which separates values"
-            raise FormatError(self.parents.table.file.path, f"{message}; give another id")
+            raise FormatError(self.read.table.file.path, f"{message}; give another id")
         cells = {
             "id": concept.id,
             "label": concept.label,
@@ -192,14 +195,14 @@ class _RowWriter:
             "synonyms": VALUE_SEPARATOR.join(concept.synonyms),
             **self._parent_texts(parents),
         }
-        if self.levels:
-            names, path = self.parents.table.columns.levels, self.expanded.path(concept.id)
-            cells |= zip(names, cells_for(path, self.levels, len(names)), strict=True)
+        if self.read.levels:
+            names, path = self.read.table.columns.levels, self.expanded.path(concept.id)
+            cells |= zip(names, cells_for(path, self.read.levels, len(names)), strict=True)
         return cells
 
     def edits(self, additions: Additions) -> dict[int, dict[str, str]]:
         """The new cells of existing concepts that move or get synonyms, by row and column."""
-        table, synonyms, edits = self.parents.table, additions.names, {}
+        table, synonyms, edits = self.read.table, additions.names, {}
         moves: dict[str, list[Move]] = {}
         for move in additions.moves:
             moves.setdefault(move.child, []).append(move)
@@ -235,14 +238,14 @@ class _RowWriter:
 
     def _parent_texts(self, parents: Sequence[str]) -> dict[str, str]:
         """The texts of the columns `parents` and `parent_label` for these parents."""
-        expanded, by_label = self.expanded, self.parents.by_label
+        expanded, by_label = self.expanded, self.read.by_label
         labels = [expanded.concept(id).label if id in expanded else id for id in parents]
-        if by_label or not self.parents.table.has("parents"):
+        if by_label or not self.read.table.has("parents"):
             for id, label in zip(parents, labels, strict=True):
                 if self._label_counts[label] > 1:
                     message = f"several concepts have the label {label!r}, and parents are labels"
                     fix = f"rename one of them, or choose another parent than {id!r}"
-                    raise FormatError(self.parents.table.file.path, f"{message} here; {fix}")
+                    raise FormatError(self.read.table.file.path, f"{message} here; {fix}")
         texts = {"parents": labels if by_label else parents, "parent_label": labels}
         return {name: VALUE_SEPARATOR.join(values) for name, values in texts.items()}
 
@@ -257,7 +260,7 @@ class _RowWriter:
         found = len(parents) > 1 and next((id for id in parents if VALUE_SEPARATOR in id), clash)
         if found:
             message = f"the id {found!r} contains {VALUE_SEPARATOR!r}, which separates parents"
-            path = self.parents.table.file.path
+            path = self.read.table.file.path
             raise FormatError(path, f"{message}; choose one parent for {label!r}")
 
 
