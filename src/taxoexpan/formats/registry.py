@@ -83,7 +83,7 @@ FORMATS = Formats(
             (".ttl", ".nt", ".rdf", ".xml", ".jsonld"),
         ),
         "obographs": Declaration(
-            "obographs.obographs_format:OboGraphsFormat",
+            "obographs:OboGraphsFormat",
             "OBO Graphs, the JSON of ROBOT and OAK: graphs with nodes and is_a edges",
         ),
         "json": Declaration(

@@ -14,7 +14,7 @@ from taxoexpan.formats.json.document import DocumentFormat
 from taxoexpan.formats.json.insertion import insert_additions
 from taxoexpan.formats.json.parser import LINES_SUFFIXES, load
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts, find_key
-from taxoexpan.formats.obographs.document import is_obo_graphs
+from taxoexpan.formats.obographs import is_obo_graphs
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy

@@ -9,7 +9,7 @@ from expanded_files import write_expanded, write_file
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
-from taxoexpan.formats.obographs.document import is_obo_graphs
+from taxoexpan.formats.obographs import is_obo_graphs
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
@@ -111,8 +111,7 @@ def test_new_classes_are_written_like_the_others(tmp_path: Path) -> None:
       "type" : "CLASS",
       "meta" : {
         "definition" : {
-          "val" : "A wild dog.",
-          "xrefs" : []
+          "val" : "A wild dog."
         },
         "synonyms" : [ {
           "pred" : "hasExactSynonym",

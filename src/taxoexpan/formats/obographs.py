@@ -6,28 +6,159 @@ Only classes and `is_a` edges are a taxonomy. Other nodes, edges and axioms stay
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Insertions, Target
-from taxoexpan.formats.json.document import DocumentFormat
+from taxoexpan.formats.json.document import DocumentFormat, JsonDocument
 from taxoexpan.formats.json.editor import JsonEditor, in_order
-from taxoexpan.formats.obographs.document import CLASS, IS_A, OboGraphs, is_obo_graphs
+from taxoexpan.formats.json.parser import load
 from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.vocabulary import as_iris, local_name
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
+IS_A, CLASS = "is_a", "CLASS"
+_SUBCLASS = frozenset({IS_A, "rdfs:subClassOf", vocabulary.SUBCLASS_OF})
+_THINGS = frozenset({vocabulary.THING, "owl:Thing"})
+_NOT_CONCEPTS = ("_:", vocabulary.RDF, vocabulary.RDFS, vocabulary.OWL)
+_GRAPHS = re.compile(r'"graphs"\s*:\s*\[')
 _READ = {
     "graph": ("id", "lbl", "nodes", "edges"),
     "node": ("id", "lbl", "type", "meta"),
     "meta": ("definition", "synonyms", "deprecated"),
 }
 """The keys that are part of a taxonomy, or that only frame it."""
-_NODE_KEYS = ("id", "lbl", "type", "meta")
+
+
+def is_obo_graphs(source: TextFile) -> bool:
+    """Return whether a JSON file has a list `graphs` of objects with `nodes`."""
+    if not _GRAPHS.search(source.text):
+        return False
+    try:
+        value = source.parsed(load)
+    except FormatError:
+        return False
+    graphs = value.get("graphs") if isinstance(value, dict) else None
+    return isinstance(graphs, list) and any(
+        isinstance(graph, dict) and "nodes" in graph for graph in graphs
+    )
+
+
+class OboGraphs(JsonDocument):
+    """The classes and the `is_a` edges of all graphs in a document.
+
+    `nodes` has all nodes with an id, in file order; `edges` has the `is_a` edges between
+    classes. A class may have no node, if only an edge names it.
+    """
+
+    def __init__(self, source: TextFile, value: Any) -> None:
+        super().__init__(source, value)
+        if not isinstance(value, dict):
+            raise FormatError(source.path, 'not OBO Graphs: write {"graphs": […]}', 1)
+        self.graphs = self._objects(value, "graphs")
+        self.nodes: dict[str, list[Any]] = {}
+        for graph in self.graphs:
+            for node in self._objects(graph, "nodes"):
+                self.nodes.setdefault(self._needed(node, "id"), []).append(node)
+        self.all_edges = [edge for graph in self.graphs for edge in self._objects(graph, "edges")]
+        self.edges: list[Any] = []
+        self.other_edges: list[Any] = []
+        self.tops: set[str] = set()
+        for edge in self.all_edges:
+            self._add_edge(edge)
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The ids of all classes; those without a type need an `is_a` edge if others have one."""
+        related = dict.fromkeys(id for edge in self.edges for id in self.ends(edge))
+        related |= dict.fromkeys(sorted(self.tops))
+        no_types = not any(map(self._types, self.nodes))
+        untyped = self.nodes.keys() if no_types else related.keys()
+        found = {
+            id: None
+            for id in self.nodes
+            if not id.startswith(_NOT_CONCEPTS)
+            and (CLASS in self._types(id) or (id in untyped and not self._types(id)))
+        }
+        return list(found | related)
+
+    def ends(self, edge: Any) -> tuple[str, str]:
+        """Return the parent and the child of an edge."""
+        return self._needed(edge, "obj"), self._needed(edge, "sub")
+
+    def label(self, id: str) -> str:
+        """Return the first label of a class, or ""."""
+        labels = (self._optional(node, "lbl") for node in self.nodes.get(id, ()))
+        return next(filter(None, labels), "")
+
+    def definition(self, id: str) -> str:
+        """Return the first definition of a class, or ""."""
+        found = (self.object(meta, "definition") for meta in self.metas(id))
+        return next(filter(None, (self._optional(each, "val") for each in found)), "")
+
+    def synonyms(self, id: str) -> list[str]:
+        """Return the synonyms of a class of all kinds."""
+        listed = (each for meta in self.metas(id) for each in self._objects(meta, "synonyms"))
+        return list(dict.fromkeys(filter(None, (self._optional(each, "val") for each in listed))))
+
+    def is_deprecated(self, id: str) -> bool:
+        """Return whether a class is marked as deprecated."""
+        return any(meta.get("deprecated") is True for meta in self.metas(id))
+
+    def metas(self, id: str) -> Iterator[Any]:
+        """Yield the `meta` objects of a class."""
+        return filter(None, (self.object(node, "meta") for node in self.nodes.get(id, ())))
+
+    def object(self, container: Any, key: str) -> Any:
+        """Return an object, which may be missing."""
+        value = container.get(key)
+        if value is not None and not isinstance(value, dict):
+            self.refuse(container, key, "an object in {…}")
+        return value or {}
+
+    def _objects(self, container: Any, key: str) -> list[Any]:
+        """Return a list of objects, which may be missing."""
+        entries = [] if container.get(key) is None else self.entries(container, key)
+        for index, entry in enumerate(entries):
+            if not isinstance(entry, dict):
+                self.refuse(entries, index, "an object in {…}")
+        return entries
+
+    def _optional(self, container: Any, key: str) -> str:
+        return "" if container.get(key) is None else self.text(container, key)
+
+    def _needed(self, container: Any, key: str) -> str:
+        text = self._optional(container, key)
+        if not text:
+            raise self.error(
+                f"an object without {key!r}; OBO Graphs needs it, so add it", container
+            )
+        return text
+
+    def _add_edge(self, edge: Any) -> None:
+        """Sort an edge: `is_a` between classes, or any other."""
+        parent, child = self.ends(edge)
+        is_class = not child.startswith(_NOT_CONCEPTS) and not any(
+            self._types(id) - {CLASS} for id in (parent, child)
+        )
+        if self._needed(edge, "pred") not in _SUBCLASS or not is_class:
+            self.other_edges.append(edge)
+        elif parent in _THINGS:
+            self.tops.add(child)
+        elif parent.startswith(_NOT_CONCEPTS):
+            self.other_edges.append(edge)
+        else:
+            self.edges.append(edge)
+
+    def _types(self, id: str) -> set[str]:
+        return {type for node in self.nodes.get(id, ()) if (type := self._optional(node, "type"))}
 
 
 class OboGraphsFormat(DocumentFormat):
@@ -43,24 +174,17 @@ class OboGraphsFormat(DocumentFormat):
     def build(self, graphs: OboGraphs) -> TaxonomyBuilder:
         """Read every class with its texts, and the `is_a` edges between classes."""
         builder = TaxonomyBuilder(graphs.source.path)
-        lines: list[int] = []
-        for row, id in enumerate(graphs.classes):
+        for id in graphs.classes:
             nodes = graphs.nodes.get(id, [])
-            lines.append(graphs.line(nodes[0]) if nodes else 0)
-            builder.ids.append(id)
-            builder.labels.append(graphs.label(id) or _substitute_label(builder, graphs, id))
-            if definition := graphs.definition(id):
-                builder.definitions[row] = definition
-            if synonyms := [name for name in graphs.synonyms(id) if name != builder.labels[row]]:
-                builder.synonyms[row] = tuple(synonyms)
-            if graphs.is_deprecated(id):
-                builder.deprecated.append(row)
+            label = graphs.label(id) or _substitute_label(builder, graphs, id)
+            synonyms = [name for name in graphs.synonyms(id) if name != label]
+            line, deprecated = graphs.line(nodes[0]) if nodes else 0, graphs.is_deprecated(id)
+            builder.add(id, label, line, synonyms, graphs.definition(id), deprecated)
         relations: dict[tuple[str, str], int] = {}
         for edge in graphs.edges:
             relations.setdefault(graphs.ends(edge), graphs.line(edge))
-        builder.parents = [parent for parent, _ in relations]
-        builder.children = [child for _, child in relations]
-        builder.lines, builder.relation_lines = lines, list(relations.values())
+        for (parent, child), line in relations.items():
+            builder.relate(parent, child, line)
         builder.tops = graphs.tops & set(builder.ids)
         builder.reserved = {*graphs.nodes, *(id for e in graphs.all_edges for id in graphs.ends(e))}
         builder.ignored.update(_count_ignored(graphs))
@@ -75,7 +199,7 @@ class OboGraphsFormat(DocumentFormat):
         """Write one graph with one node or edge per line; ids that are not IRIs become IRIs."""
         ids = as_iris(taxonomy, target.base)
         nodes = [_node(ids[concept.id], concept) for concept in taxonomy.concepts]
-        edges = [{"sub": ids[c], "pred": IS_A, "obj": ids[p]} for p, c in taxonomy.relations]
+        edges = [_edge(ids[parent], ids[child]) for parent, child in taxonomy.relations]
         listed = {
             key: ",\n".join(f"        {json.dumps(entry, ensure_ascii=False)}" for entry in entries)
             for key, entries in (("nodes", nodes), ("edges", edges))
@@ -146,6 +270,11 @@ def _node(id: str, concept: Concept) -> dict[str, Any]:
     return {**node, "meta": meta} if meta else node
 
 
+def _edge(parent: str, child: str) -> dict[str, Any]:
+    """Return the edge from a class to its superclass."""
+    return {"sub": child, "pred": IS_A, "obj": parent}
+
+
 def _synonym(name: str) -> dict[str, Any]:
     """Return a synonym of a class."""
     return {"pred": "hasExactSynonym", "val": name}
@@ -154,24 +283,29 @@ def _synonym(name: str) -> dict[str, Any]:
 def _insertions(graphs: OboGraphs, additions: Additions) -> Iterator[Insertion]:
     """Yield the insertions for a document that was parsed with positions.
 
-    New nodes and edges go into the first graph with nodes.
+    New nodes and edges go into the first graph with nodes; their members are in the usual order.
     """
     graph = next((graph for graph in graphs.graphs if graph.get("nodes")), None)
     if graph is None:
         message = "no graph has a list of nodes, to which new ones can be added"
         raise FormatError(graphs.source.path, f"{message}; write at least one class into 'nodes'")
-    style = _NodeStyle(graphs, graph["nodes"])
-    editor = JsonEditor(graphs.source, style.nodes, {"edges": graph["nodes"]})
-    nodes = [style.node(concept) for concept in additions.concepts]
+    found = [node for id in graphs.classes for node in graphs.nodes.get(id, ())]
+    classes = found or graph["nodes"]
+    editor = JsonEditor(graphs.source, classes, {"edges": graph["nodes"]})
+    sample, old_edge = max(classes, key=len), next(iter(graphs.edges), {})
+    nodes = [in_order(_node(concept.id, concept), sample) for concept in additions.concepts]
+    if not any("type" in node for node in classes):
+        nodes = [{key: node[key] for key in node if key != "type"} for node in nodes]
     yield from editor.append(graph["nodes"], nodes)
     if additions.relations:
-        yield from editor.add(graph, "edges", [style.edge(*pair) for pair in additions.relations])
+        edges = [in_order(_edge(*pair), old_edge) for pair in additions.relations]
+        yield from editor.add(graph, "edges", edges)
     yield from _move(graphs, editor, additions)
     for id, names in additions.names.items():
         if id not in graphs.nodes:
             message = f"{id!r} has no node of its own, so it cannot get a synonym; add a node"
             raise FormatError(graphs.source.path, message)
-        node, values = graphs.nodes[id][0], style.synonyms(names)
+        node, values = graphs.nodes[id][0], list(map(_synonym, names))
         if node.get("meta"):
             yield from editor.add(node["meta"], "synonyms", values)
         else:
@@ -188,49 +322,3 @@ def _move(graphs: OboGraphs, editor: JsonEditor, additions: Additions) -> Iterat
             raise graphs.error(f"{message}, so it cannot be moved; change it by hand", edge)
         if pair in new:
             yield editor.set(edge, "obj", new[pair])
-
-
-class _NodeStyle:
-    """Which members the nodes and edges of a document have, and in which order."""
-
-    def __init__(self, graphs: OboGraphs, nodes: list[Any]) -> None:
-        classes = [node for id in graphs.classes for node in graphs.nodes.get(id, ())]
-        self.nodes = classes or nodes
-        self.has_types = 2 * sum(node.get("type") == CLASS for node in self.nodes) >= len(
-            self.nodes
-        )
-        metas = [graphs.object(node, "meta") for node in self.nodes]
-        self.sample = max(self.nodes, key=lambda node: sum(map(node.__contains__, _NODE_KEYS)))
-        self.meta = max(metas, key=len)
-        self.definitions = [meta["definition"] for meta in metas if meta.get("definition")]
-        self.old_synonyms = [each for meta in metas for each in meta.get("synonyms") or ()]
-        self.old_edge: Any = next(iter(graphs.edges), {})
-
-    def node(self, concept: Concept) -> dict[str, Any]:
-        """Return a new node."""
-        node = _node(concept.id, concept)
-        if not self.has_types:
-            del node["type"]
-        if "meta" in node:
-            meta = node["meta"] = in_order(node["meta"], self.meta)
-            if "definition" in meta:
-                meta["definition"] = _like(self.definitions, meta["definition"])
-            if "synonyms" in meta:
-                meta["synonyms"] = self.synonyms(concept.synonyms)
-        return in_order(node, self.sample)
-
-    def synonyms(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """Return new synonyms."""
-        return [_like(self.old_synonyms, _synonym(name)) for name in names]
-
-    def edge(self, parent: str, child: str) -> dict[str, Any]:
-        """Return a new edge."""
-        predicate = self.old_edge.get("pred", IS_A)
-        return in_order({"sub": child, "pred": predicate, "obj": parent}, self.old_edge)
-
-
-def _like(samples: Sequence[Any], value: dict[str, Any]) -> dict[str, Any]:
-    """Return a value in the order of the samples, with empty xrefs if all of them have xrefs."""
-    if samples and all("xrefs" in sample for sample in samples):
-        value = {**value, "xrefs": []}
-    return in_order(value, samples[0] if samples else ())
