@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import terms, text_file
+from taxoexpan.formats import obo, terms, text_file
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.json import document
-from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.tables import path_layouts, table
@@ -46,7 +45,7 @@ CASES = [
     Case("rows", "food.csv", table.Table, "open"),
     Case("paths", "food.tsv", table.Table, "open"),
     Case("paths", "food.txt", path_layouts.PathLines, "categories"),
-    Case("obo", "food.obo", obo_format, "parse_stanzas"),
+    Case("obo", "food.obo", obo, "parse_stanzas"),
     Case("json", "food.json", document, "load"),
     Case("obographs", "food.json", document, "load"),
     Case("skos", "food.ttl", SkosIndex, "read"),

@@ -68,7 +68,7 @@ FORMATS = Formats(
             "a directory with WordNet's data.noun and index.noun, data.verb and index.verb",
         ),
         "obo": Declaration(
-            "obo.obo_format:OboFormat",
+            "obo:OboFormat",
             "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologies",
             (".obo",),
         ),

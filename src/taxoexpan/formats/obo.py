@@ -1,34 +1,44 @@
-"""The OBO format: `[Term]` stanzas with an id, a name, a definition, synonyms and `is_a` lines."""
+"""The OBO format: `[Term]` stanzas with an id, a name, a definition, synonyms and `is_a` lines.
+
+Only the clauses that make a taxonomy are parsed, so other content of a file (typedefs, private
+tags, comments, imports, which are never fetched) cannot make it unreadable.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from typing import NamedTuple
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, inherited
-from taxoexpan.formats.obo.stanzas import (
-    TAGS,
-    Clause,
-    Stanza,
-    format_id,
-    format_stanza,
-    format_synonym,
-    label_comment,
-    parse_id,
-    parse_quoted,
-    parse_stanzas,
-    parse_unquoted,
-)
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.taxonomy import Additions, Move, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.curies import OBO_BASE, Prefixes, is_long
 from taxoexpan.taxonomy.ids import slug
 
+_TAGS = frozenset({"id", "name", "namespace", "def", "synonym", "is_a", "is_obsolete"})
+
+_HEAD = re.compile(r"\[(\w+)\]\s*(?:!.*)?")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+_QUALIFIER = r'\s*+[^\s={}"]++\s*+=\s*+"(?:[^"\\]|\\.)*+"\s*+'
+_END = rf"(?:\{{{_QUALIFIER}(?:,{_QUALIFIER})*+\}}\s*+)?(?:!.*)?"
+"""Qualifiers such as `{source="me"}`, and a comment."""
+_ID = re.compile(rf"((?:[^\s\\{{!]|\\.)++)\s*+{_END}")
+_TEXT = re.compile(rf"((?:[^\\{{!]|\\.)*+){_END}")
+_IN_IRI = r"(?:[\w/?.~:@&=+,;$()*'-]|%[0-9A-Fa-f]{2})*+"
+_PLAIN_ID = re.compile(rf'(?!\w+:/)[^\s\\{{}}!"]+|\w+:{_IN_IRI}(?:#{_IN_IRI})?')
+_ESCAPE = re.compile(r"\\(.)")
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
+_LETTERS = {control: letter for letter, control in _CONTROLS.items()}
+_SPECIAL_IN_ID = re.compile(r'[\s\\!{}":]')
+_SPECIAL_IN_TEXT = re.compile(r'[\\!{}"\n\r\f]')
+_SPECIAL_IN_QUOTES = re.compile(r'[\\"\n\r\f]')
 _START = re.compile(r"(?:\s*+(?:![^\n]*+\n)?)*+(?:\[\w+\]\s*$|[\w-]+:(?!//))", re.MULTILINE)
 _TERM = re.compile(r"^\[Term\]\s*$", re.MULTILINE)
 _BEFORE_SYNONYMS = frozenset(
@@ -64,27 +74,16 @@ class OboFormat(Format):
         OBO allows several stanzas for one term, but they must not contradict each other.
         """
         builder, rows = TaxonomyBuilder(source.path), dict[str, int]()
-        lines: list[int] = []
-        relation_lines: list[int] = []
-        synonyms: dict[int, list[str]] = {}
         for stanza in source.parsed(parse_stanzas):
             row = rows.setdefault(stanza.id, len(rows))
             if row == len(builder.ids):
-                builder.ids.append(stanza.id)
-                builder.labels.append("")
-                lines.append(stanza.line)
+                builder.add(stanza.id, "", stanza.line)
             for clause in stanza.clauses:
                 if clause.tag == "is_a":
-                    builder.parents.append(parse_id(source, clause))
-                    builder.children.append(stanza.id)
-                    relation_lines.append(clause.line)
-                elif clause.tag == "synonym":
-                    synonyms.setdefault(row, []).append(parse_quoted(source, clause))
+                    builder.relate(_parse_id(source, clause), stanza.id, clause.line)
                 else:
                     _describe(source, builder, row, clause)
-        builder.lines, builder.relation_lines = lines, relation_lines
-        builder.synonyms = {row: tuple(filter(None, names)) for row, names in synonyms.items()}
-        _add_missing_parents(source, builder, lines)
+        _add_missing_parents(source, builder)
         builder.ignored.update(_count_ignored(source))
         builder.reserved = set(_OTHER_ID.findall(source.text))
         builder.prefixes = dict(_ID_SPACE.findall(source.text))
@@ -113,12 +112,12 @@ class OboFormat(Format):
         added = []
         for concept in additions.concepts:
             parents, namespace = expanded.parents(concept.id), "".join(namespaces[concept.id])
-            added.append(format_stanza(concept, expanded, parents, namespace, provenance))
+            added.append(_format_stanza(concept, expanded, parents, namespace, provenance))
         # A parent without a stanza of its own needs one for its synonyms.
         described = {stanza.id for stanza in stanzas}
         for id in additions.names:
             if id not in described:
-                added.append(format_stanza(expanded.concept(id), expanded, []))
+                added.append(_format_stanza(expanded.concept(id), expanded, []))
         if added:
             insertions.append(_insert_stanzas(source, stanzas[-1], added))
         return {source.path: insertions}
@@ -133,7 +132,7 @@ class OboFormat(Format):
         parts = [f"format-version: 1.4\nontology: {slug(target.path.stem)}\n"]
         for concept in taxonomy.concepts:
             parents = () if concept.deprecated else taxonomy.parents(concept.id)
-            lines = format_stanza(concept, taxonomy, parents)
+            lines = _format_stanza(concept, taxonomy, parents)
             parts.append("".join(f"{line}\n" for line in lines))
         return Copy({target.path: "\n".join(parts)}, ids)
 
@@ -155,20 +154,20 @@ def _obo_id(id: str) -> str:
 def _describe(source: TextFile, builder: TaxonomyBuilder, row: int, clause: Clause) -> None:
     """Add the value of a clause to the concept in this row."""
     if clause.tag == "name":
-        label = parse_unquoted(source, clause)
+        label = _parse_unquoted(source, clause)
         builder.labels[row] = _single(source, clause, builder.labels[row], label)
     elif clause.tag == "def":
-        old = builder.definitions.get(row, "")
-        definition = _single(source, clause, old, parse_quoted(source, clause))
-        if definition:
-            builder.definitions[row] = definition
+        old, new = builder.definitions.get(row, ""), _parse_quoted(source, clause)
+        builder.definitions[row] = _single(source, clause, old, new)
+    elif clause.tag == "synonym":
+        if name := _parse_quoted(source, clause):
+            builder.synonyms[row] = (*builder.synonyms.get(row, ()), name)
     elif clause.tag == "is_obsolete":
-        value = parse_unquoted(source, clause)
+        value = _parse_unquoted(source, clause)
         if value not in ("true", "false"):
             message = f"is_obsolete is {value[:80]!r}; write true or false"
             raise FormatError(source.path, message, clause.line)
-        if value == "true":
-            builder.deprecated.append(row)
+        builder.deprecated += [row] * (value == "true")
 
 
 def _single(source: TextFile, clause: Clause, old: str, new: str) -> str:
@@ -180,18 +179,15 @@ def _single(source: TextFile, clause: Clause, old: str, new: str) -> str:
     return old or new
 
 
-def _add_missing_parents(source: TextFile, builder: TaxonomyBuilder, lines: list[int]) -> None:
+def _add_missing_parents(source: TextFile, builder: TaxonomyBuilder) -> None:
     """Add parents from other files, with the label in the comment after their id."""
     known = set(builder.ids)
     for parent, line in zip(builder.parents, builder.relation_lines, strict=True):
         if parent not in known:
             known.add(parent)
             label = _PARENT_LABEL.match(source.lines[line - 1])
-            builder.ids.append(parent)
-            builder.labels.append(label[1].strip() if label else "")
-            lines.append(line)
-            message = f"{parent!r} has no stanza; it is added as a concept"
-            builder.notes.append(Note(line, message, id=parent))
+            builder.add(parent, label[1].strip() if label else "", line)
+            builder.note(line, f"{parent!r} has no stanza; it is added as a concept", parent)
 
 
 def _count_ignored(source: TextFile) -> dict[str, int]:
@@ -201,7 +197,7 @@ def _count_ignored(source: TextFile) -> dict[str, int]:
     header, body = source.text[:body_start], source.text[body_start:]
     clauses = Counter(_CLAUSE.findall(body))
     stanzas = Counter(f"[{name}]" for name in _STANZA.findall(body))
-    used = (TAGS - {"namespace"}) | {"[Term]"}
+    used = (_TAGS - {"namespace"}) | {"[Term]"}
     counts = {name: count for name, count in (clauses + stanzas).items() if name not in used}
     counts["header lines"] = len(set(_CLAUSE.findall(header)) - {"format-version"})
     counts["scopes of synonyms"] = len(_SCOPE.findall(body))
@@ -218,12 +214,12 @@ def _move_children(
         for clause in stanza.clauses:
             if clause.tag != "is_a":
                 continue
-            new = new_parents.get((parse_id(source, clause), stanza.id))
+            new = new_parents.get((_parse_id(source, clause), stanza.id))
             if new is not None:
                 line, value = source.lines[clause.line - 1], clause.value
                 offset = source.starts[clause.line - 1] + len(line) - len(value)
-                comment = label_comment(expanded, new) if "!" in value else ""
-                yield Insertion(offset, format_id(new) + comment, value.rstrip())
+                comment = _label_comment(expanded, new) if "!" in value else ""
+                yield Insertion(offset, _format_id(new) + comment, value.rstrip())
 
 
 def _add_synonyms(
@@ -235,7 +231,7 @@ def _add_synonyms(
         numbers = range(stanza.line, stanza.last_line + 1)
         tags = {n: source.lines[n - 1].lstrip().partition(":")[0] for n in numbers}
         last = max(number for number, tag in tags.items() if tag in _BEFORE_SYNONYMS)
-        lines = [f"{format_synonym(name)}{source.newline}" for name in names[id]]
+        lines = [f"{_format_synonym(name)}{source.newline}" for name in names[id]]
         offset = source.starts[last]
         start = "" if offset <= len(source.text) else source.newline
         yield Insertion(min(offset, len(source.text)), start + "".join(lines))
@@ -250,3 +246,145 @@ def _insert_stanzas(source: TextFile, last: Stanza, stanzas: Sequence[Sequence[s
     parts += [newline + "".join(line + newline for line in lines) for lines in stanzas]
     parts += [newline] if after and after.split("\n")[0].strip() else []
     return Insertion(len(before), "".join(parts))
+
+
+class Clause(NamedTuple):
+    """One `tag: value` line; the value is not parsed yet."""
+
+    line: int
+    tag: str
+    value: str
+
+
+@dataclass
+class Stanza:
+    """One [Term]: its first line, its last line with content, and its clauses."""
+
+    line: int
+    last_line: int
+    clauses: list[Clause] = field(default_factory=list)
+    id: str = ""
+
+
+def parse_stanzas(source: TextFile) -> list[Stanza]:
+    """Return every [Term] with its id and the clauses that make a taxonomy."""
+    stanzas = []
+    for stanza in _split_stanzas(source):
+        ids = [clause for clause in stanza.clauses if clause.tag == "id"]
+        if len(ids) != 1:
+            message = f"a [Term] with {len(ids) or 'no'} id lines; it needs one line 'id: …'"
+            raise FormatError(source.path, message, ids[1].line if ids else stanza.line)
+        stanza.id = _parse_id(source, ids[0])
+        stanzas.append(stanza)
+    return stanzas
+
+
+def _split_stanzas(source: TextFile) -> Iterator[Stanza]:
+    stanza = None
+    for number, line in enumerate(source.lines, start=1):
+        content = line.lstrip()
+        if content.startswith("["):
+            if stanza is not None:
+                yield stanza
+            head = _HEAD.fullmatch(content)
+            if head is None:
+                message = f"{content[:80]!r} is not the start of a stanza; write [Term]"
+                raise FormatError(source.path, message, number)
+            stanza = Stanza(number, number) if head[1] == "Term" else None
+        elif stanza is not None and content and not content.startswith("!"):
+            stanza.last_line = number
+            tag, _, value = content.partition(":")
+            if tag in _TAGS:
+                stanza.clauses.append(Clause(number, tag, value.lstrip()))
+    if stanza is not None:
+        yield stanza
+
+
+def _parse_id(source: TextFile, clause: Clause) -> str:
+    """Return the id in an `id` or `is_a` clause."""
+    id = _unescaped(_match(source, clause, _ID))
+    if not id.strip():
+        raise FormatError(source.path, "the id is blank; give the term an id", clause.line)
+    return id
+
+
+def _parse_unquoted(source: TextFile, clause: Clause) -> str:
+    """Return the text of a clause without quotes, such as `name`."""
+    return _unescaped(_match(source, clause, _TEXT)).strip()
+
+
+def _parse_quoted(source: TextFile, clause: Clause) -> str:
+    """Return the text of a definition or synonym, without its scope, type and references."""
+    quoted = _QUOTED.match(clause.value)
+    if quoted is None:
+        message = f"{clause.tag}: {clause.value[:80]!r} should begin with a text in double quotes"
+        raise FormatError(source.path, message, clause.line)
+    return _unescaped(quoted[1]).strip()
+
+
+def _match(source: TextFile, clause: Clause, pattern: re.Pattern[str]) -> str:
+    match = pattern.fullmatch(clause.value)
+    if match is None:
+        message = f"{clause.value[:80]!r} is not valid OBO"
+        remedy = r"write \ before { } ! \ in a text, and before a space in an id"
+        raise FormatError(source.path, f"{message}; {remedy}", clause.line)
+    return match[1]
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), text)
+
+
+def _escaped(text: str, special: re.Pattern[str]) -> str:
+    """Return a text with a backslash before special characters; line breaks become letters."""
+    return special.sub(lambda match: "\\" + _LETTERS.get(match[0], match[0]), text)
+
+
+def _format_stanza(
+    concept: Concept,
+    taxonomy: Taxonomy,
+    parents: Sequence[str],
+    namespace: str = "",
+    provenance: Provenance | None = None,
+) -> list[str]:
+    """Return the lines of a stanza, in the order that OBO 1.4 prescribes."""
+    lines = ["[Term]", f"id: {_format_id(concept.id)}"]
+    if concept.label.strip():
+        lines.append(f"name: {_unquoted(concept.label)}")
+    lines += [f"namespace: {namespace}"] if namespace else []
+    if concept.definition.strip():
+        lines.append(f"def: {_quoted(concept.definition)} []")
+    lines += [_format_synonym(name) for name in concept.synonyms if name.strip()]
+    lines += [f"is_a: {_format_id(id)}{_label_comment(taxonomy, id)}" for id in parents]
+    if provenance is not None:
+        when = provenance.when.astimezone(UTC)
+        lines.append(f"created_by: {_unquoted(provenance.agent)}")
+        lines.append(f"creation_date: {when:%Y-%m-%dT%H:%M:%SZ}")
+    return [*lines, "is_obsolete: true"] if concept.deprecated else lines
+
+
+def _format_synonym(name: str) -> str:
+    """Return a synonym clause."""
+    return f"synonym: {_quoted(name)} EXACT []"
+
+
+def _format_id(id: str) -> str:
+    """Return an id, with escapes if OBO cannot read it otherwise."""
+    return id if _PLAIN_ID.fullmatch(id) else _escaped(id, _SPECIAL_IN_ID)
+
+
+def _label_comment(taxonomy: Taxonomy, id: str) -> str:
+    """Return the comment with the label of a parent that follows its id."""
+    return f" ! {' '.join(taxonomy.concept(id).label.split())}"
+
+
+def _unquoted(text: str) -> str:
+    return _escaped(text.strip(), _SPECIAL_IN_TEXT)
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes; many programs misread a backslash before the closing quote."""
+    end = " " if text.strip().endswith("\\") else ""
+    return f'"{_escaped(text.strip(), _SPECIAL_IN_QUOTES)}{end}"'
