@@ -476,7 +476,7 @@ def test_a_model_with_a_fine_tuned_encoder_ranks_known_concepts_and_batches(
     tuned_model: TaxoExpan,
 ) -> None:
     assert tuned_model.tower_history is not None
-    assert len(tuned_model.tower_history.losses) == 2
+    assert len(tuned_model.tower_history.epochs) == 2
     assert not tuned_model.training.interrupted
     first = tuned_model.suggest(["cashew milk"], 1)[0]
     assert first.parent.label == "milk"

@@ -57,7 +57,7 @@ from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
-from taxoexpan.training.record import History, TowerHistory, TrainingRecord
+from taxoexpan.training.record import History, TrainingRecord
 
 
 class TaxoExpan:
@@ -76,7 +76,7 @@ class TaxoExpan:
         self.config = self._requested = with_chosen_encoder(load_preset(preset, **changes))
         self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
         self.history: History | None = None
-        self.tower_history: TowerHistory | None = None
+        self.tower_history: History | None = None
         self._tower: TextTower | None = None
         self._reset(None)
 

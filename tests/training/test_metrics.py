@@ -80,24 +80,13 @@ def test_the_three_averages_differ_for_queries_with_several_parents() -> None:
     assert compute_metrics(ranks, "pooled").mr == 28 / 4
 
 
-def test_the_contribution_of_each_query() -> None:
-    ranks = [np.array([2]), np.array([1, 5, 21])]
-    assert per_query(ranks, "mr").tolist() == [2, 9]
-    assert per_query(ranks, "mr", "any").tolist() == [2, 1]
-    assert per_query(ranks, "mr", "pooled").tolist() == [2 / 2, 27 / 2]
-
-
 def test_wrong_ranks_metrics_and_averages_are_refused() -> None:
-    with pytest.raises(TaxoExpanError, match="no ranks; give the ranks of at least one query"):
+    with pytest.raises(TaxoExpanError, match="no ranks"):
         compute_metrics([])
-    with pytest.raises(TaxoExpanError, match=r"query 1 has no true parent.*leave it out"):
+    with pytest.raises(TaxoExpanError, match="query 1 has no true parent"):
         compute_metrics([np.array([1]), np.array([])])
     with pytest.raises(ConfigurationError, match=r"'mean' is unknown.*fraction, any, pooled"):
         compute_metrics([np.array([1])], "mean")  # type: ignore[arg-type]
-    with pytest.raises(
-        ConfigurationError, match=r"'hit_at_2' is unknown.*choose one of mr, hit_at_1"
-    ):
-        per_query([np.array([1])], "hit_at_2")  # type: ignore[arg-type]
 
 
 def slow_rank(scores: list[float], parent: int, parents: list[int], ties: float) -> float:
@@ -139,31 +128,7 @@ def test_ranks_equal_those_counted_one_by_one(
         assert ranks.tolist() == pytest.approx(wanted)
 
 
-def test_the_other_parents_of_a_query_do_not_count() -> None:
-    scores, parents = torch.tensor([[4.0], [3.0], [2.0], [1.0]]), [np.array([3, 0, 2])]
-    assert rank_true_parents(scores, parents)[0].tolist() == [2, 1, 2]
-
-
 def test_a_fraction_of_equal_scores_counts_as_higher() -> None:
     scores, parents = torch.ones(5, 1), [np.array([0, 3])]
     for ties, rank in ((0, 1), (0.5, 2.5), (1, 4)):
         assert rank_true_parents(scores, parents, ties)[0].tolist() == [rank, rank]
-
-
-def test_ranking_does_not_change_the_scores_and_accepts_integers() -> None:
-    scores = torch.tensor([[3, 1], [2, 5], [2, 7]])
-    before = scores.clone()
-    ranks = rank_true_parents(scores, [np.array([1, 0]), np.array([0])])
-    assert [r.tolist() for r in ranks] == [[1, 1], [3]]
-    assert torch.equal(scores, before)
-
-
-def test_no_queries_have_no_ranks() -> None:
-    assert rank_true_parents(torch.zeros(5, 0), []) == []
-
-
-def test_scores_of_other_queries_are_refused() -> None:
-    with pytest.raises(TaxoExpanError, match="scores of 2 queries, and parents of 1; give one col"):
-        rank_true_parents(torch.zeros(5, 2), [np.array([0])])
-    with pytest.raises(ConfigurationError, match=r"ties is 1\.5; it must be from 0 to 1"):
-        rank_true_parents(torch.zeros(5, 1), [np.array([0])], ties=1.5)

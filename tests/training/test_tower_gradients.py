@@ -13,10 +13,10 @@ from taxoexpan.features.transformer.transformer_encoder import TransformerEncode
 from taxoexpan.network.text_tower import TextTower, Tokens
 from taxoexpan.training.tower_gradients import (
     SCALE,
-    TextBlocks,
     TowerBatch,
     compute_gradients,
     contrastive_loss,
+    text_blocks,
 )
 
 MakeTower = Callable[[], TextTower]
@@ -85,9 +85,9 @@ def test_parts_use_the_dropout_of_the_whole_batch(make_tower: MakeTower) -> None
 def test_every_block_has_other_dropout(make_tower: MakeTower) -> None:
     tower = make_tower().train()
     texts = tower.tokenize(["oat milk"] * 64)
-    encoded = list(TextBlocks.of(texts, 32, (3, 5)).encode(tower))
-    assert [len(rows) for rows, _ in encoded] == [32, 32]
-    assert not torch.allclose(encoded[0][1], encoded[1][1], atol=1e-3)
+    one, other = (block.encode(tower, texts) for block in text_blocks(texts, 32, (3, 5)))
+    assert len(one) == len(other) == 32
+    assert not torch.allclose(one, other, atol=1e-3)
 
 
 def test_blocked_anchors_do_not_count_in_the_loss() -> None:

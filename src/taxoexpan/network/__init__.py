@@ -9,10 +9,3 @@
 - `matching` (Eqs. 9 and 10) and `losses` (Eq. 11); `matching_network` is the whole;
 - not in the paper: the fusion head in `cosine_features`, and the fine-tuned `text_tower`.
 """
-
-from taxoexpan.network.batch import TrainingBatch
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.matching_network import MatchingNetwork
-
-__all__ = ["ConceptVectors", "Egonets", "MatchingNetwork", "TrainingBatch"]

@@ -7,8 +7,7 @@ label and definition, an anchor also by the label of its parent.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,17 +84,15 @@ class TextTower(nn.Module):
 
     def forward(self, tokens: Sequence[Tokens]) -> Tensor:
         """Return one unit vector per text: [B, D]."""
-        lengths = np.array([len(each) for each in tokens])
-        order = np.argsort(lengths, kind="stable")
+        order = np.argsort([len(each) for each in tokens], kind="stable")
         size = CPU_BLOCK if self.device.type == "cpu" else GPU_BLOCK
-        blocks = (
-            self._encode_block([tokens[row] for row in order[start : start + size].tolist()])
-            for start in range(0, len(order), size)
-        )
-        if torch.is_grad_enabled():
-            back = torch.from_numpy(np.argsort(order)).to(self.device)
-            return torch.cat(list(blocks)).index_select(0, back)
-        return _reordered(blocks, torch.from_numpy(order).to(self.device))
+        # One tensor: many small ones would lie among the freed memory of the layers, and hold it.
+        vectors = torch.empty(len(tokens), self.dimension, device=self.device)
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            block = self._encode_block([tokens[row] for row in rows.tolist()])
+            vectors[torch.from_numpy(rows).to(self.device)] = block
+        return vectors
 
     def _encode_block(self, tokens: Sequence[Tokens]) -> Tensor:
         ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
@@ -116,39 +113,15 @@ class TextTower(nn.Module):
         return self.encode_tokens(self.tokenize(texts))
 
     @torch.no_grad()
-    def encode_tokens(
-        self,
-        tokens: Sequence[Tokens],
-        encode: Callable[[Sequence[Tokens]], Tensor] | None = None,
-    ) -> Tensor:
-        """Return one unit vector per tokenized text; equal texts are encoded once: [N, D].
-
-        `encode` encodes the distinct texts, if it is not this tower alone that does.
-        """
+    def encode_tokens(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Return one unit vector per tokenized text; equal texts are encoded once: [N, D]."""
         was_training = self.training
         self.eval()
         distinct: dict[tuple[int, ...], int] = {}
         rows = [distinct.setdefault(tuple(each), len(distinct)) for each in tokens]
-        if not rows:
-            vectors = torch.zeros(0, self.dimension, device=self.device)
-        else:
-            vectors = (encode or self)(list(distinct))[torch.tensor(rows, device=self.device)]
+        vectors: Tensor = self(list(distinct))
         self.train(was_training)
-        return vectors
-
-
-def _reordered(blocks: Iterator[Tensor], rows: Tensor) -> Tensor:
-    """Collect blocks of vectors, each vector in its row, without keeping the blocks: [N, D].
-
-    Small blocks that are kept would lie among the freed memory of the layers, and hold it.
-    """
-    first = next(blocks)
-    vectors = first.new_empty(len(rows), first.shape[1])
-    start = 0
-    for block in chain([first], blocks):
-        vectors[rows[start : start + len(block)]] = block
-        start += len(block)
-    return vectors
+        return vectors[torch.tensor(rows, dtype=torch.int64, device=self.device)]
 
 
 def replace_embeddings(transformer: nn.Module) -> None:

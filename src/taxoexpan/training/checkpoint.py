@@ -9,22 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
-from torch.optim import Optimizer
 
-from taxoexpan.errors import FormatError, ModelError, is_out_of_memory
+from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.files import write_whole
 from taxoexpan.files.inputs import read_regular
 
-_FIRST_LINE = b"taxoexpan-checkpoint 2\n"
+_FIRST_LINE = b"taxoexpan-checkpoint 3\n"
 _VALUES = "values"
 """The name of the tensor with the values, as the bytes of JSON."""
 
@@ -36,26 +34,11 @@ class State:
     tensors: dict[str, Tensor]
     values: dict[str, Any]
 
-    def count(self, name: str, least: int = 0) -> int:
-        """Return a value that is a whole number, at least so large; another one is a ValueError."""
-        value = self.values[name]
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**31:
-            raise ValueError(f"{name} is not such a number")
-        return value
-
-    def number(self, name: str) -> float:
-        """Return a value that is a number, maybe infinity; another one is a ValueError."""
-        value = self.values[name]
-        if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
-            raise ValueError(f"{name} is not a number")
-        return value
-
-
-class Resumable(Protocol):
-    """A training that can be continued from a state."""
-
-    def restore(self, state: State) -> None:
-        """Restore the state from a checkpoint."""
+    def group(self, prefix: str) -> dict[str, Tensor]:
+        """Return the tensors whose names start with a prefix and a dot, without these."""
+        start = f"{prefix}."
+        named = self.tensors.items()
+        return {name.removeprefix(start): t for name, t in named if name.startswith(start)}
 
 
 @dataclass(frozen=True)
@@ -66,17 +49,13 @@ class Checkpoint:
     identity: str
 
     def save(self, state: State) -> None:
-        """Replace the file by this state, completely or not at all."""
+        """Replace the file by this state; warn if that fails, so that the training goes on."""
         tensors = {name: tensor.cpu().contiguous() for name, tensor in state.tensors.items()}
         values = json.dumps({**state.values, "identity": self.identity}).encode()
         tensors[_VALUES] = torch.frombuffer(bytearray(values), dtype=torch.uint8)
         content = save(tensors)
-        write_whole({self.path: _FIRST_LINE + _checksum_line(content) + content}, force=True)
-
-    def save_if_possible(self, state: State) -> None:
-        """Save, or warn if the disk is full, because a training must not end for that."""
         try:
-            self.save(state)
+            write_whole({self.path: _FIRST_LINE + _checksum_line(content) + content}, force=True)
         except FormatError as error:
             consequence = "the training goes on, but it cannot be resumed from this epoch"
             warnings.warn(f"{error}; {consequence}", stacklevel=2)
@@ -86,24 +65,17 @@ class Checkpoint:
         try:
             tensors = load(self._content())
             values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
-        except (OSError, SafetensorError, KeyError, ValueError, RecursionError):
-            raise self._damaged() from None
-        if not isinstance(values, dict) or values.pop("identity", None) != self.identity:
+        except (OSError, SafetensorError, KeyError, ValueError):
+            raise ModelError(
+                f"{self.path}: not a readable checkpoint, or a damaged one, or one of another "
+                "version of taxoexpan; remove the file to train from the beginning"
+            ) from None
+        if values.pop("identity", None) != self.identity:
             raise ModelError(
                 f"{self.path}: the checkpoint belongs to another training, with another taxonomy, "
                 "seed or other settings; use the same ones again, or remove the file"
             )
         return State(tensors, values)
-
-    def restore(self, training: Resumable) -> None:
-        """Continue a training from the state that was saved last."""
-        state = self.load()
-        try:
-            training.restore(state)
-        except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-            if is_out_of_memory(error):
-                raise
-            raise self._damaged() from None
 
     def check(self) -> None:
         """Refuse a file that is damaged or of another training; there may be none."""
@@ -131,12 +103,6 @@ class Checkpoint:
             raise ValueError("the checksum is wrong")
         return content
 
-    def _damaged(self) -> ModelError:
-        return ModelError(
-            f"{self.path}: not a readable checkpoint, or a damaged one, or one of another version "
-            "of taxoexpan; remove the file to train from the beginning"
-        )
-
 
 def _checksum_line(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode() + b"\n"
@@ -145,37 +111,6 @@ def _checksum_line(content: bytes) -> bytes:
 def tower_path(path: Path) -> Path:
     """Return the file for the fine-tuning of the encoder, next to the file of the network."""
     return path.with_name(f"{path.name}.tower")
-
-
-def add_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Put the names of tensors into a group."""
-    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
-
-
-def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Select the tensors of a group by their prefix, and remove it from their names."""
-    start = f"{prefix}."
-    return {name.removeprefix(start): t for name, t in tensors.items() if name.startswith(start)}
-
-
-def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
-    """Return the moments of an optimizer, with names for a checkpoint."""
-    return {
-        f"optimizer.{index}.{name}": tensor
-        for index, moments in optimizer.state_dict()["state"].items()
-        for name, tensor in moments.items()
-    }
-
-
-def restore_optimizer(
-    optimizer: Optimizer, tensors: Mapping[str, Tensor], groups: list[dict[str, Any]]
-) -> None:
-    """Restore an optimizer from the tensors of `optimizer_tensors` and its parameter groups."""
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in with_prefix("optimizer", tensors).items():
-        index, _, moment = name.partition(".")
-        moments.setdefault(int(index), {})[moment] = tensor
-    optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
 
 def identity_of(*parts: object) -> str:

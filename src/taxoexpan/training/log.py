@@ -38,18 +38,18 @@ class TrainingLog:
     def write(self, epoch: Epoch, is_best: bool) -> None:
         """Report an epoch that is finished."""
         if self.progress:
-            write_line(_line(epoch, is_best))
+            write_line(describe_epoch(f"epoch {epoch.number:>3}", epoch, is_best))
         if self.path is not None:
-            with _errors_as_warnings():
+            with _errors_as_warnings(self.path):
                 _append(self.path, json.dumps({**asdict(epoch), "better": is_best}) + "\n")
         if self.tensorboard is not None:
-            with _errors_as_warnings():
+            with _errors_as_warnings(self.tensorboard.folder):
                 self.tensorboard.write(epoch.number, _scalars(epoch))
 
     def close(self) -> None:
         """Close the files after the last epoch."""
         if self.tensorboard is not None:
-            with _errors_as_warnings():
+            with _errors_as_warnings(self.tensorboard.folder):
                 self.tensorboard.close()
 
 
@@ -57,25 +57,23 @@ SILENT = TrainingLog()
 
 
 @contextmanager
-def _errors_as_warnings() -> Iterator[None]:
+def _errors_as_warnings(path: Path) -> Iterator[None]:
     """Warn if a log cannot be written, because a training must not end for that."""
     try:
         yield
-    except FormatError as error:
-        warnings.warn(f"{error}; the training goes on, and its log is incomplete", stacklevel=2)
+    except OSError as error:
+        message = f"{path}: cannot be written: {error.strerror or error}"
+        warnings.warn(f"{message}; the training goes on, and its log is incomplete", stacklevel=2)
 
 
 def _append(path: Path, line: str) -> None:
     """Append a whole line, or nothing."""
     content = line.encode()
-    try:
-        with path.open("ab", buffering=0) as file:
-            size = file.tell()
-            if file.write(content) != len(content):
-                file.truncate(size)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    except OSError as error:
-        raise FormatError(path, f"cannot be written: {error.strerror}") from None
+    with path.open("ab", buffering=0) as file:
+        size = file.tell()
+        if file.write(content) != len(content):
+            file.truncate(size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _scalars(epoch: Epoch) -> dict[str, float]:
@@ -93,8 +91,9 @@ def describe_metrics(metrics: Metrics) -> str:
     return f"{text}  MRR {metrics.reciprocal_rank:.3f} (scaled {metrics.mrr:.3f})"
 
 
-def _line(epoch: Epoch, is_best: bool) -> str:
-    text = f"epoch {epoch.number:>3}  loss {epoch.loss:.4f}"
+def describe_epoch(name: str, epoch: Epoch, is_best: bool) -> str:
+    """Return the line about an epoch that a terminal shows."""
+    text = f"{name}  loss {epoch.loss:.4f}"
     if epoch.validation is not None:
         text += f"  {describe_metrics(epoch.validation)}"
     return text + ("  *" if is_best else "")
@@ -107,23 +106,20 @@ class TensorBoardWriter:
         check_tensorboard(folder)
         from torch.utils.tensorboard import SummaryWriter
 
-        self._folder, self._has_started = folder, False
-        with self._translate_errors():
-            self._writer: Any = SummaryWriter(folder)  # its type annotations are unreliable
+        self.folder, self._has_started = folder, False
+        self._writer: Any = SummaryWriter(folder)  # its type annotations are unreliable
 
     def write(self, number: int, scalars: Mapping[str, float]) -> None:
         """Add the values of an epoch, and make them visible at once."""
-        with self._translate_errors():
-            if not self._has_started:
-                self._start(number)
-            for name, value in scalars.items():
-                self._writer.add_scalar(name, value, number)
-            self._writer.flush()
+        if not self._has_started:
+            self._start(number)
+        for name, value in scalars.items():
+            self._writer.add_scalar(name, value, number)
+        self._writer.flush()
 
     def close(self) -> None:
         """Close the files."""
-        with self._translate_errors():
-            self._writer.close()
+        self._writer.close()
 
     def _start(self, number: int) -> None:
         """Hide the later epochs of another run in this folder, so that no curve forks."""
@@ -132,14 +128,6 @@ class TensorBoardWriter:
         start = Event(step=number, session_log=SessionLog(status=SessionLog.START))
         self._writer.file_writer.add_event(start)
         self._has_started = True
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            message = f"cannot be written: {error.strerror or error}"
-            raise FormatError(self._folder, message) from None
 
 
 def check_tensorboard(folder: Path) -> None:

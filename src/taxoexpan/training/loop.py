@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-import warnings
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, keep_freed_memory, random_state, set_random_state
-from taxoexpan.errors import ModelError, is_out_of_memory
+from taxoexpan.errors import ModelError
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress, tell_at_most
-from taxoexpan.training.checkpoint import (
-    Checkpoint,
-    State,
-    add_prefix,
-    optimizer_tensors,
-    restore_optimizer,
-    with_prefix,
-)
+from taxoexpan.training.checkpoint import Checkpoint, State
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
+from taxoexpan.training.run import Run
 from taxoexpan.training.sampling import CPU, TrainingSampler
 
 Validate = Callable[[MatchingNetwork], Metrics]
+
+ADVICE = "query; train a smaller network, or with fewer anchors (negative_sampling, num_negatives)"
+"""What to do if the memory is too small."""
 
 
 def train(
@@ -67,8 +60,7 @@ def train(
     graph = None
     if can_be_graphed(config, vectors.device) and not vectors.streamed_to:
         graph = GraphedGradients(network, vectors, config.batch_size)
-    if checkpoint is not None and checkpoint.path.exists():
-        checkpoint.restore(run)
+    run.resume(checkpoint)
     before = run.finished_epochs
     try:
         while not run.is_done():
@@ -78,7 +70,7 @@ def train(
             metrics = None if validate is None else validate(network)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
             if checkpoint is not None:
-                checkpoint.save_if_possible(run.state())
+                checkpoint.save(run.state())
             log.write(epoch, is_best)
             if log.progress and run.finished_epochs == before + 1:
                 left = config.epochs - run.finished_epochs
@@ -89,9 +81,7 @@ def train(
         if not run.history.epochs:
             raise
         run.history.interrupted = True
-    network.load_state_dict(run.best_weights)
-    network.eval()
-    return run.history
+    return run.finish()
 
 
 def _train_epoch(
@@ -130,23 +120,10 @@ def train_batch(
     if loss is not None:
         run.optimizer.step()
         return loss
-    batch, state = batch.to(vectors.device), random_state(vectors.device)
-    while True:
-        try:
-            run.optimizer.zero_grad(set_to_none=True)
-            loss = compute_gradients(run, vectors, batch)
-            break
-        except (MemoryError, RuntimeError) as error:
-            if not is_out_of_memory(error):
-                raise
-            if run.parts >= len(batch.queries):
-                raise ModelError(
-                    f"the memory of {vectors.device} is too small for a single query; train a "
-                    "smaller network, or with fewer anchors (negative_sampling, num_negatives)"
-                ) from None
-        # Outside the handler, so that the memory of the failed attempt has been released.
-        run.split_batches_further()
-        set_random_state(vectors.device, state)
+    whole = batch.to(vectors.device)
+    loss = run.compute_in_parts(
+        lambda: compute_gradients(run, vectors, whole), len(batch.queries), ADVICE
+    )
     run.optimizer.step()
     return loss
 
@@ -171,31 +148,24 @@ def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: Training
     return total / count
 
 
-class TrainingRun:
-    """A training between two epochs: weights, optimizer, best weights so far, random numbers."""
+class TrainingRun(Run):
+    """A training of the network between two epochs."""
 
     def __init__(self, network: MatchingNetwork, sampler: TrainingSampler, config: Config) -> None:
-        self.network, self.sampler, self.config = network, sampler, config
         fused = next(network.parameters()).device.type in ("cpu", "cuda")
-        self.optimizer = torch.optim.Adam(
+        optimizer = torch.optim.Adam(
             network.parameters(), config.learning_rate, amsgrad=True, fused=fused
         )
+        super().__init__(network, optimizer, sampler.rng)
+        self.network, self.sampler, self.config = network, sampler, config
         self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
             # Any decrease counts as better: a relative threshold is misleading below zero.
-            self.optimizer,
+            optimizer,
             factor=0.5,
             patience=3,
             threshold=0.0,
             threshold_mode="abs",
         )
-        self.history, self.lowest = History(), math.inf
-        self.parts = 1
-        self.best_weights = copy.deepcopy(network.state_dict())
-
-    @property
-    def finished_epochs(self) -> int:
-        """The number of finished epochs."""
-        return len(self.history.epochs)
 
     def is_done(self) -> bool:
         """Whether the epochs or the patience are used up."""
@@ -213,57 +183,17 @@ class TrainingRun:
         self.history.epochs.append(epoch)
         monitored = _monitored(epoch, self.config.monitor)
         self.scheduler.step(monitored)
-        is_best = monitored < self.lowest
-        if is_best:
-            self.best_weights = copy.deepcopy(self.network.state_dict())
-            self.history.best, self.lowest = epoch.number, monitored
-        return epoch, is_best
-
-    def split_batches_further(self) -> None:
-        """Process batches in twice as many parts from now on; the result stays the same."""
-        self.parts *= 2
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        message = f"out of memory: each batch is now processed in {self.parts} parts"
-        warnings.warn(message, stacklevel=2)
+        return epoch, self.keep_best(monitored)
 
     def state(self) -> State:
         """Return everything that the next epochs depend on."""
-        tensors = add_prefix("weights", self.network.state_dict())
-        tensors |= add_prefix("best", self.best_weights) | optimizer_tensors(self.optimizer)
-        tensors["rng"] = torch.get_rng_state()
-        return State(
-            tensors,
-            {
-                "epochs": [asdict(epoch) for epoch in self.history.epochs],
-                "best": self.history.best,
-                "lowest": self.lowest,
-                "groups": self.optimizer.state_dict()["param_groups"],
-                "scheduler": self.scheduler.state_dict(),
-                "sampler": self.sampler.rng.bit_generator.state,
-                "parts": self.parts,
-            },
-        )
+        state = super().state()
+        return State(state.tensors, state.values | {"scheduler": self.scheduler.state_dict()})
 
     def restore(self, state: State) -> None:
         """Restore the state from a checkpoint."""
-        tensors, values = state.tensors, state.values
-        self.network.load_state_dict(with_prefix("weights", tensors))
-        self.best_weights = with_prefix("best", tensors)
-        restore_optimizer(self.optimizer, tensors, values["groups"])
-        self.scheduler.load_state_dict(values["scheduler"])
-        self.sampler.rng.bit_generator.state = values["sampler"]
-        torch.set_rng_state(tensors["rng"])
-        self.history.epochs = [_read_epoch(epoch) for epoch in values["epochs"]]
-        self.history.best, self.lowest = state.count("best"), state.number("lowest")
-        if self.history.best > len(self.history.epochs):
-            raise ValueError("the best epoch is not among the epochs")
-        self.parts = state.count("parts", 1)
-
-
-def _read_epoch(values: dict[str, Any]) -> Epoch:
-    validation = values["validation"]
-    return Epoch(**{**values, "validation": Metrics(**validation) if validation else None})
+        super().restore(state)
+        self.scheduler.load_state_dict(state.values["scheduler"])
 
 
 def _monitored(epoch: Epoch, monitor: str) -> float:

@@ -48,7 +48,7 @@ def training_record(
     taxonomy: Taxonomy,
     encoder: Encoder,
     history: History,
-    tower_history: TowerHistory | None,
+    tower_history: History | None,
     validation: Metrics | None,
     seconds: float,
 ) -> TrainingRecord:
@@ -71,7 +71,7 @@ def training_record(
         versions={name: version(name) for name in ("taxoexpan", "torch", "numpy", "wordllama")},
         python=platform.python_version(),
         machine=platform.machine(),
-        tower_epochs=None if tuned is None else len(tuned.losses),
+        tower_epochs=None if tuned is None else len(tuned.epochs),
         tower_best_epoch=None if tuned is None else tuned.best,
     )
 
@@ -92,7 +92,8 @@ class Epoch:
 class History:
     """All epochs, the number of the best one, and whether the user stopped the training.
 
-    `skipped_fine_tuning` means that a fine-tuning of the encoder would have followed.
+    In a fine-tuning, `best` is 0 if no epoch was better than the encoder as it came.
+    `skipped_fine_tuning` means that a fine-tuning would have followed.
     """
 
     epochs: list[Epoch] = field(default_factory=list)
@@ -103,17 +104,4 @@ class History:
     @property
     def best_epoch(self) -> Epoch:
         """The epoch whose weights were kept; number 0 if nothing was trained."""
-        return self.epochs[self.best - 1] if self.epochs else Epoch(0, 0.0, 0.0, None)
-
-
-@dataclass
-class TowerHistory:
-    """The epochs of a fine-tuning: the loss and the validation metrics of each, and the best one.
-
-    `best` is 0 if no epoch was better than the encoder as it came.
-    """
-
-    losses: list[float] = field(default_factory=list)
-    validation: list[Metrics] = field(default_factory=list)
-    best: int = 0
-    interrupted: bool = False
+        return self.epochs[self.best - 1] if self.best else Epoch(0, 0.0, 0.0, None)

@@ -109,7 +109,7 @@ class TrainingSampler:
     ) -> TrainingBatch:
         """Build a batch whose queries share their negatives."""
         queries, parents = self.children[relations], self.parents[relations]
-        draws = None
+        draws = np.zeros(0, dtype=np.int64)
         if drawn is None:
             draws = self._draw_candidates((self.config.num_negatives,))
             if self.mentions is not None:
@@ -117,7 +117,11 @@ class TrainingSampler:
             if self.news is not None:
                 draws = np.concatenate([draws, self.news.rejected.of_many(queries)[1]])
             drawn = self._draw_egonets(np.unique(np.concatenate([parents, draws])), device)
-        tried = self._tried(drawn.anchors, draws)
+        tried = drawn.anchors
+        if self.config.negative_sampling == "uniform":
+            tried = np.unique(draws)
+        elif len(self.candidates) < len(self.taxonomy):
+            tried = np.intersect1d(tried, self.candidates, assume_unique=True)
         blocked = blocked_among(self.taxonomy, queries, tried)
         negatives = None
         if len(tried) < len(drawn.anchors):
@@ -152,14 +156,6 @@ class TrainingSampler:
     def _draw_candidates(self, shape: tuple[int, ...]) -> Indices:
         """Draw concepts to try as negatives, with replacement."""
         return self.candidates[self.rng.integers(0, len(self.candidates), shape)]
-
-    def _tried(self, anchors: Indices, draws: Indices | None) -> Indices:
-        """Return the anchors that are matched with every query of a batch, ascending."""
-        if self.config.negative_sampling == "uniform" and draws is not None:
-            return np.unique(draws)
-        if len(self.candidates) == len(self.taxonomy):
-            return anchors
-        return np.intersect1d(anchors, self.candidates, assume_unique=True)
 
     def _mentioned_anchors(self, queries: Indices, anchors: Indices) -> Indices | None:
         """Return the triples (row of an anchor, column of a query, `MentionKind`) [3, M]."""

@@ -7,11 +7,9 @@ query is compared with all these anchors, except its other parents, itself and i
 
 from __future__ import annotations
 
-import copy
 import math
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -19,26 +17,20 @@ from torch import Tensor
 
 from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, release_memory
-from taxoexpan.errors import ModelError, is_out_of_memory
-from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
+from taxoexpan.errors import ModelError
+from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.checkpoint import (
-    Checkpoint,
-    State,
-    add_prefix,
-    optimizer_tensors,
-    restore_optimizer,
-    with_prefix,
-)
+from taxoexpan.training.checkpoint import Checkpoint, State
 from taxoexpan.training.continuation import News
-from taxoexpan.training.log import describe_metrics
+from taxoexpan.training.log import describe_epoch
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.record import TowerHistory
+from taxoexpan.training.record import Epoch, History
+from taxoexpan.training.run import Run
 from taxoexpan.training.sampling import blocked_among
-from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients, encode_in_blocks
+from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
 
 
 def train_tower(
@@ -50,7 +42,7 @@ def train_tower(
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
     news: News | None = None,
-) -> TowerHistory:
+) -> History:
     """Fine-tune a tower, and leave the weights of the best epoch in it.
 
     With `news`, the tower has been fine-tuned before, and learns what is new since.
@@ -62,29 +54,26 @@ def train_tower(
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         run = TowerRun(tower, taxonomy, config, seed, validate, news)
-        if checkpoint is not None and checkpoint.path.exists():
-            checkpoint.restore(run)
+        run.resume(checkpoint)
         try:
             with Progress(
-                "fine-tuning", run.steps, "batches", shown=progress, done=run.step
+                "fine-tuning", run.steps, "batches", shown=progress, done=run.done_steps
             ) as bar:
                 if progress:
-                    write_line(
-                        f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go"
-                    )
-                while run.epoch < config.tower_epochs:
+                    left = pluralize(config.tower_epochs - run.finished_epochs, "epoch")
+                    write_line(f"fine-tuning the encoder: {left} to go")
+                while run.finished_epochs < config.tower_epochs:
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.
                     if checkpoint is not None:
-                        checkpoint.save_if_possible(run.state())
+                        checkpoint.save(run.state())
                     if progress:
-                        write_line(run.last_epoch())
+                        epoch, best = run.history.epochs[-1], run.history.best
+                        name = f"fine-tuning epoch {epoch.number}"
+                        write_line(describe_epoch(name, epoch, best == epoch.number))
         except KeyboardInterrupt:
             run.history.interrupted = True
-    if run.best_weights:
-        tower.load_state_dict(run.best_weights)
-    tower.eval()
-    return run.history
+    return run.finish()
 
 
 NEAREST = 30
@@ -100,8 +89,8 @@ Validate = Callable[[TextTower, Tensor], Metrics]
 """Returns the metrics of a tower, given its vectors of all anchors."""
 
 
-class TowerRun:
-    """A fine-tuning between two epochs: weights, optimizer, best weights so far, random numbers."""
+class TowerRun(Run):
+    """A fine-tuning of the tower between two epochs."""
 
     def __init__(
         self,
@@ -112,22 +101,19 @@ class TowerRun:
         validate: Validate | None,
         news: News | None = None,
     ) -> None:
+        self.parameters = [p for p in tower.parameters() if p.requires_grad]
+        fused = tower.device.type in ("cpu", "cuda")
+        optimizer = torch.optim.AdamW(self.parameters, config.tower_learning_rate, fused=fused)
+        super().__init__(tower, optimizer, np.random.default_rng(seed))
         self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
         self.seed, self.news = seed, news
-        self.rng = np.random.default_rng(seed)
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
         self.anchor_tokens = tower.tokenize(anchor_texts(taxonomy))
-        self.parameters = [p for p in tower.parameters() if p.requires_grad]
-        fused = tower.device.type in ("cpu", "cuda")
-        self.optimizer = torch.optim.AdamW(self.parameters, config.tower_learning_rate, fused=fused)
         drawn = len(self.children)
         if news is not None:
             drawn = news.count(self.parents, self.children)
         self.batches = math.ceil(drawn / config.tower_batch_size)
-        self.epoch, self.parts = 0, 1
-        self.history, self.highest = TowerHistory(), -1.0
-        self.best_weights: dict[str, Tensor] = {}
         self.anchor_vectors: Tensor | None = None
 
     @property
@@ -136,75 +122,50 @@ class TowerRun:
         return self.batches * self.config.tower_epochs
 
     @property
-    def remaining(self) -> int:
-        """The number of epochs that are left."""
-        return self.config.tower_epochs - self.epoch
-
-    def last_epoch(self) -> str:
-        """Describe the last finished epoch."""
-        text = f"fine-tuning epoch {self.epoch}  loss {self.history.losses[-1]:.4f}"
-        if self.history.validation:
-            text += f"  {describe_metrics(self.history.validation[-1])}"
-        return text + ("  *" if self.history.best == self.epoch else "")
-
-    @property
-    def step(self) -> int:
+    def done_steps(self) -> int:
         """The number of steps of the finished epochs."""
-        return self.batches * self.epoch
+        return self.batches * self.finished_epochs
 
     def train_epoch(self, bar: Progress) -> None:
         """Train on every relation once, and keep the weights if they are the best so far."""
         if self.anchor_vectors is None:
-            self._encode_and_validate()
+            self._keep_if_best(self._encode_and_validate())
+        started = time.monotonic()
         hard = self._hard_negatives()
         self.anchor_vectors = None  # outdated after one step
         release_memory()
         total = torch.zeros((), device=self.tower.device)
         with fast_matmul(self.tower.device):
-            for number, batch in enumerate(self._draw_batches(hard)):
-                self._set_learning_rate(self.step + number)
-                total += self._train_batch(batch, self.step + number)
+            for step, batch in enumerate(self._draw_batches(hard), start=self.done_steps):
+                self._set_learning_rate(step)
+                total += self._train_batch(batch, step)
                 bar.update()
         loss = total.item() / self.batches
         if not math.isfinite(loss):
             fix = "train again with a lower tower_learning_rate"
             raise ModelError(f"the loss of the fine-tuning became {loss}; {fix}")
-        self.epoch += 1
-        self.history.losses.append(loss)
         self.optimizer.zero_grad(set_to_none=True)
         release_memory()
-        self._encode_and_validate()
+        metrics = self._encode_and_validate()
+        rate, seconds = self.optimizer.param_groups[0]["lr"], time.monotonic() - started
+        number = self.finished_epochs + 1
+        self.history.epochs.append(Epoch(number, loss, rate, metrics, round(seconds, 3)))
+        self._keep_if_best(metrics)
 
-    def _encode_and_validate(self) -> None:
+    def _encode_and_validate(self) -> Metrics | None:
         """Encode all anchors, for the hard negatives of the next epoch and to validate this one."""
-        vectors = self.anchor_vectors = self._encode(self.anchor_tokens)
-        if self.validate is not None:
-            metrics = self.validate(self.tower, vectors)
-            if self.epoch:
-                self.history.validation.append(metrics)
-            if metrics.reciprocal_rank <= self.highest:
-                return
-            self.highest = metrics.reciprocal_rank
-        self._keep_weights()
-        self.history.best = self.epoch
+        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
+        return None if self.validate is None else self.validate(self.tower, self.anchor_vectors)
 
-    def _encode(self, tokens: Sequence[Tokens]) -> Tensor:
-        return encode_in_blocks(self.tower, tokens)
-
-    @torch.no_grad()
-    def _keep_weights(self) -> None:
-        """Remember the present weights, in the memory of those that were kept before."""
-        weights = self.tower.state_dict()
-        if not self.best_weights:
-            self.best_weights = copy.deepcopy(weights)
-        for name, tensor in weights.items():
-            self.best_weights[name].copy_(tensor)
+    def _keep_if_best(self, metrics: Metrics | None) -> None:
+        """Keep the weights if they are the best so far; without validation the last ones are."""
+        self.keep_best(-self.finished_epochs if metrics is None else -metrics.reciprocal_rank)
 
     @torch.no_grad()
     def _hard_negatives(self) -> Indices:
         """Return the nearest anchors of every concept as a query: [N, K]."""
         assert self.anchor_vectors is not None
-        queries = self._encode(self.query_tokens)
+        queries = self.tower.encode_tokens(self.query_tokens)
         count = min(NEAREST, len(queries))
         nearest = [
             (block @ self.anchor_vectors.T).topk(count).indices.cpu()
@@ -246,63 +207,16 @@ class TowerRun:
         self.tower.train()
         texts = [self.query_tokens[i] for i in batch.queries.tolist()]
         texts += [self.anchor_tokens[i] for i in batch.anchors.tolist()]
-        seeds = (self.seed, step)
-        while True:
-            try:
-                self.optimizer.zero_grad(set_to_none=True)
-                loss = compute_gradients(self.tower, texts, batch, seeds, self.parts)
-                break
-            except (MemoryError, RuntimeError) as error:
-                if not is_out_of_memory(error):
-                    raise
-                if self.parts >= len(texts):
-                    message = f"the memory of {self.tower.device} is too small for a single text"
-                    raise ModelError(f"{message}; set tower_epochs=0") from None
-            # Outside the handler, so that the memory of the failed attempt has been released.
-            self._split_batches_further()
+        loss = self.compute_in_parts(
+            lambda: compute_gradients(self.tower, texts, batch, (self.seed, step), self.parts),
+            len(texts),
+            "text; set tower_epochs=0",
+        )
         torch.nn.utils.clip_grad_norm_(self.parameters, MAX_NORM)
         self.optimizer.step()
         return loss
 
-    def _split_batches_further(self) -> None:
-        self.parts *= 2
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        message = f"out of memory: each batch is now encoded in {self.parts} parts"
-        warnings.warn(message, stacklevel=2)
-
-    def state(self) -> State:
-        """Return everything that the next epochs depend on."""
-        tensors = add_prefix("weights", self.tower.state_dict())
-        tensors |= optimizer_tensors(self.optimizer)
-        if self.history.best != self.epoch:
-            tensors |= add_prefix("best", self.best_weights)
-        return State(
-            tensors,
-            {
-                "epoch": self.epoch,
-                "losses": self.history.losses,
-                "validation": [asdict(metrics) for metrics in self.history.validation],
-                "best": self.history.best,
-                "highest": self.highest,
-                "groups": self.optimizer.state_dict()["param_groups"],
-                "draws": self.rng.bit_generator.state,
-                "parts": self.parts,
-            },
-        )
-
     def restore(self, state: State) -> None:
         """Restore the state from a checkpoint."""
-        values, tensors = state.values, state.tensors
-        self.tower.load_state_dict(with_prefix("weights", tensors))
-        best = with_prefix("best", tensors)
-        self.best_weights = best or copy.deepcopy(self.tower.state_dict())
-        restore_optimizer(self.optimizer, tensors, values["groups"])
-        self.rng.bit_generator.state = values["draws"]
-        validation = [Metrics(**metrics) for metrics in values["validation"]]
-        self.history = TowerHistory(
-            [*map(float, values["losses"])], validation, state.count("best")
-        )
-        self.epoch, self.highest = state.count("epoch"), state.number("highest")
-        self.parts = state.count("parts", 1)
-        self.anchor_vectors = self._encode(self.anchor_tokens)
+        super().restore(state)
+        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)

@@ -5,7 +5,7 @@ Each block has a seed of its own for dropout, so it makes no difference how ofte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.network.text_tower import CPU_BLOCK, GPU_BLOCK, TextTower, Tokens
+from taxoexpan.network.text_tower import CPU_BLOCK, TextTower, Tokens
 from taxoexpan.taxonomy.arrays import Indices
 
 SCALE = 20.0
@@ -36,37 +36,29 @@ class TowerBatch:
 
 
 @dataclass(frozen=True)
-class TextBlocks:
-    """Texts in blocks of similar length, so that little is padding.
+class TextBlock:
+    """The rows of some texts in a batch, and the seed of their dropout."""
 
-    Args:
-        texts: the tokens of all texts.
-        rows: the rows of the texts of each block.
-        seeds: the seed of each block's dropout.
+    rows: Indices
+    seed: int
+
+    def encode(self, tower: TextTower, texts: Sequence[Tokens]) -> Tensor:
+        """Return the vectors of the block's texts, given all texts: [b, D]."""
+        if tower.training:
+            torch.manual_seed(self.seed)
+        vectors: Tensor = tower([texts[row] for row in self.rows.tolist()])
+        return vectors
+
+
+def text_blocks(texts: Sequence[Tokens], size: int, seeds: Sequence[int]) -> list[TextBlock]:
+    """Divide texts into blocks of at most this size and similar length, so that little is padding.
+
+    All numbers of `seeds` together determine the seeds of the blocks.
     """
-
-    texts: Sequence[Tokens]
-    rows: Sequence[Indices]
-    seeds: Sequence[int]
-
-    @classmethod
-    def of(cls, texts: Sequence[Tokens], size: int, seeds: Sequence[int] = ()) -> TextBlocks:
-        """Divide texts into blocks of at most this size.
-
-        All numbers of `seeds` together determine the seeds of the blocks.
-        """
-        lengths = np.array([len(each) for each in texts])
-        rows = np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
-        drawn = np.random.SeedSequence(seeds).generate_state(len(rows), np.uint64)
-        return cls(texts, rows, drawn.tolist())
-
-    def encode(self, tower: TextTower) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the rows and the vectors of each block."""
-        for rows, seed in zip(self.rows, self.seeds, strict=True):
-            if tower.training:
-                torch.manual_seed(seed)
-            vectors = tower([self.texts[row] for row in rows.tolist()])
-            yield torch.from_numpy(rows).to(vectors.device), vectors
+    lengths = np.array([len(each) for each in texts])
+    rows = np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
+    drawn = np.random.SeedSequence(seeds).generate_state(len(rows), np.uint64)
+    return [TextBlock(*block) for block in zip(rows, drawn.tolist(), strict=True)]
 
 
 def compute_gradients(
@@ -89,40 +81,22 @@ def compute_gradients(
         seeds: the seeds of dropout, which are different for every step.
         parts: the number of parts that memory requires.
     """
-    size = min(_block_size(tower, GPU_TRAINING_BLOCK), -(-len(texts) // parts))
-    blocks = TextBlocks.of(texts, size, seeds)
-    with torch.set_grad_enabled(parts == 1):
-        encoded = list(blocks.encode(tower))
-    leaves = _gather(encoded, len(texts), tower).requires_grad_()
+    size = CPU_BLOCK if tower.device.type == "cpu" else GPU_TRAINING_BLOCK
+    blocks = text_blocks(texts, min(size, -(-len(texts) // parts)), seeds)
+    leaves, graphs = torch.zeros(len(texts), tower.dimension, device=tower.device), []
+    for block in blocks:
+        with torch.set_grad_enabled(parts == 1):
+            vectors = block.encode(tower, texts)
+        leaves[torch.from_numpy(block.rows)] = vectors.detach()
+        graphs.append(vectors if parts == 1 else None)
+    leaves.requires_grad_()
     queries, anchors = leaves.split([len(batch.queries), len(batch.anchors)])
     loss = contrastive_loss(queries, anchors, batch)
     (gradient,) = torch.autograd.grad(loss, leaves)
-    for rows, vectors in encoded if parts == 1 else blocks.encode(tower):
-        vectors.backward(gradient[rows])
+    for block, graph in zip(blocks, graphs, strict=True):
+        vectors = block.encode(tower, texts) if graph is None else graph
+        vectors.backward(gradient[torch.from_numpy(block.rows)])
     return loss.detach()
-
-
-@torch.no_grad()
-def encode_in_blocks(tower: TextTower, tokens: Sequence[Tokens]) -> Tensor:
-    """Return one unit vector per text without dropout: [N, D]."""
-
-    def encode(distinct: Sequence[Tokens]) -> Tensor:
-        blocks = TextBlocks.of(distinct, _block_size(tower, GPU_BLOCK))
-        return _gather(blocks.encode(tower), len(distinct), tower)
-
-    return tower.encode_tokens(tokens, encode)
-
-
-def _block_size(tower: TextTower, on_gpu: int) -> int:
-    return CPU_BLOCK if tower.device.type == "cpu" else on_gpu
-
-
-def _gather(blocks: Iterable[tuple[Tensor, Tensor]], count: int, tower: TextTower) -> Tensor:
-    """Collect the vectors of all texts, without their graph: [N, D]."""
-    gathered = torch.zeros(count, tower.dimension, device=tower.device)
-    for rows, vectors in blocks:
-        gathered[rows] = vectors.detach()
-    return gathered
 
 
 def contrastive_loss(queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:

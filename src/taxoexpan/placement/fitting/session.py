@@ -33,7 +33,7 @@ from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
-from taxoexpan.training.record import History, TowerHistory
+from taxoexpan.training.record import History
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.tower import train_tower
 
@@ -104,7 +104,7 @@ def fine_tune(
     seed: int,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
-) -> tuple[TextTower, TowerHistory] | None:
+) -> tuple[TextTower, History] | None:
     """Fine-tune the sentence transformer of the encoder, if it has one, on the remaining taxonomy.
 
     The best epoch is the one that ranks the held-out concepts best.
@@ -189,7 +189,7 @@ class FittedParts:
     network: MatchingNetwork
     history: History
     tower: TextTower | None
-    tower_history: TowerHistory | None
+    tower_history: History | None
     calibrators: Calibrators
     validation: Metrics | None
     keys: Tensor

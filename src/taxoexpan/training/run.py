@@ -1,0 +1,133 @@
+"""A training between two epochs: what the training of the network and the fine-tuning share."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from taxoexpan.device import random_state, set_random_state
+from taxoexpan.errors import ModelError, is_out_of_memory
+from taxoexpan.training.checkpoint import Checkpoint, State
+from taxoexpan.training.metrics import Metrics
+from taxoexpan.training.record import Epoch, History
+
+
+class Run:
+    """The weights, the optimizer, the best weights so far, the epochs, and the random numbers.
+
+    Args:
+        trained: the module that is trained.
+        optimizer: its optimizer.
+        rng: the random numbers that draw the batches.
+    """
+
+    def __init__(self, trained: nn.Module, optimizer: Optimizer, rng: np.random.Generator) -> None:
+        self.trained, self.optimizer, self.rng = trained, optimizer, rng
+        self.history, self.lowest, self.parts = History(), math.inf, 1
+        self.best_weights: dict[str, Tensor] = {}
+
+    @property
+    def finished_epochs(self) -> int:
+        """The number of finished epochs."""
+        return len(self.history.epochs)
+
+    @torch.no_grad()
+    def keep_best(self, value: float) -> bool:
+        """Keep the weights if the value is lower than after all earlier epochs; return whether."""
+        if not value < self.lowest:
+            return False
+        self.lowest, self.history.best = value, self.finished_epochs
+        weights = self.trained.state_dict()
+        # In the memory of the weights that were kept before.
+        self.best_weights = self.best_weights or copy.deepcopy(weights)
+        for name, tensor in weights.items():
+            self.best_weights[name].copy_(tensor)
+        return True
+
+    def finish(self) -> History:
+        """Leave the best weights in the module."""
+        if self.best_weights:
+            self.trained.load_state_dict(self.best_weights)
+        self.trained.eval()
+        return self.history
+
+    def compute_in_parts(self, compute: Callable[[], Tensor], most: int, advice: str) -> Tensor:
+        """Compute gradients, in twice as many `parts` whenever the memory is too small.
+
+        Args:
+            compute: computes the gradients of a batch in `parts` parts, and returns its loss.
+            most: the largest number of parts of the batch.
+            advice: the end of the message if these are not enough.
+        """
+        device = next(self.trained.parameters()).device
+        state = random_state(device)
+        while True:
+            try:
+                self.optimizer.zero_grad(set_to_none=True)
+                return compute()
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                if self.parts >= most:
+                    message = f"the memory of {device} is too small for a single {advice}"
+                    raise ModelError(message) from None
+            # Outside the handler, so that the memory of the failed attempt has been released.
+            self.parts *= 2
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            message = f"out of memory: each batch is now processed in {self.parts} parts"
+            warnings.warn(message, stacklevel=2)
+            set_random_state(device, state)
+
+    def resume(self, checkpoint: Checkpoint | None) -> None:
+        """Continue from the state that was saved last, if there is one."""
+        if checkpoint is not None and checkpoint.path.exists():
+            self.restore(checkpoint.load())
+
+    def state(self) -> State:
+        """Return everything that the next epochs depend on."""
+        optimizer = self.optimizer.state_dict()
+        groups = {"weights": self.trained.state_dict()}
+        groups |= {f"optimizer.{index}": each for index, each in optimizer["state"].items()}
+        if self.history.best != self.finished_epochs:
+            groups["best"] = self.best_weights
+        tensors = {f"{group}.{n}": t for group, each in groups.items() for n, t in each.items()}
+        values = {
+            "epochs": [asdict(epoch) for epoch in self.history.epochs],
+            "best": self.history.best,
+            "lowest": self.lowest,
+            "groups": optimizer["param_groups"],
+            "draws": self.rng.bit_generator.state,
+            "parts": self.parts,
+        }
+        return State(tensors | {"rng": torch.get_rng_state()}, values)
+
+    def restore(self, state: State) -> None:
+        """Restore the state from a checkpoint."""
+        values = state.values
+        self.trained.load_state_dict(state.group("weights"))
+        best = state.group("best")
+        self.best_weights = best or copy.deepcopy(self.trained.state_dict())
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in state.group("optimizer").items():
+            index, _, moment = name.partition(".")
+            moments.setdefault(int(index), {})[moment] = tensor
+        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
+        self.rng.bit_generator.state = values["draws"]
+        torch.set_rng_state(state.tensors["rng"])
+        self.history = History([_read_epoch(epoch) for epoch in values["epochs"]], values["best"])
+        self.lowest, self.parts = values["lowest"], values["parts"]
+
+
+def _read_epoch(values: dict[str, Any]) -> Epoch:
+    validation = values["validation"]
+    return Epoch(**{**values, "validation": Metrics(**validation) if validation else None})
