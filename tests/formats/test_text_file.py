@@ -49,7 +49,7 @@ def test_an_empty_file_is_refused(tmp_path: Path, content: bytes) -> None:
         ("child,parent\n".encode("utf-32"), "", "the file is UTF-32"),
         (b"\xd0\xcf\x11\xe0", "", "old Excel file"),
         ("a,b\nfig,fruit\nrosé,wine\n".encode("latin-1"), ", line 3", "0xe9 is not UTF-8"),
-        (gzip.compress("a,b\nrosé,wine\n".encode("latin-1")), ", line 2", "0xe9 is not UTF-8"),
+        (gzip.compress(b"a,b\nros\xe9,wine\n", mtime=0), ", line 2", "0xe9 is not UTF-8"),
         (b"child,parent\na\0,b\n", ", line 2", "NUL"),
         (b"\xfa\x12\n\0\x9c", ", line 2", "NUL"),
     ],
