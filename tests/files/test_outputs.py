@@ -326,3 +326,18 @@ def test_a_temporary_folder_is_removed_at_the_end(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path):
         raise KeyboardInterrupt
     assert names(tmp_path) == []
+
+
+def test_the_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None:
+    def work() -> None:
+        with temporary_folder(tmp_path) as folder:
+            (folder / "part").touch()
+            be_killed()
+
+    with temporary_folder(tmp_path) as used:
+        assert fork_and_wait(work) == signal.SIGKILL
+        for path in tmp_path.iterdir():
+            os.utime(path, (0, 0))
+        with temporary_folder(tmp_path):
+            assert len(names(tmp_path)) == 2
+        assert names(tmp_path) == [used.name]

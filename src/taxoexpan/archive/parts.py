@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self, TypeVar
 
+import numpy as np
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -18,8 +20,11 @@ from taxoexpan.files.inputs import read_regular
 from taxoexpan.model_directory import CALIBRATION, CONFIG, CONTINUATION, IntactDirectory
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.abstention import FEATURES as ABSTENTION_FEATURES
+from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.scoring.features import FEATURES
+from taxoexpan.placement.learned.confidence import Calibration
+from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.training.metrics import Count
 from taxoexpan.training.record import TrainingRecord
@@ -27,11 +32,8 @@ from taxoexpan.training.record import TrainingRecord
 MAX_BYTES = {CONFIG: 1_000_000, CALIBRATION: 100_000_000, CONTINUATION: 2_000_000_000}
 """The number of bytes of each file that is read; a continuation lists all changes of a taxonomy."""
 
-_NUM_ABSTENTION = len(ABSTENTION_FEATURES)
-_Number = Annotated[float, Field(gt=-1e6, lt=1e6)]
-_Positive = Annotated[float, Field(ge=1e-9, lt=1e6)]
-_Probability = Annotated[float, Field(ge=0, le=1)]
-_Triple = Annotated[list[_Number], Field(min_length=3, max_length=3)]
+MAX_NUMBER = 1e6
+"""The largest number that a calibration may have."""
 
 
 class _Stored(BaseModel):
@@ -62,90 +64,83 @@ class Continuation(_Part):
     growth: TaxonomyGrowth
 
 
-class _Curve(_Stored):
-    kind: Literal["platt", "isotonic"]
-    xs: list[_Number]
-    ys: list[_Number]
-
-    @model_validator(mode="after")
-    def _has_points(self) -> Self:
-        if self.kind == "platt":
-            is_valid = not self.xs and len(self.ys) == 2
-        else:
-            in_range = all(0 <= y <= 1 for y in self.ys)
-            is_valid = len(self.xs) == len(self.ys) > 0 and in_range
-            is_valid = is_valid and self.xs == sorted(self.xs)
-        if not is_valid:
-            raise ValueError(f"the points of a curve of the kind {self.kind} are wrong")
-        return self
-
-
-class _Reliability(_Stored):
-    confidence: Annotated[list[_Probability], Field(min_length=1)]
-    right: list[bool]
-
-    @model_validator(mode="after")
-    def _has_pairs(self) -> Self:
-        if len(self.confidence) != len(self.right):
-            raise ValueError("there are not as many truths as confidences")
-        return self
-
-
-class _Calibration(_Stored):
-    temperature: Annotated[float, Field(ge=0.01, le=100)]
-    first: _Curve
-    later: _Curve
-    reliability: _Reliability
-
-
-class _Abstention(_Stored):
-    center: Annotated[list[_Number], Field(min_length=_NUM_ABSTENTION, max_length=_NUM_ABSTENTION)]
-    scale: Annotated[list[_Positive], Field(min_length=_NUM_ABSTENTION, max_length=_NUM_ABSTENTION)]
-    weights: Annotated[
-        list[_Number], Field(min_length=_NUM_ABSTENTION + 1, max_length=_NUM_ABSTENTION + 1)
-    ]
-    threshold: _Number
-
-
 class _Prior(_Stored):
-    weights: _Triple
+    weights: tuple[float, float, float]
     rate: Annotated[float, Field(gt=0, lt=1)]
+
+    def restored(self) -> NewParentPrior:
+        return NewParentPrior(np.array(self.weights), self.rate)
 
 
 class _Calibrators(_Part):
-    calibration: _Calibration | None
-    abstention: _Abstention | None
-    duplicates: _Triple | None
-    fusion: dict[str, _Number] | None
-    joint_priors: list[_Prior] | None
-    leaf_bonus: _Number
+    """The content of `calibration.json`."""
+
+    calibration: Calibration | None
+    abstention: AbstentionModel | None
+    duplicates: tuple[float, float, float] | None
+    fusion: dict[str, float] | None
+    joint_priors: tuple[_Prior, ...] | None
+    leaf_bonus: float
 
     @model_validator(mode="after")
-    def _has_all_weights(self) -> Self:
+    def _can_be_used(self) -> Self:
+        """Refuse numbers that are too many, too few or too large."""
+        if any(abs(number) > MAX_NUMBER for number in _numbers(self.model_dump())):
+            raise ValueError("a number is too large")
         if self.fusion is not None and {*self.fusion} != {*FEATURES}:
             raise ValueError("the features of the fusion are others")
+        if self.abstention is not None and not _has_all_weights(self.abstention):
+            raise ValueError("the weights of the abstention are wrong")
+        if self.calibration is not None and not _has_points(self.calibration):
+            raise ValueError("the points of the calibration are wrong")
         return self
 
 
-def read_configuration(directory: IntactDirectory) -> Configuration:
-    """Read the settings and the record of the training."""
-    return _read(directory, CONFIG, Configuration)
+def _numbers(value: object) -> Iterator[float]:
+    """Yield all numbers in nested fields."""
+    if isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(each)
+    elif isinstance(value, float):
+        yield value
+
+
+def _has_all_weights(model: AbstentionModel) -> bool:
+    size = len(model.center), len(model.scale), len(model.weights) - 1
+    return size == (len(ABSTENTION_FEATURES),) * 3 and min(model.scale) >= 1e-9
+
+
+def _has_points(calibration: Calibration) -> bool:
+    confidence, right = calibration.reliability.confidence, calibration.reliability.right
+    is_valid = 0.01 <= calibration.temperature <= 100 and len(confidence) == len(right) > 0
+    for curve in (calibration.first, calibration.later):
+        counts = (len(curve.xs), len(curve.ys))
+        if curve.kind == "isotonic":
+            confidence += curve.ys
+            is_valid &= counts[0] == counts[1] > 0
+        else:
+            is_valid &= curve.kind == "platt" and counts == (0, 2)
+    return is_valid and all(0 <= each <= 1 for each in confidence)
+
+
+Content = TypeVar("Content", bound=_Part)
 
 
 def read_calibrators(directory: IntactDirectory) -> Calibrators:
     """Read what was learned from the held-out concepts."""
-    return Calibrators.from_dict(_read(directory, CALIBRATION, _Calibrators).model_dump())
+    stored = read_part(directory, CALIBRATION, _Calibrators)
+    fusion, priors = stored.fusion, stored.joint_priors
+    return Calibrators(
+        stored.calibration,
+        stored.abstention,
+        stored.duplicates,
+        None if fusion is None else SignalFusion.from_mapping(fusion),
+        None if priors is None else tuple(prior.restored() for prior in priors),
+        stored.leaf_bonus,
+    )
 
 
-def read_continuation(directory: IntactDirectory) -> Continuation:
-    """Read what a continued training must know."""
-    return _read(directory, CONTINUATION, Continuation)
-
-
-_Content = TypeVar("_Content", Configuration, _Calibrators, Continuation)
-
-
-def _read(directory: IntactDirectory, part: str, schema: type[_Content]) -> _Content:
+def read_part(directory: IntactDirectory, part: str, schema: type[Content]) -> Content:
     """Read a file by its schema; refuse one that names another model."""
     try:
         content = schema.model_validate_json(read_regular(directory.path / part, MAX_BYTES[part]))

@@ -19,8 +19,7 @@ from taxoexpan.archive.parts import (
     Configuration,
     Continuation,
     read_calibrators,
-    read_configuration,
-    read_continuation,
+    read_part,
 )
 from taxoexpan.config import Config
 from taxoexpan.errors import ModelError, TaxoExpanError
@@ -30,6 +29,8 @@ from taxoexpan.features.stored_words import check_words, words_from_arrays
 from taxoexpan.files.inputs import reason_of
 from taxoexpan.model_directory import (
     ANCHORS,
+    CONFIG,
+    CONTINUATION,
     FEATURES,
     TAXONOMY,
     TOWER,
@@ -114,10 +115,11 @@ def load_summary(path: Path) -> ModelSummary:
         # The check has a mapping of its own, so that the pages that it reads are released.
         check_taxonomy_arrays(_read_arrays(path / TAXONOMY))
         taxonomy = taxonomy_from_arrays(_read_arrays(path / TAXONOMY))
-        continuation = read_continuation(directory)
+        continuation = read_part(directory, CONTINUATION, Continuation)
         if any(id not in taxonomy for id in continuation.growth.added):
             raise ValueError("the taxonomy lacks a concept that was added to it")
-        configuration, calibrators = read_configuration(directory), read_calibrators(directory)
+        configuration = read_part(directory, CONFIG, Configuration)
+        calibrators = read_calibrators(directory)
         return ModelSummary(directory, configuration, taxonomy, calibrators, continuation)
 
 

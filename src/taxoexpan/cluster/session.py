@@ -27,7 +27,7 @@ from taxoexpan.files import temporary_folder
 OBJECT_STORE_BYTES = 256 << 20
 """The shared memory of a local session; what does not fit is written to its folder."""
 
-MAX_FOLDER_LENGTH = 30
+MAX_FOLDER_LENGTH = 29
 """In a folder with a longer name, the names of Ray's sockets would be too long for the system."""
 
 REMOVE_SECONDS = 10

@@ -12,10 +12,11 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
 
 from safetensors import SafetensorError
@@ -29,6 +30,9 @@ STANDARD_STREAM = Path("-")
 """The path that stands for standard input or standard output."""
 
 _NEW, _OLD, _LOCK = "new", "old", "lock"
+_TEMPORARY = ".taxoexpan-"
+_LOCK_SECONDS = 60.0
+"""A temporary folder has its lock after this time."""
 _MAX_NAME_BYTES = 200
 
 
@@ -158,9 +162,29 @@ def whole_directory(path: Path, own: Collection[str], force: bool = False) -> It
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Yield a folder for temporary files; it is removed at the end."""
-    with TemporaryDirectory(prefix="taxoexpan-", dir=place, ignore_cleanup_errors=True) as name:
-        yield Path(name)
+    """Yield a folder for temporary files; it is removed at the end, or by the next run."""
+    place = place or Path(gettempdir())
+    for leftover in place.glob(f"{_TEMPORARY}*"):
+        with suppress(OSError):
+            is_new = time.time() - leftover.stat().st_mtime < _LOCK_SECONDS
+            if not is_new and (descriptor := _lock_folder(leftover)) is not None:
+                shutil.rmtree(leftover, ignore_errors=True)
+                os.close(descriptor)
+    with TemporaryDirectory(prefix=_TEMPORARY, dir=place, ignore_cleanup_errors=True) as name:
+        descriptor = _lock_folder(Path(name))
+        try:
+            yield Path(name)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+def _lock_folder(folder: Path) -> int | None:
+    """Lock a temporary folder; return its descriptor, or None if another process has the lock."""
+    if sys.platform == "win32":
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    return descriptor if _locked(descriptor) else None
 
 
 @contextmanager
@@ -215,18 +239,24 @@ def _take(lock: Path) -> int | None:
     """Create and lock a file; return its descriptor, or None if another process has the lock."""
     while True:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-        if sys.platform == "win32":
-            return descriptor
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
+        if not _locked(descriptor):
             return None
         # The process that had the lock before may have removed the file between the two steps.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), lock.stat()):
                 return descriptor
         os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock an open file or folder; close it if another process has the lock."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+    return True
 
 
 @contextmanager

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from calibration_data import drawn_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.placement.learned.calibration import calibrate
 from taxoexpan.placement.learned.confidence import MIN_ACCEPTED, Calibration, Curve, Reliability
 from taxoexpan.placement.learned.regression import sigmoid
 
@@ -127,13 +123,6 @@ def test_confidence_is_a_probability_and_never_rises_with_the_rank(seed: int) ->
     )
     assert ((confidence >= 0) & (confidence <= 1)).all()
     assert (np.diff(confidence, axis=1) <= 0).all()
-
-
-def test_a_calibration_is_restored_from_json() -> None:
-    calibration = calibrate(drawn_scores(3, 300, 1.5))
-    assert calibration is not None
-    again = Calibration.from_dict(json.loads(json.dumps(calibration.as_dict())))
-    assert again == calibration
 
 
 def test_a_platt_curve_is_a_logistic_function() -> None:

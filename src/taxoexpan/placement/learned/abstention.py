@@ -7,9 +7,8 @@ anchors are compared with those when all anchors are open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -52,12 +51,6 @@ class AbstentionModel:
     scale: tuple[float, ...]
     weights: tuple[float, ...]
     threshold: float
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> AbstentionModel:
-        """Restore a model from its fields as JSON stores them."""
-        center, scale, weights = (tuple(fields[name]) for name in ("center", "scale", "weights"))
-        return cls(center, scale, weights, float(fields["threshold"]))
 
     def log_odds(self, features: Floats) -> Floats:
         """Return the log-odds that each query has a suitable parent: [Q, F] → [Q]."""

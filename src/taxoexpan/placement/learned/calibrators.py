@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -43,26 +42,6 @@ class Calibrators:
             "fusion": None if self.fusion is None else self.fusion.as_mapping(),
             "joint_priors": None if priors is None else [prior.as_dict() for prior in priors],
         }
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Calibrators:
-        """Restore the calibrators from the fields of `as_dict`.
-
-        Older models may have a calibration of the kind "none", which is the score itself. It is
-        ignored, because a score is not a confidence.
-        """
-        names = ("calibration", "abstention", "duplicates", "fusion", "joint_priors")
-        calibration, abstention, duplicates, fusion, priors = (fields[name] for name in names)
-        bonus = fields.get("leaf_bonus", (calibration or {}).get("leaf_bonus", 0.0))
-        learned = calibration is not None and calibration["first"]["kind"] != "none"
-        return cls(
-            Calibration.from_dict(calibration) if learned else None,
-            None if abstention is None else AbstentionModel.from_dict(abstention),
-            None if duplicates is None else tuple(duplicates),
-            None if fusion is None else SignalFusion.from_mapping(fusion),
-            None if priors is None else tuple(map(NewParentPrior.from_dict, priors)),
-            float(bonus),
-        )
 
 
 @dataclass(frozen=True)

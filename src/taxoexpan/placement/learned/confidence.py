@@ -6,9 +6,9 @@ confidence in first suggestions agreed with the truth for held-out leaves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,18 +162,3 @@ class Calibration:
         confidence[:, :1] = self.first(log_odds[:, :1])
         # The two curves may disagree, but confidence must not rise with the rank.
         return np.minimum.accumulate(confidence, axis=1)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON stores them."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Calibration:
-        """Restore a calibration from the fields of `as_dict`."""
-        first, later = (
-            Curve(fields[name]["kind"], tuple(fields[name]["xs"]), tuple(fields[name]["ys"]))
-            for name in ("first", "later")
-        )
-        stored = fields["reliability"]
-        reliability = Reliability(tuple(stored["confidence"]), tuple(stored["right"]))
-        return cls(float(fields["temperature"]), first, later, reliability)

@@ -10,7 +10,7 @@ of them is the parent. All weights are learned without labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,14 +99,6 @@ class NewParentPrior:
     def as_dict(self) -> dict[str, Any]:
         """Return the prior as a JSON-serializable dict."""
         return {"weights": self.weights.tolist(), "rate": self.rate}
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> NewParentPrior:
-        """Restore a prior from the fields of `as_dict`."""
-        weights = np.array(fields["weights"], dtype=np.float64)
-        if weights.shape != (FEATURES,):
-            raise ValueError(f"a new-parent prior has {FEATURES} weights, not {weights.shape}")
-        return cls(weights, float(fields["rate"]))
 
 
 def label_features(concepts: Sequence[Concept]) -> Floats:
