@@ -23,7 +23,6 @@ from strategies import names, quickly
 
 from taxoexpan.features.cache import BLOCK_SIZE, CachedEncoder, cache_folder
 from taxoexpan.features.encoder import Encoder, Vectors
-from taxoexpan.features.static import StaticEncoder
 
 NAMES = ["oat milk", "milk", "", " ", "茶", "👩\u200d🍳", "a\0b", "milk", "Milk"]
 LONE = ["\ud83c", "\udf4f", "\ud83c\udf4f", "🍏", "a\udfff", "?"]
@@ -132,16 +131,6 @@ def test_many_texts_are_prepared_at_once_and_encoded_in_blocks(tmp_path: Path) -
     assert encode_and_check(tmp_path, texts[::-1]) == []
 
 
-def test_static_vectors_are_cached_to_the_last_bit(tmp_path: Path) -> None:
-    class Forbidden(StaticEncoder):
-        def encode(self, texts: Sequence[str]) -> Vectors:
-            raise AssertionError(texts)
-
-    fresh = StaticEncoder().encode(NAMES)
-    assert same(CachedEncoder(StaticEncoder(), folder=tmp_path).encode(NAMES), fresh)
-    assert same(CachedEncoder(Forbidden(), folder=tmp_path).encode(NAMES[::-1]), fresh[::-1])
-
-
 def test_different_encoders_share_no_vectors(tmp_path: Path) -> None:
     cache_file(tmp_path, NAMES)
     for inner in (Counting("two"), Counting(dimension=5), Counting("one two")):
@@ -188,11 +177,6 @@ def test_any_texts_have_the_vectors_of_the_encoder_in_order(
     assert encode_and_check(folder, texts) == []
 
 
-def test_lone_surrogates_are_distinct_texts(tmp_path: Path) -> None:
-    assert encode_and_check(tmp_path, LONE) == LONE
-    assert encode_and_check(tmp_path, LONE) == []
-
-
 def test_the_texts_are_not_stored_and_the_folder_is_private(tmp_path: Path) -> None:
     path = cache_file(tmp_path / "a" / "b", ["oat milk of Ålesund"])
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -236,16 +220,6 @@ def test_the_variable_chooses_the_folder_or_disables_the_cache(
     assert [path.name for path in tmp_path.iterdir()] == ["chosen"]
 
 
-def worker(start: str, end: str) -> None:
-    """Encode in each folder named on standard input, and print how many texts were encoded."""
-    texts = numbered(int(start), int(end))
-    for line in sys.stdin:
-        inner = Counting(pause=0.01)
-        encoder = CachedEncoder(inner, folder=Path(line.strip()))
-        assert same(encoder.encode(texts), inner.vectors(texts))
-        print(sum(map(len, inner.encoded)), flush=True)
-
-
 def encode_many(folder: str) -> None:
     """Encode many texts, and print the number of each block before it is encoded."""
 
@@ -270,32 +244,9 @@ def process(function: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def send(one: subprocess.Popen[str], message: object) -> None:
-    assert one.stdin is not None
-    one.stdin.write(f"{message}\n")
-    one.stdin.flush()
-
-
 def receive(one: subprocess.Popen[str]) -> int:
     assert one.stdout is not None
     return int(one.stdout.readline())
-
-
-@pytest.mark.slow
-def test_two_processes_can_share_the_cache(tmp_path: Path) -> None:
-    texts = numbered(0, 8_000)
-    both = [process("worker", 0, 6_000), process("worker", 2_000, 8_000)]
-    for before in ("nothing", "some"):
-        folder = tmp_path / before
-        if before == "some":
-            cache_file(folder, numbered(1_000, 3_000))
-        for one in both:
-            send(one, folder)
-        assert all(receive(one) > 0 for one in both)
-        assert encode_and_check(folder, texts) == []
-    for one in both:
-        one.communicate()
-        assert one.returncode == 0
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.035])
@@ -321,12 +272,6 @@ def test_threads_can_share_an_encoder(tmp_path: Path) -> None:
         for part, vectors in zip(parts, pool.map(encoder.encode, parts), strict=True):
             assert same(vectors, inner.vectors(part))
     assert encode_and_check(tmp_path, list(chain.from_iterable(parts))) == []
-
-
-def test_an_empty_file_is_initialized(tmp_path: Path) -> None:
-    cache_file(tmp_path, MANY).write_bytes(b"")
-    assert encode_and_check(tmp_path, MANY) == MANY
-    assert encode_and_check(tmp_path, MANY) == []
 
 
 def unusable(folder: Path, problem: str) -> Path:

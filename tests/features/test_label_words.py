@@ -150,29 +150,6 @@ def test_a_query_is_found_by_the_end_of_its_label(drinks: Taxonomy) -> None:
     assert found[LAST_WORD].tolist() == [[0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]]
 
 
-def test_synonyms_of_an_anchor_count_as_names_but_not_as_words(drinks: Taxonomy) -> None:
-    found = compare(LabelWords.from_taxonomy(drinks), ["hot joe", "hot bean brew", "bean brew pot"])
-    assert found[ENDING, 1].tolist() == [1, 1, 0]
-    assert found[INSIDE, 1].tolist() == [0, 0, 1]
-    assert found[QUERY_WORDS, 1].tolist() == [0, 0, 0]
-    assert found[LAST_WORD, 1].tolist() == [0, 0, 0]
-
-
-def test_unknown_words_only_lower_the_fraction_of_the_querys_words(drinks: Taxonomy) -> None:
-    known, unknown = compare(LabelWords.from_taxonomy(drinks), ["tea", "yak tea"])[:, 3].T
-    assert known[QUERY_WORDS] == pytest.approx(1)
-    rare, in_one_label = math.log(5), math.log(5 / 2)
-    assert unknown[QUERY_WORDS] == pytest.approx(in_one_label / (in_one_label + rare))
-    assert known[ANCHOR_WORDS] == unknown[ANCHOR_WORDS] == pytest.approx(1)
-
-
-def test_words_above_an_anchor_count_apart_from_its_own(drinks: Taxonomy) -> None:
-    found = compare(LabelWords.from_taxonomy(drinks), ["coffee drink", "brew"])
-    assert found[PATH_WORDS, 0].tolist() == [0, 0]
-    assert found[PATH_WORDS, 2, 0] > 0
-    assert found[PATH_WORDS, 2, 1] == 0  # in its own label
-
-
 def test_only_the_nearest_ancestors_count() -> None:
     labels = [f"word{chr(97 + i)}" for i in range(MAX_PATH + 2)]
     chain = Taxonomy([Concept(label, label) for label in labels], list(pairwise(labels)))

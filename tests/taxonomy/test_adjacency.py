@@ -26,13 +26,6 @@ def test_every_row_has_its_targets_in_the_order_given(pairs: list[tuple[int, int
         assert near.of(row).tolist() == [target for source, target in pairs if source == row]
 
 
-@given(PAIRS)
-@quickly
-def test_degrees_count_the_neighbors(pairs: list[tuple[int, int]]) -> None:
-    near = adjacency(pairs)
-    assert near.degrees.tolist() == [len(near.of(row)) for row in range(7)]
-
-
 @given(PAIRS, st.lists(st.integers(0, 6), max_size=8))
 @quickly
 def test_of_many_agrees_with_of(pairs: list[tuple[int, int]], rows: list[int]) -> None:
@@ -69,12 +62,6 @@ def test_an_adjacency_is_read_only() -> None:
     for array in (near.offsets, near.targets, near.of(0)):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 5
-
-
-def test_an_adjacency_may_have_no_rows() -> None:
-    near = adjacency([], size=0)
-    assert len(near) == 0
-    assert near.degrees.tolist() == []
 
 
 def test_ranges_are_concatenated() -> None:

@@ -42,10 +42,6 @@ def test_declared_prefixes_come_before_those_of_obo_and_of_others() -> None:
     assert FILE.expand("so:1") == f"{OBO}so_1"
 
 
-def test_a_curie_stays_as_it_is() -> None:
-    assert FILE.compact("so:1") == "so:1"
-
-
 def test_the_longest_namespace_and_then_the_first_prefix_is_used() -> None:
     nested = {"long": "http://a.org/", "z": "http://a.org/F_", "y": "http://a.org/F_", "no": ""}
     assert Prefixes(nested).compact("http://a.org/F_tea") == "y:tea"

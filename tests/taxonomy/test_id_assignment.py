@@ -52,26 +52,12 @@ def test_a_range_that_is_too_small_is_an_error(policy: IdPolicy, message: str) -
         made(NUMBERED, policy, "kiwi", "fig", "date")
 
 
-@pytest.mark.parametrize(
-    ("labels", "needs"),
-    [(["kiwi"], "a new concept needs an id"), (["kiwi", "fig"], "2 new concepts need ids")],
-)
-def test_a_used_range_names_the_number_of_new_concepts(labels: list[str], needs: str) -> None:
-    with pytest.raises(TaxonomyError, match=f"^{needs}, but none of the numbers from 1 to 9 are"):
-        made(NUMBERED, IdPolicy(first=1, last=9), *labels)
-
-
 def test_a_range_below_a_parent_that_is_too_small_is_an_error() -> None:
     policy = IdPolicy(IdTemplate("{parent}-{number}"), first=7, last=7)
     assert placed(policy, ("hg", "kiwi"), ("hg-2", "fig")) == [("hg", "hg-7"), ("hg-2", "hg-2-7")]
     message = "^none of the numbers from 7 to 7 is free below 'hg' for 'fig'; give a larger range"
     with pytest.raises(TaxonomyError, match=message):
         placed(policy, ("hg", "kiwi"), ("hg", "fig"))
-
-
-def test_a_range_below_a_parent_is_used_from_its_start() -> None:
-    policy = IdPolicy(IdTemplate("{parent}-{number}"), first=0, last=7)
-    assert placed(policy, ("hg", "kiwi"), ("hg", "fig")) == [("hg", "hg-0"), ("hg", "hg-7")]
 
 
 def test_a_range_needs_numbered_ids() -> None:

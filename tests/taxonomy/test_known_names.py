@@ -54,11 +54,6 @@ def test_a_name_repeated_in_the_list_is_new_once() -> None:
     assert found.repeated == (Concept("", "CIDER"),)
 
 
-def test_new_concepts_keep_their_ids_synonyms_and_definitions() -> None:
-    cider = Concept("my-id", "cider", ("cidre",), "of apples")
-    assert filter_known_names(DRINKS, [cider]).new == (cider,)
-
-
 def test_equal_names_with_different_ids_are_two_concepts() -> None:
     listed = [Concept("b1", "bank"), Concept("b2", "bank")]
     assert filter_known_names(DRINKS, listed).new == tuple(listed)
@@ -94,10 +89,6 @@ def test_a_known_name_with_a_taken_id_is_present_and_not_refused() -> None:
     assert filter_known_names(DRINKS, [Concept("C2", "Beer")]).present == (
         (Concept("C2", "Beer"), BEER),
     )
-
-
-def test_an_empty_list_has_nothing_new() -> None:
-    assert filter_known_names(DRINKS, []).new == ()
 
 
 @given(taxonomies(), st.lists(names(), max_size=6))

@@ -24,10 +24,6 @@ SHOP = coded(
 )
 
 
-def test_the_codes_of_a_shop_are_recognized() -> None:
-    assert HierarchicalCodes.of(SHOP) == HierarchicalCodes("-", 1)
-
-
 def test_a_child_gets_the_number_after_its_siblings() -> None:
     codes, parent = HierarchicalCodes("-", 1), f"{PREFIX}hg-2"
     assert codes.child_of(parent, SHOP.children(parent), set(SHOP)) == f"{parent}-11"

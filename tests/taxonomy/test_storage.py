@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_growth import grown
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.errors import TaxonomyError
@@ -91,22 +90,11 @@ def test_a_restored_taxonomy_is_the_same() -> None:
     assert again.with_definitions({0: "liquid"}).concept("d").definition == "liquid"
 
 
-def test_a_restored_taxonomy_grows_like_another() -> None:
-    taxonomy = drinks()
-    again = taxonomy_from_arrays(taxonomy_arrays(taxonomy))
-    assert grown(again, 1) == grown(taxonomy, 1)
-    assert again.without(["t"]) == taxonomy.without(["t"])
-
-
 def test_arrays_of_different_taxonomies_are_refused() -> None:
     arrays = taxonomy_arrays(drinks())
     smaller = taxonomy_arrays(drinks().without(["x"]))
     with pytest.raises(TaxonomyError, match="the parts of the taxonomy have different sizes"):
         taxonomy_from_arrays(arrays | {"levels": smaller["levels"]})
-
-
-def test_an_empty_taxonomy_can_be_stored() -> None:
-    assert len(taxonomy_from_arrays(taxonomy_arrays(Taxonomy([])))) == 0
 
 
 def changed(name: str, values: list[int], kind: type[np.generic] = np.int64) -> dict[str, Any]:
@@ -144,13 +132,6 @@ def test_a_cycle_is_refused() -> None:
     for levels in ([0, 1], [1, 1], [2, 1]):
         with pytest.raises(ValueError, match="the levels of the concepts do not"):
             check_taxonomy_arrays(arrays | {"levels": np.array(levels)})
-
-
-def test_random_taxonomies_pass_the_checks() -> None:
-    taxonomy = drinks()
-    for seed in range(5):
-        taxonomy = grown(taxonomy, seed)
-        check_taxonomy_arrays(taxonomy_arrays(taxonomy))
 
 
 def test_the_digest_changes_with_any_text() -> None:

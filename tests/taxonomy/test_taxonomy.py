@@ -38,10 +38,6 @@ def test_a_taxonomy_may_have_several_roots_and_isolated_concepts() -> None:
     assert FRUIT.parents("s") == FRUIT.children("s") == ()
 
 
-def test_concepts_may_share_a_label() -> None:
-    assert FRUIT.concept("a").label == FRUIT.concept("a2").label == "apple"
-
-
 def test_synonyms_and_definitions_stay_with_their_concept() -> None:
     assert FRUIT.concept("f") == Concept("f", "fruit", ("fruits",), "what grows on trees")
     assert FRUIT.concept("a") == Concept("a", "apple")
@@ -75,22 +71,13 @@ def test_a_concept_that_is_its_own_parent_is_a_cycle() -> None:
 
 def test_a_long_cycle_is_shortened_and_its_hidden_concepts_counted() -> None:
     ids = [f"c{n}" for n in range(30)]
-    with pytest.raises(CycleError) as caught:
+    with pytest.raises(CycleError, match=r"a cycle: (\S+) → .* → … \(20 more\) → \1;"):
         Taxonomy(named(*ids), zip(ids, [*ids[1:], ids[0]], strict=True))
-    shown = str(caught.value).split("a cycle: ")[1].split(";")[0].split(" → ")
-    assert shown[0] == shown[-1]
-    assert shown[-2] == "… (20 more)"
-    assert len(shown) == 12
 
 
 def test_ids_are_unique() -> None:
     with pytest.raises(TaxonomyError, match="two concepts have the id 'b'"):
         Taxonomy(named("a", "b", "c", "b"))
-
-
-def test_relations_need_known_concepts() -> None:
-    with pytest.raises(TaxonomyError, match="no concept has the id 'ghost'"):
-        Taxonomy(named("a"), [("a", "ghost")])
 
 
 def test_an_unknown_id_is_named_in_the_error() -> None:
@@ -182,17 +169,6 @@ def test_expanded_keeps_the_old_and_adds_the_new(growth: Growth) -> None:
 def test_without_undoes_expanded(growth: Growth) -> None:
     new = growth.old.expanded(growth.additions)
     assert new.without(concept.id for concept in growth.additions.concepts) == growth.old
-
-
-def test_without_removes_the_relations_of_a_concept_and_nothing_else() -> None:
-    rest = FRUIT.without(["f"])
-    assert rest.ids == ("r", "a", "a2", "s")
-    assert set(rest.relations) == {("r", "a")}
-    assert len(FRUIT.relations) == 3
-
-
-def test_without_nothing_changes_nothing() -> None:
-    assert FRUIT.without([]) == FRUIT
 
 
 def test_expanding_with_a_taken_id_is_refused() -> None:
@@ -307,11 +283,6 @@ def test_relations_of_deprecated_concepts_can_be_left_out() -> None:
     assert len(taxonomy.relations) == 5
     assert taxonomy.active_indices.tolist() == [0, 2, 4]
     assert rest.without_deprecated_relations is rest
-
-
-def test_without_deprecated_concepts_all_relations_are_left() -> None:
-    taxonomy = Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")])
-    assert taxonomy.without_deprecated_relations is taxonomy
 
 
 def test_new_definitions_are_also_those_of_the_taxonomy_without_deprecated_relations() -> None:

@@ -41,8 +41,13 @@ class Options(ReadingOptions, FeatureOptions, DeviceOptions):
 
 def run(options: Options) -> int:
     """Embed the concepts, write the vectors, and print the closest ones."""
-    from taxoexpan.features.embedding import nearest_concepts, refuse_unknown, warn_of_unknown
-    from taxoexpan.features.vector_export import refuse_suffix, vectors_content
+    from taxoexpan.features.embedding import (
+        nearest_concepts,
+        refuse_suffix,
+        refuse_unknown,
+        vectors_content,
+        warn_of_unknown,
+    )
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.taxonomy import Concept

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Concept
@@ -48,12 +49,13 @@ def embed_concepts(
     if not isinstance(concepts, Sequence):
         concepts = list(concepts)
     weights = (0.0, 1.0) if joined else (name_weight, definition_weight)
-    encoder.prepare(_all_texts(concepts, weights[1], joined))
+    every = _texts_of(concepts, weights[1], joined)
+    encoder.prepare([text for texts in every for _, text in texts])
+    del every  # many texts take much memory
     both = np.empty((2, len(concepts), encoder.dimension), dtype=np.float32)
     for start in range(0, len(concepts), BLOCK_SIZE):
         block = concepts[start : start + BLOCK_SIZE]
-        texts = _Texts.of(block, weights[1], joined)
-        both[:, start : start + len(block)] = _embed_block(encoder, texts, weights, len(block))
+        both[:, start : start + len(block)] = _embed_block(encoder, block, weights, joined)
     return both
 
 
@@ -69,7 +71,7 @@ def refuse_unknown(both: Vectors, features: str) -> None:
 
 
 def warn_of_weak_texts(both: Vectors, concepts: Sequence[Concept]) -> None:
-    """Warn about concepts without a vector in [2, N, D], and about those without a word."""
+    """Warn about concepts without a vector in [2, N, D], and about concepts without a word."""
     warn_of_unknown(both, concepts)
     warn_of_wordless(concepts)
 
@@ -105,52 +107,38 @@ def head_word(name: str) -> str:
     return name.split()[-1] if name.strip() else ""
 
 
-@dataclass(frozen=True)
-class _Texts:
-    """The texts of some concepts, each with the row of its concept."""
-
-    names: list[tuple[int, str]]
-    definitions: list[tuple[int, str]]
-    heads: list[tuple[int, str]]
-
-    @classmethod
-    def of(cls, concepts: Sequence[Concept], definition_weight: float, joined: bool) -> _Texts:
-        """Collect the texts; definitions without a weight are left out."""
-        names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
-        definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
-        heads = [(row, head_word(name)) for row, name in names]
-        if joined:
-            definitions = [(row, f"{concepts[row].label}: {text}") for row, text in definitions]
-            names = [(row, name) for row, name in names if not concepts[row].definition]
-        elif not definition_weight:
-            definitions = []
-        return cls(names, definitions, heads)
-
-    def all(self) -> tuple[list[tuple[int, str]], ...]:
-        """Return the three lists."""
-        return self.names, self.definitions, self.heads
+_Texts = list[tuple[int, str]]
+"""Texts, each with the row of its concept."""
 
 
-def _all_texts(concepts: Sequence[Concept], definition_weight: float, joined: bool) -> list[str]:
-    """Return all texts that are encoded."""
-    blocks = (concepts[s : s + BLOCK_SIZE] for s in range(0, len(concepts), BLOCK_SIZE))
-    parts = (_Texts.of(block, definition_weight, joined) for block in blocks)
-    return [text for part in parts for texts in part.all() for _, text in texts]
+def _texts_of(
+    concepts: Sequence[Concept], definition_weight: float, joined: bool
+) -> tuple[_Texts, _Texts, _Texts]:
+    """Return the names, the definitions and the head words; useless texts are left out."""
+    names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
+    definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
+    heads = [(row, head_word(name)) for row, name in names]
+    if joined:
+        definitions = [(row, f"{concepts[row].label}: {text}") for row, text in definitions]
+        names = [(row, name) for row, name in names if not concepts[row].definition]
+    elif not definition_weight:
+        definitions = []
+    return names, definitions, heads
 
 
 def _embed_block(
-    encoder: Encoder, texts: _Texts, weights: tuple[float, float], size: int
+    encoder: Encoder, concepts: Sequence[Concept], weights: tuple[float, float], joined: bool
 ) -> Vectors:
-    """Return the two vectors of each of a few concepts: [2, size, D]."""
-    name_weight, definition_weight = weights
-    of_names = _mean_by_row(encoder, texts.names, size)
+    """Return the two vectors of each of a few concepts: [2, B, D]."""
+    names, definitions, heads = _texts_of(concepts, weights[1], joined)
+    of_names = _mean_by_row(encoder, names, len(concepts))
     first = of_names
-    if texts.definitions:
-        of_definitions = _mean_by_row(encoder, texts.definitions, size)
+    if definitions:
+        of_definitions = _mean_by_row(encoder, definitions, len(concepts))
         undefined = ~of_definitions.any(axis=1, keepdims=True)
-        weighted = name_weight * of_names + definition_weight * of_definitions
+        weighted = weights[0] * of_names + weights[1] * of_definitions
         first = np.where(undefined, of_names, weighted)
-    return np.stack([normalize_rows(first), _mean_by_row(encoder, texts.heads, size)])
+    return np.stack([normalize_rows(first), _mean_by_row(encoder, heads, len(concepts))])
 
 
 def _mean_by_row(encoder: Encoder, texts: list[tuple[int, str]], rows: int) -> Vectors:
@@ -231,3 +219,53 @@ def _is_foreign(label: str) -> bool:
 def _has_english_letters(word: str) -> bool:
     """Return whether a word is in ASCII or a single Greek letter, as in *α-pinene*."""
     return word.isascii() or (len(word) == 1 and "α" <= word <= "ω")
+
+
+SUFFIXES = (".npz", ".vec", ".txt")
+"""The file types for vectors: numpy, or word2vec text with either suffix."""
+
+
+def refuse_suffix(path: Path) -> None:
+    """Refuse an unsupported file type before any work is done."""
+    if path.suffix.lower() not in SUFFIXES:
+        message = f"vectors cannot be written as {path.suffix or 'a file without a suffix'}"
+        raise FormatError(path, f"{message}; choose one of {', '.join(SUFFIXES)}")
+
+
+def vectors_content(path: Path, concepts: Sequence[Concept], both: Vectors) -> bytes:
+    """The content of a file of this name for vectors [2, N, D].
+
+    A `.npz` file has the arrays `ids`, `labels`, `vectors` and `heads`. word2vec text has the
+    first vector of each concept under all its names, and can be used as `vectors:FILE`.
+    """
+    refuse_suffix(path)
+    if path.suffix.lower() == ".npz":
+        file = io.BytesIO()
+        ids = np.array([concept.id for concept in concepts], dtype=np.str_)
+        labels = np.array([concept.label for concept in concepts], dtype=np.str_)
+        np.savez(file, ids=ids, labels=labels, vectors=both[0], heads=both[1])
+        return file.getvalue()
+    rows = _rows_by_name(concepts, both[0])
+    if not rows:
+        raise FormatError(path, "no concept has a vector; choose other features")
+    return _word2vec_text(rows, both[0]).encode()
+
+
+def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, int]:
+    """The row of each name with a vector; labels take precedence over synonyms."""
+    known = np.flatnonzero(vectors.any(axis=1)).tolist()
+    labels = [(concepts[row].label, row) for row in known]
+    synonyms = [(name, row) for row in known for name in concepts[row].synonyms]
+    rows: dict[str, int] = {}
+    for name, row in labels + synonyms:
+        rows.setdefault("_".join(name.lower().split()), row)
+    rows.pop("", None)
+    return rows
+
+
+def _word2vec_text(rows: dict[str, int], vectors: Vectors) -> str:
+    """A header, and one line per name; nine digits preserve single precision exactly."""
+    lines = [f"{len(rows)} {vectors.shape[1]}"]
+    for name, row in rows.items():
+        lines.append(f"{name} {' '.join(f'{number:.9g}' for number in vectors[row].tolist())}")
+    return "\n".join(lines) + "\n"

@@ -5,8 +5,8 @@ modules, by subject:
 
 - the graph: `adjacency` holds the relations as flat `arrays` and finds depths and cycles, and
   `reach_intervals` says which concepts are above which;
-- names: `names` and `english` compare them, `known_names` filters new concepts, `name_search` and
-  `label_endings` find concepts by name;
+- names: `names` and `english` compare them, `known_names` filters new concepts, `name_search` finds
+  concepts by name;
 - ids of new concepts: `id_assignment` gives them by the user's `id_policy`, or in a style that it
   recognizes: `ids`, `parent_codes`; `curies` relates short and long ids;
 - two versions: `difference`, and `version_rows` for large ones;

@@ -1,4 +1,4 @@
-"""Keys for comparing names: names with the same key count as the same name."""
+"""Keys for comparing names, and an index of the children of concepts by how their labels end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
+
+from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.english import singular
 
 GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
@@ -26,3 +29,40 @@ def name_key(name: str) -> str:
 def words_key(words: Sequence[str]) -> str:
     """The `name_key` of a name that is normalized and split into words."""
     return " ".join([*words[:-1], *map(singular, words[-1:])])
+
+
+class LabelEndings:
+    """Finds the children of a concept whose label has more words and ends in a name.
+
+    It holds the hash of every ending, not the text, so that the index of a large taxonomy is small.
+    A search reads only the labels that it finds, however many children the concept has.
+    """
+
+    def __init__(self, labels: Sequence[str], children_of: Adjacency) -> None:
+        self._labels, self._children_of = labels, children_of
+        concepts: list[int] = []
+        hashes: list[int] = []
+        for concept, label in enumerate(labels):
+            words = words_key(normalize_name(label).split()).split(" ")
+            hashes += [hash(" ".join(words[start:])) for start in range(1, len(words))]
+            concepts += [concept] * (len(words) - 1)
+        owners = np.argsort(children_of.targets, kind="stable")
+        counts = np.bincount(children_of.targets, minlength=len(labels))
+        of_concept = Adjacency(np.concatenate([[0], np.cumsum(counts)]), owners)
+        rows, relations = of_concept.of_many(np.array(concepts, dtype=np.int64))
+        hashed = np.array(hashes, dtype=np.int64)[rows]
+        order = np.lexsort((relations, hashed))
+        self._hashes, self._relations = hashed[order], relations[order]
+
+    def children(self, parent: int, names: set[str]) -> list[int]:
+        """The children of a concept whose label ends in one of these name keys, in file order."""
+        first, last = self._children_of.offsets[parent : parent + 2]
+        found: set[int] = set()
+        for name in names:
+            start = np.searchsorted(self._hashes, hash(name), side="left")
+            stop = np.searchsorted(self._hashes, hash(name), side="right")
+            relations = self._relations[start:stop]
+            found.update(relations[slice(*np.searchsorted(relations, (first, last)))].tolist())
+        endings = tuple(f" {name}" for name in names)
+        children = self._children_of.targets[sorted(found)].tolist()
+        return [child for child in children if name_key(self._labels[child]).endswith(endings)]

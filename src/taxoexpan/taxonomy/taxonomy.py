@@ -16,7 +16,7 @@ from taxoexpan.taxonomy.additions import Additions, impossible_move
 from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
-from taxoexpan.taxonomy.label_endings import LabelEndings
+from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 from taxoexpan.taxonomy.sequences import LazySequence
 
