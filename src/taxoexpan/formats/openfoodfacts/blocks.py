@@ -143,7 +143,7 @@ class Blocks:
 
     def find_exact(self, language: str, key: str) -> str | None:
         """Return the id of the entry with this name in a language: a label before a synonym."""
-        return self._by_label.get((language, key)) or self._by_synonym.get((language, key))
+        return self._owners.get((language, key))
 
     def parent_id(self, parent: NameLine) -> str:
         """Return the id of a parent; one that has no block gets the id of its name."""
@@ -172,28 +172,22 @@ class Blocks:
         return replace(languages, chosen=chosen, main=main)
 
     @cached_property
-    def _by_label(self) -> dict[tuple[str, str], str]:
+    def _owners(self) -> dict[tuple[str, str], str]:
+        """The entry of each name: of an id before a label, and of a label before a synonym."""
         table: dict[tuple[str, str], str] = {}
         for block in self.entries:
             table.setdefault((block.id[:2], block.id[3:]), block.id)
-        for block in self.entries:
-            for line in block.names:
-                table.setdefault((line.language, line.keys[0]), block.id)
-        return table
-
-    @cached_property
-    def _by_synonym(self) -> dict[tuple[str, str], str]:
-        table: dict[tuple[str, str], str] = {}
-        for block in self.entries:
-            for line in block.names:
-                for key in line.keys:
-                    table.setdefault((line.language, key), block.id)
+        for names in (slice(1), slice(None)):
+            for block in self.entries:
+                for line in block.names:
+                    for key in line.keys[names]:
+                        table.setdefault((line.language, key), block.id)
         return table
 
     @cached_property
     def _by_reduced_name(self) -> dict[tuple[str, str], str]:
         table: dict[tuple[str, str], str] = {}
-        for (language, key), id in self._by_synonym.items():
+        for (language, key), id in self._owners.items():
             reduced = reduced_tag_id(language, key, self.stopwords.get(language, ()))
             table.setdefault((language, reduced), id)
         return table

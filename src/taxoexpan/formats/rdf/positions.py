@@ -9,7 +9,7 @@ move is read back with pyoxigraph in any case.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urljoin
 from xml.parsers import expat
@@ -23,13 +23,7 @@ from taxoexpan.formats.rdf.vocabulary import TYPE
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Move
 
-_PREFIX = re.compile(r"^\s*@?prefix\s+([^\s:]*):\s*<([^>]*)>", re.IGNORECASE | re.MULTILINE)
-_BASE = re.compile(r"^\s*@?base\s+<([^>]*)>", re.IGNORECASE | re.MULTILINE)
-_SUBJECT = re.compile(
-    r"""^([ \t]*)(<[^<>"\s]*>|[^\s<>"'#;,\[\](){}@]*:[^\s<>"'#;,\[\](){}]*)(?=\s*$|\s+[^\s,;.])"""
-)
-"""A term at the start of a line that is followed by a predicate, and not by a comma or a dot."""
-
+_PREFIX = re.compile(r"^\s*@?(base|prefix\s+[^\s:]*:)\s*<([^>]*)>", re.IGNORECASE | re.MULTILINE)
 _NAME_CHARACTER = r"""[^\s<>"'#;,.\[\](){}@^|`\\]"""
 """A character that a name may contain anywhere without a backslash."""
 _TOKEN = re.compile(
@@ -57,41 +51,29 @@ def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
     syntax = detect_syntax(source)
     if syntax not in (JSON_LD, RDF_XML):
         return _turtle_lines(source, set(iris))
-    subjects: Iterable[tuple[str, int]] = (
-        _json_subjects(source) if syntax == JSON_LD else _xml_subjects(source)
-    )
-    wanted, found = set(iris), dict[str, int]()
-    for iri, line in subjects:
-        if iri in wanted:
+    found: dict[str, int] = {}
+    for iri, line in (_json_subjects if syntax == JSON_LD else _xml_subjects)(source):
+        if iri in iris:
             found.setdefault(iri, line)
     return found
 
 
 def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
     """Search the starts of lines; a line without an indent is more likely to be a subject."""
-    terms = _turtle_terms(source, iris)
+    terms = {f"<{iri}>": iri for iri in iris}
+    for prefix, namespace in _PREFIX.findall(source.text):
+        for iri in iris if namespace else ():
+            local = iri.removeprefix(namespace)
+            if local != iri:
+                terms[f"<{local}>" if prefix.lower() == "base" else prefix.split()[1] + local] = iri
     found, indented = dict[str, int](), dict[str, int]()
     for number, line in enumerate(source.lines, start=1):
-        subject = _SUBJECT.match(line)
-        if subject and (iri := terms.get(subject[2])):
-            (indented if subject[1] else found).setdefault(iri, number)
+        words = line.split(maxsplit=2)
+        if len(words) != 2 or words[1][0] not in ",;.":
+            iri = terms.get(words[0] if words else "")
+            if iri:
+                (indented if line[0].isspace() else found).setdefault(iri, number)
     return indented | found
-
-
-def _turtle_terms(source: TextFile, iris: set[str]) -> dict[str, str]:
-    """Return the IRI of every way to write one of the resources."""
-    prefixes = _PREFIX.findall(source.text)
-    bases = _BASE.findall(source.text)
-    terms = {f"<{iri}>": iri for iri in iris}
-    for iri in iris:
-        for prefix, namespace in prefixes:
-            namespace = urljoin(bases[0], namespace) if bases else namespace
-            if namespace and iri.startswith(namespace):
-                terms[f"{prefix}:{iri.removeprefix(namespace)}"] = iri
-        for base in bases:
-            if iri.startswith(base):
-                terms[f"<{iri.removeprefix(base)}>"] = iri
-    return terms
 
 
 def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
