@@ -15,27 +15,34 @@ def index(**having: str) -> PropertyIndex:
     return PropertyIndex(concepts, {name: set(ids) for name, ids in having.items()})
 
 
-def test_a_property_that_no_new_concept_has_is_reported() -> None:
-    (blank,) = blank_properties(
-        index(all="abcd", code="abc", name="abcd"), index(all="abcdx", code="abc", name="abcdx")
-    )
-    assert str(blank) == "code: 75% of the other concepts have it; no new concept has it"
-
-
-def test_a_property_that_some_new_concepts_lack_is_reported() -> None:
-    (blank,) = blank_properties(index(all="ab", code="ab"), index(all="abxy", code="abx"))
-    assert str(blank).endswith("1 of 2 new concepts lack it")
-
-
-def test_rare_properties_are_not_reported() -> None:
-    old = index(all="abcdefgh", note="a")
-    assert blank_properties(old, index(all="abcdefghx", note="a")) == []
-
-
-def test_frequent_properties_come_first() -> None:
-    old = index(all="abcd", half="ab", most="abc", every="abcd")
-    found = blank_properties(old, index(all="abcdx", half="ab", most="abc", every="abcd"))
-    assert [blank.name for blank in found] == ["every", "most", "half"]
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (
+            index(all="abcd", code="abc", name="abcd"),
+            index(all="abcdx", code="abc", name="abcdx"),
+            ["code: 75% of the other concepts have it; no new concept has it"],
+        ),
+        (
+            index(all="ab", code="ab"),
+            index(all="abxy", code="abx"),
+            ["code: 100% of the other concepts have it; 1 of 2 new concepts lack it"],
+        ),
+        (index(all="abcdefgh", note="a"), index(all="abcdefghx", note="a"), []),
+        (
+            index(all="abcd", half="ab", every="abcd"),
+            index(all="abcdx", half="ab", every="abcd"),
+            [
+                f"{name} of the other concepts have it; no new concept has it"
+                for name in ("every: 100%", "half: 50%")
+            ],
+        ),
+    ],
+)
+def test_frequent_properties_that_new_concepts_lack_are_reported_most_frequent_first(
+    old: PropertyIndex, new: PropertyIndex, found: list[str]
+) -> None:
+    assert [str(blank) for blank in blank_properties(old, new)] == found
 
 
 SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -89,6 +96,7 @@ ROWS = """Unique ID,Parent,Name,Tier 1,Extension
         ("t.csv", "id,path,status\n1,A,ok\n2,A > B,ok\n", "1", ["status"]),
         ("t.csv", "Level 1,Level 2,Code,Status\nA,,1,ok\nA,B,2,ok\n", "1", ["Status"]),
         ("t.csv", "child,parent,source\nb,a,x\nc,a,y\n", "a", ["source"]),
+        ("t.csv", "child,parent\noat milk,milk\n", "milk", []),
         ("t.txt", OFF, "en:milk", ["names in fr", "wikidata:en"]),
     ],
 )
@@ -96,22 +104,8 @@ def test_what_new_concepts_lack_is_reported(
     tmp_path: Path, name: str, text: str, parent: str, blank: list[str]
 ) -> None:
     (tmp_path / name).write_text(text)
-    file = TaxonomyFile.open(tmp_path / name)
-    new = {
-        "t.ttl": "http://x.org/yak",
-        "t.obo": "F:3",
-        "t.json": "3",
-        "t.csv": "4",
-        "t.txt": "en:yak-milk",
-    }
-    additions = Additions([Concept(new[name], "yak milk")], [(parent, new[name])])
-    written = file.write(additions, tmp_path / f"out-{name}")
+    id = {"t.ttl": "http://x.org/yak", "t.obo": "F:3", "t.txt": "en:yak-milk"}.get(name, "4")
+    additions = Additions([Concept(id, "yak milk")], [(parent, id)])
+    written = TaxonomyFile.open(tmp_path / name).write(additions, tmp_path / f"out-{name}")
     assert [each.name for each in written.left_blank] == blank
     assert all(each.lacking == each.new == 1 for each in written.left_blank)
-
-
-def test_a_file_without_further_properties_has_nothing_blank(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("child,parent\noat milk,milk\n")
-    file = TaxonomyFile.open(tmp_path / "t.csv")
-    additions = Additions([Concept("yak milk", "yak milk")], [("milk", "yak milk")])
-    assert file.write(additions, tmp_path / "out.csv").left_blank == []

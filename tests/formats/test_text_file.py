@@ -19,21 +19,19 @@ def refusal(path: Path, content: bytes) -> str:
     return str(caught.value)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="there is no such file") as caught:
-        TextFile.load(tmp_path / "missing.csv")
-    assert (caught.value.path, caught.value.line) == (tmp_path / "missing.csv", None)
-
-
-def test_a_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="this is a directory"):
-        TextFile.load(tmp_path)
-
-
-def test_a_file_used_as_a_folder_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.csv", "there is no such file"),
+        ("", "this is a directory"),
+        ("file/food.csv", "cannot be read: Not a directory"),
+    ],
+)
+def test_a_path_without_a_file_is_refused(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(FormatError, match="cannot be read: Not a directory"):
-        TextFile.load(tmp_path / "file" / "food.csv")
+    with pytest.raises(FormatError, match=message) as caught:
+        TextFile.load(tmp_path / name)
+    assert (caught.value.path, caught.value.line) == (tmp_path / name, None)
 
 
 @pytest.mark.parametrize("content", [b"", b" \t\r\n\n  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])

@@ -18,23 +18,15 @@ from taxoexpan.formats.changes.markdown import (
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
+WORDS = ("food", "drink", "oat milk", "tea", "mud")
 OLD = Taxonomy(
-    [
-        Concept("1", "food"),
-        Concept("2", "drink"),
-        Concept("3", "oat milk"),
-        Concept("4", "tea"),
-        Concept("5", "mud"),
-    ],
+    [Concept(str(n), word) for n, word in enumerate(WORDS, start=1)],
     [("1", "2"), ("2", "3"), ("2", "4"), ("2", "5")],
 )
 NEW = Taxonomy(
     [
-        Concept("1", "food"),
-        Concept("2", "drinks"),
-        Concept("3", "oat milk", ("oat drink",)),
-        Concept("4", "tea", deprecated=True),
-        Concept("6", "milk", ("moo",), "white"),
+        *(Concept("1", "food"), Concept("2", "drinks"), Concept("3", "oat milk", ("oat drink",))),
+        *(Concept("4", "tea", deprecated=True), Concept("6", "milk", ("moo",), "white")),
     ],
     [("1", "2"), ("6", "3"), ("2", "6"), ("2", "4"), ("1", "4")],
 )
@@ -42,37 +34,26 @@ NEW = Taxonomy(
 
 def test_changes_have_labels_ids_and_paths() -> None:
     text = changes_markdown(Difference(OLD, NEW), [("1", "11")], title="Changes in food.ttl")
+    sections = {
+        "Added (1)": ["**milk** (`6`) under food › drinks; synonym moo; definition: white"],
+        "Moved (2)": [
+            "**oat milk** (`3`): from food › drink to food › drinks › milk",
+            "**tea** (`4`): now also under food",
+        ],
+        "Renamed (1)": ["drink → **drinks** (`2`)"],
+        "Described (2)": [
+            "**oat milk** (`3`): 1 new synonym oat drink",
+            "**tea** (`4`): deprecated",
+        ],
+        "Id changed (1)": ["**food**: `1` → `11`"],
+        "Removed (1)": ["**mud** (`5`), which was under food › drink"],
+    }
     assert text == (
-        "<!-- taxoexpan: Changes in food.ttl -->\n"
-        "## Changes in food.ttl\n"
-        "\n"
+        "<!-- taxoexpan: Changes in food.ttl -->\n## Changes in food.ttl\n\n"
         "1 added, 2 moved, 1 renamed, 2 described, 1 id changed and 1 removed.\n"
-        "\n"
-        "### Added (1)\n"
-        "\n"
-        "- **milk** (`6`) under food › drinks; synonym moo; definition: white\n"
-        "\n"
-        "### Moved (2)\n"
-        "\n"
-        "- **oat milk** (`3`): from food › drink to food › drinks › milk\n"
-        "- **tea** (`4`): now also under food\n"
-        "\n"
-        "### Renamed (1)\n"
-        "\n"
-        "- drink → **drinks** (`2`)\n"
-        "\n"
-        "### Described (2)\n"
-        "\n"
-        "- **oat milk** (`3`): 1 new synonym oat drink\n"
-        "- **tea** (`4`): deprecated\n"
-        "\n"
-        "### Id changed (1)\n"
-        "\n"
-        "- **food**: `1` → `11`\n"
-        "\n"
-        "### Removed (1)\n"
-        "\n"
-        "- **mud** (`5`), which was under food › drink\n"
+    ) + "".join(
+        f"\n### {name}\n\n" + "".join(f"- {entry}\n" for entry in entries)
+        for name, entries in sections.items()
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.formats.changes.sssom import (
+    COLUMNS,
     ConceptMapping,
     Justification,
     comparison_mappings,
@@ -34,17 +35,10 @@ def mapping(subject: str, object: str, label: str = "tea") -> ConceptMapping:
 def test_a_name_without_an_id_is_a_literal() -> None:
     given = ConceptMapping("", "oat drink", "ex:oat", "oat milk", Justification.COMPOSITE, 0.87)
     metadata, rows = parts(sssom_table([given], EX, "1.0", DAY))
-    assert rows == [
-        {
-            "subject_id": "",
-            "subject_label": "oat drink",
-            "predicate_id": "skos:exactMatch",
-            "object_id": "ex:oat",
-            "object_label": "oat milk",
-            "mapping_justification": "semapv:CompositeMatching",
-            "subject_type": "rdfs literal",
-            "confidence": "0.87",
-        }
+    assert [*rows[0]] == [*COLUMNS]
+    assert [*rows[0].values()] == [
+        *("", "oat drink", "skos:exactMatch", "ex:oat", "oat milk", "semapv:CompositeMatching"),
+        *("rdfs literal", "0.87"),
     ]
     assert metadata[:2] == ["curie_map:", "  ex: http://example.org/x/"]
     assert 'mapping_date: "2026-03-01"' in metadata
@@ -54,14 +48,7 @@ def test_a_name_without_an_id_is_a_literal() -> None:
 
 def test_empty_columns_are_left_out() -> None:
     _, rows = parts(sssom_table([mapping("ex:1", "ex:2")], EX, "1.0", DAY))
-    assert list(rows[0]) == [
-        "subject_id",
-        "subject_label",
-        "predicate_id",
-        "object_id",
-        "object_label",
-        "mapping_justification",
-    ]
+    assert list(rows[0]) == [*COLUMNS[:6]]
 
 
 @pytest.mark.parametrize(
