@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from strategies import Growth, growths, names, quickly
 
-from taxoexpan.errors import FileCycleError, FormatError
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Copy, Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import ReadOptions, TextFile
@@ -184,13 +184,10 @@ def test_one_part_of_speech_is_enough(tmp_path: Path, part: str, gone: str) -> N
 
 
 def test_one_of_two_data_files_may_be_empty(tmp_path: Path) -> None:
-    small(tmp_path)
+    small(tmp_path, "\r\n")
+    assert len(read(tmp_path)) == 8
     (tmp_path / "data.verb").write_text(LICENCE)
     assert len(read(tmp_path)) == 6
-
-
-def test_windows_line_ends_are_read(tmp_path: Path) -> None:
-    assert len(read(small(tmp_path, "\r\n"))) == 8
 
 
 @pytest.mark.parametrize(
@@ -218,17 +215,13 @@ def test_an_invalid_synset_is_refused(tmp_path: Path, old: str, new: str) -> Non
     ("file", "old", "new", "place", "words"),
     [
         ("data.noun", "{frump} 18", "{pet} 18", "data.noun, line 7", "{pet} occurs twice"),
-        (
-            *("data.noun", "@ {animal} n 0000 @", "@ 00000000 n 0000 @"),
-            *("data.noun, line 5", "a pointer to 00000000"),
-        ),
-        (
-            *("data.noun", "@ {animal} n 0000 @", "@ {dog} n 0000 @"),
-            *("data.noun, line 5", "'dog#n#2' is its own parent"),
-        ),
+        ("data.noun", "3 @ {animal}", "3 @ 00000000", "data.noun, line 5", "pointer to 00000000"),
+        ("data.noun", "3 @ {animal}", "3 @ {dog}", "data.noun, line 5", "'dog#n#2' is its own"),
         ("index.noun", "{frump} {dog}", "{frump}", "data.noun, line 5", "no sense of 'dog' at"),
         ("index.noun", "pet n", "cat n", "data.noun, line 6", "no sense of 'pet' at {pet}"),
         ("index.noun", "pet n 1 1", "pet n one", "index.noun, line 9", "not an index line"),
+        ("data.verb", "0 001 ~", "0 001 @", "data.verb, line 3", "a cycle: "),
+        ("data.verb", "0 001 ~", "0 001 @", "data.verb, line 3", "(lines 3, 4)"),
     ],
 )
 def test_an_invalid_file_is_refused(
@@ -241,22 +234,11 @@ def test_an_invalid_file_is_refused(
     assert words.format(**offsets) in message
 
 
-def test_a_missing_index_is_named(tmp_path: Path) -> None:
+def test_missing_synsets_and_a_missing_index_are_named(tmp_path: Path) -> None:
     (small(tmp_path) / "index.verb").unlink()
     assert "index.verb has no sense of" in refusal(tmp_path)
-
-
-def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
-    replace(small(tmp_path) / "data.verb", "0 001 ~", "0 001 @")
-    with pytest.raises(FileCycleError) as caught:
-        read(tmp_path)
-    assert str(caught.value).startswith(f"{tmp_path / 'data.verb'}, line 3: a cycle: ")
-    assert str(caught.value).endswith("(lines 3, 4)")
-
-
-def test_a_directory_without_synsets_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "data.noun").write_text(LICENCE)
-    (tmp_path / "index.noun").write_text(LICENCE)
+    for part in ("noun", "verb"):
+        (tmp_path / f"data.{part}").write_text(LICENCE)
     assert "no synset" in refusal(tmp_path)
 
 
@@ -335,40 +317,28 @@ def test_two_new_concepts_may_share_a_new_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parents", "concept", "message"),
+    ("concept", "message"),
     [
-        (["animal#n#1", "go#v#1"], Concept("fox#n#1", "fox"), ": 'fox' was given both a noun and"),
-        (
-            ["animal#n#1"],
-            Concept("frump#n#2", "Frump"),
-            "/index.noun, line 8: 'frump' is already in the index",
-        ),
-        (
-            ["animal#n#1"],
-            Concept("fox#n#1", "fox", ("dog",)),
-            "/index.noun, line 6: 'dog' is already in the index",
-        ),
-        (["animal#n#1"], Concept("a_b#n#1", "a_b"), ": 'a_b' would not be read back"),
-        (["animal#n#1"], Concept("fox#n#1", "fox", ("|",)), ": '|' would not be read back"),
-        (["animal#n#1"], Concept("fox#n#1", "fox", ("a\nb",)), ": 'a\\nb' would not be read back"),
-        (["animal#n#1"], Concept("fox#n#1", "fox", ("",)), ": '' would not be read back"),
-        (
-            ["animal#n#1"],
-            Concept("fox#n#1", "fox", (), 'red; "a fox"'),
-            ": the definition of 'fox' would not be read back",
-        ),
-        (
-            ["animal#n#1"],
-            Concept("fox#n#1", "fox", tuple(f"s{k}" for k in range(255))),
-            ": 'fox' has 255 synonyms",
-        ),
+        (Concept("frump#n#2", "Frump"), "/index.noun, line 8: 'frump' is already in the index"),
+        (Concept("fox", "fox", ("dog",)), "/index.noun, line 6: 'dog' is already in the index"),
+        (Concept("a_b#n#1", "a_b"), ": 'a_b' would not be read back"),
+        (Concept("fox#n#1", "fox", ("|",)), ": '|' would not be read back"),
+        (Concept("fox#n#1", "fox", ("a\nb",)), ": 'a\\nb' would not be read back"),
+        (Concept("fox#n#1", "fox", ("",)), ": '' would not be read back"),
+        (Concept("fox#n#1", "fox", (), 'red; "a fox"'), ": the definition of 'fox' would not be"),
+        (Concept("fox", "fox", tuple(f"s{k}" for k in range(255))), ": 'fox' has 255 synonyms"),
     ],
 )
 def test_additions_that_would_not_read_back_are_refused(
-    tmp_path: Path, parents: list[str], concept: Concept, message: str
+    tmp_path: Path, concept: Concept, message: str
 ) -> None:
-    found = expansion_refusal(small(tmp_path), under(*parents, concept=concept))
+    found = expansion_refusal(small(tmp_path), under("animal#n#1", concept=concept))
     assert found.startswith(f"{tmp_path}{message}")
+
+
+def test_a_noun_and_a_verb_have_no_child_in_common(tmp_path: Path) -> None:
+    additions = under("animal#n#1", "go#v#1", concept=Concept("fox#n#1", "fox"))
+    assert "'fox' was given both a noun and a verb" in expansion_refusal(small(tmp_path), additions)
 
 
 def test_offsets_that_are_not_byte_positions_are_refused_if_new_ones_would_clash(
@@ -529,6 +499,15 @@ def test_old_lines_are_kept_and_the_extended_files_read_back_in_full(
     assert read(extended_directory(folder, additions)) == read(folder).expanded(additions)
 
 
+def run_wn(folder: Path, word: str, search: str) -> str:
+    """Return what `wn` finds; its status is the number of senses."""
+    environment = {**os.environ, "WNSEARCHDIR": str(folder)}
+    command = ["wn", word, search]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.stdout
+
+
 @pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
 @pytest.mark.parametrize(
     ("word", "search", "expected"),
@@ -545,38 +524,25 @@ def test_old_lines_are_kept_and_the_extended_files_read_back_in_full(
 def test_wn_finds_the_added_synsets(
     tmp_path: Path, word: str, search: str, expected: list[str]
 ) -> None:
-    folder = small(tmp_path / "w")
-    additions = Additions(
-        [
-            Concept("arctic_fox#n#1", "arctic fox", ("Polar fox",), "white in winter"),
-            Concept("fox#n#1", "fox"),
-            Concept("zebra#n#1", "zebra"),
-            Concept("aardvark#n#1", "aardvark"),
-            Concept("stalk#v#1", "stalk"),
-        ],
-        [
-            ("fox#n#1", "arctic_fox#n#1"),
-            ("animal#n#1", "fox#n#1"),
-            ("animal#n#1", "aardvark#n#1"),
-            ("chase#v#1", "stalk#v#1"),
-        ],
-    )
-    new = extended_directory(folder, additions)
+    words = {"fox#n#1": "animal#n#1", "aardvark#n#1": "animal#n#1", "stalk#v#1": "chase#v#1"}
+    arctic = Concept("arctic_fox#n#1", "arctic fox", ("Polar fox",), "white in winter")
+    others = [Concept(id, id.partition("#")[0]) for id in (*words, "zebra#n#1")]
+    relations = [("fox#n#1", arctic.id), *((parent, id) for id, parent in words.items())]
+    new = extended_directory(small(tmp_path / "w"), Additions([arctic, *others], relations))
     for name in ("data.adj", "index.adj", "data.adv", "index.adv", "sents.vrb", "sentidx.vrb"):
         (new / name).touch()
     for name in ("noun", "verb", "adj", "adv"):
         (new / f"{name}.exc").touch()
-    # `wn` gives the number of senses as its status.
-    found = subprocess.run(
-        ["wn", word, search],
-        env={**os.environ, "WNSEARCHDIR": str(new)},
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
+    found = run_wn(new, word, search)
     places = [found.find(text) for text in expected]
     assert places == sorted(places)
     assert -1 not in places
+
+
+@pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
+def test_wn_opens_new_files(tmp_path: Path) -> None:
+    copied(Taxonomy([Concept("1", "fruit"), Concept("2", "fig tree")], [("1", "2")]), tmp_path)
+    assert "=> fruit" in run_wn(tmp_path, "fig tree", "-hypen")
 
 
 @pytest.mark.skipif(not (WHOLE / "data.noun").exists(), reason="install Debian's wordnet-base")
@@ -588,19 +554,3 @@ def test_the_whole_of_wordnet_is_read(instances: bool, relations: int) -> None:
     assert taxonomy.path("dog#n#1")[-3:] == ("carnivore", "canine", "dog")
     assert taxonomy.concept("dog#n#1").synonyms == ("domestic dog", "Canis familiaris")
     assert ("composer#n#1" in taxonomy.parents("mozart#n#1")) is instances
-
-
-@pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
-def test_wn_opens_new_files(tmp_path: Path) -> None:
-    folder = tmp_path / "w"
-    folder.mkdir()
-    copied(Taxonomy([Concept("1", "fruit"), Concept("2", "fig tree")], [("1", "2")]), folder)
-    found = subprocess.run(
-        ["wn", "fig tree", "-hypen"],
-        env={**os.environ, "WNSEARCHDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "=> fruit" in found.stdout
-    assert found.stderr == ""
