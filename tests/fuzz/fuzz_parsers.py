@@ -128,6 +128,12 @@ def _write_workbook(parts: Files, folder: Path) -> Path:
     return write_files({"x.xlsx": pack_workbook(parts)}, folder)
 
 
+def _read_workbook(path: Path, _: random.Random) -> object:
+    file = TaxonomyFile.open(path)
+    check_extending(file, path.parent / "extended")
+    return file.taxonomy
+
+
 def _read_taxonomy(path: Path, _: random.Random) -> object:
     return TaxonomyFile.open(path).taxonomy
 
@@ -238,7 +244,7 @@ PARSERS = {
     parser.name: parser
     for parser in (
         *map(taxonomy_parser, NAMES),
-        Parser("workbook", _workbooks(), _read_taxonomy, _write_workbook),
+        Parser("workbook", _workbooks(), _read_workbook, _write_workbook),
         Parser("compressed", _compressed(), _read_taxonomy, _write_compressed),
         Parser("concept list", _LISTS, lambda path, _: read_concepts(path)),
         Parser("suggestions", _SUGGESTIONS, _decisions),

@@ -5,16 +5,15 @@ from __future__ import annotations
 import random
 import resource
 import signal
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from corruptions import Files
 from fuzz_inputs import inputs
-from fuzz_parsers import PARSERS, Parser
+from fuzz_parsers import Parser
 
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.phrasing import MAX_MESSAGE
@@ -33,26 +32,15 @@ class Hang(BaseException):
 class Outcome:
     """How many inputs were parsed and refused, and what else happened."""
 
-    parser: str
     parsed: int = 0
     refused: int = 0
     others: list[str] = field(default_factory=list)
-
-    @property
-    def row(self) -> str:
-        """The outcome as a row of the table."""
-        total = self.parsed + self.refused + len(self.others)
-        numbers = (total, self.parsed, self.refused, len(self.others))
-        return f"{self.parser:<16}" + "".join(f"{number:>10,}" for number in numbers)
-
-
-HEAD = f"{'parser':<16}" + "".join(f"{n:>10}" for n in ("inputs", "parsed", "refused", "other"))
 
 
 def fuzz(parser: Parser, rounds: int, seed: int = 0) -> Outcome:
     """Run a parser on as many inputs; the same seed gives the same inputs."""
     rng = random.Random(f"{parser.name} {seed}")
-    outcome = Outcome(parser.name)
+    outcome = Outcome()
     with _limited_memory():
         for files in inputs(parser.samples, rounds, rng):
             with tempfile.TemporaryDirectory(prefix="fuzz") as folder:
@@ -114,21 +102,3 @@ def _limited_memory() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Print the table for a number of rounds, and the first inputs with another outcome."""
-    rounds, names = int(arguments[0]), arguments[1:] or list(PARSERS)
-    print(HEAD, flush=True)
-    failed = 0
-    for name in names:
-        outcome = fuzz(PARSERS[name], rounds)
-        print(outcome.row, flush=True)
-        for other in outcome.others[:5]:
-            print(f"  {other}", file=sys.stderr)
-        failed += len(outcome.others)
-    return int(failed > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

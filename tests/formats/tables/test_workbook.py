@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime
 import io
-import random
 import sys
 import zipfile
 from pathlib import Path
@@ -10,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import openpyxl
 import pytest
-from expanded_files import KIWI, refusal, under, write_expanded
+from expanded_files import refusal, under, write_expanded
 from hypothesis import given
 from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Font, PatternFill
@@ -19,12 +18,11 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.table import Table as ExcelTable
 from strategies import Growth, growths, names, quickly
 
-from taxoexpan.errors import FormatError, TaxoExpanError
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.tables.workbook import new_workbook
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 FRUIT = Taxonomy([Concept("1", "fruit"), Concept("2", "apple")], [("1", "2")])
@@ -232,47 +230,6 @@ def text_of(taxonomy: Taxonomy) -> str:
     return "".join(
         "\t".join('"' + text.replace('"', '""') + '"' for text in row) + "\n" for row in quoted
     )
-
-
-def corrupted(content: bytes, rng: random.Random) -> bytes:
-    """Change a part of a workbook, or its zip file, in a few places."""
-    if rng.random() < 0.3:
-        start = rng.randrange(len(content))
-        return content[:start] + rng.randbytes(3) + content[start + rng.randrange(9) :]
-    output = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(output, "w") as new:
-        chosen = rng.choice(old.namelist())
-        for name in old.namelist():
-            text = old.read(name)
-            if name == chosen:
-                start = rng.randrange(len(text))
-                piece = rng.choice([b"", b"<", b'"', b"9", b"<row/>", b"<c/>", b'r="A1"', b"&a;"])
-                text = text[:start] + piece + text[start + rng.randrange(20) :]
-            new.writestr(name, text)
-    return output.getvalue()
-
-
-def read_corrupted(count: int, folder: Path) -> set[bool]:
-    rng, path, outcomes = random.Random(0), fruit(folder), set()
-    content = path.read_bytes()
-    for _ in range(count):
-        path.write_bytes(corrupted(content, rng))
-        try:
-            file = TaxonomyFile.open(path, options=ReadOptions())
-            file.write(under(file.taxonomy.ids[0], concept=KIWI), folder / "y.xlsx", force=True)
-            outcomes.add(True)
-        except TaxoExpanError:
-            outcomes.add(False)
-    return outcomes
-
-
-def test_a_corrupted_workbook_is_read_or_refused(tmp_path: Path) -> None:
-    assert read_corrupted(150, tmp_path) == {True, False}
-
-
-@pytest.mark.slow
-def test_ten_thousand_corrupted_workbooks_are_read_or_refused(tmp_path: Path) -> None:
-    assert read_corrupted(10_000, tmp_path) == {True, False}
 
 
 def with_rows(path: Path, *rows: list[object], table: str = "", totals: int = 0) -> Path:
