@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from strategies import growths, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.format import Copy, Format, Target
+from taxoexpan.formats.format import Copy, Target
 from taxoexpan.formats.openfoodfacts.tag_ids import tag_id
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
@@ -55,19 +56,28 @@ ANYTHING = awkward(IDS, LABELS, names(breaks=True))
 
 @dataclass(frozen=True)
 class Case:
-    """A format, a file name, and the content that the format supports."""
+    """A format, a file name, and the content that the format supports; by default everything."""
 
-    format: Format
+    format: str
     name: str
     complete: st.SearchStrategy[Taxonomy]
     """Taxonomies that the format stores completely."""
-    keeps_label: Callable[[Taxonomy, Concept], bool]
-    keeps_synonym: Callable[[str], bool] = lambda _: False
-    keeps_definitions: bool = False
+    keeps_label: Callable[[Taxonomy, Concept], bool] = lambda *_: True
+    keeps_synonym: Callable[[str], bool] = lambda _: True
+    keeps_definitions: bool = True
     """Line breaks in a definition may become spaces."""
-    keeps_deprecated: bool = False
+    keeps_deprecated: bool = True
     keeps_parents: bool = True
     """All parents; otherwise the first one, if the concept is not deprecated."""
+
+    def __str__(self) -> str:
+        return f"{self.format}-{self.name}"
+
+
+def bare(*case: Any, **options: Any) -> Case:
+    """Return the case of a format without synonyms, definitions and deprecated concepts."""
+    nothing = {"keeps_definitions": False, "keeps_deprecated": False}
+    return Case(*case, keeps_synonym=lambda _: False, **nothing, **options)
 
 
 def has_unique_path(taxonomy: Taxonomy, concept: Concept) -> bool:
@@ -142,71 +152,36 @@ TAGGED = (
 )
 
 CASES = [
-    Case(
-        FORMATS["terms"],
-        "food.terms",
-        TERMS,
-        lambda _, concept: not set(concept.label) & set("\t\n\r"),
-    ),
+    bare("terms", "food.terms", TERMS, lambda _, concept: not set(concept.label) & set("\t\n\r")),
     *(
-        Case(
-            FORMATS["edges"], name, EDGES, lambda all, concept: all.labels.count(concept.label) == 1
-        )
+        bare("edges", name, EDGES, lambda all, concept: all.labels.count(concept.label) == 1)
         for name in ("food.csv", "food.tsv")
     ),
     *(
-        Case(FORMATS["rows"], name, ROWS, lambda *_: True, lambda word: "|" not in word, True, True)
+        Case("rows", name, ROWS, keeps_synonym=lambda word: "|" not in word)
         for name in ("food.csv", "food.tsv")
     ),
-    *(
-        Case(FORMATS["paths"], name, complete, has_unique_path, keeps_parents=False)
-        for name, complete in (
-            ("food.txt", BARE_PATHS),
-            ("food.tsv", PATHS),
-        )
-    ),
-    *(
-        Case(FORMATS["json"], name, EVERYTHING, lambda *_: True, lambda _: True, True, True)
-        for name in ("food.json", "food.jsonl")
-    ),
-    Case(FORMATS["obographs"], "food.json", RESOURCES, lambda *_: True, lambda _: True, True, True),
-    *(
-        Case(
-            FORMATS["skos"],
-            f"food.{suffix}",
-            RESOURCES,
-            lambda *_: True,
-            lambda _: True,
-            True,
-            True,
-        )
-        for suffix in ("ttl", "rdf", "nt", "jsonld")
-    ),
-    *(
-        Case(
-            FORMATS["owl"], f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True
-        )
-        for suffix in ("owl", "ttl", "nt", "jsonld")
-    ),
+    bare("paths", "food.txt", BARE_PATHS, has_unique_path, keeps_parents=False),
+    bare("paths", "food.tsv", PATHS, has_unique_path, keeps_parents=False),
+    *(Case("json", name, EVERYTHING) for name in ("food.json", "food.jsonl")),
+    Case("obographs", "food.json", RESOURCES),
+    *(Case("skos", f"food.{suffix}", RESOURCES) for suffix in ("ttl", "rdf", "nt", "jsonld")),
+    *(Case("owl", f"food.{suffix}", RESOURCES) for suffix in ("owl", "ttl", "nt", "jsonld")),
+    Case("obo", "food.obo", ACTIVE_TERMS, keeps_parents=False),
     Case(
-        FORMATS["obo"], "food.obo", ACTIVE_TERMS, lambda *_: True, lambda _: True, True, True, False
-    ),
-    Case(
-        FORMATS["openfoodfacts"],
+        "openfoodfacts",
         "food.txt",
         TAGGED,
         has_unique_tag,
         lambda word: not BREAKS.search(word),
-        True,
+        keeps_deprecated=False,
     ),
 ]
-of_every_format = pytest.mark.parametrize(
-    "case", CASES, ids=lambda case: f"{case.format.name}-{case.name}"
-)
+of_every_format = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def written(case: Case, taxonomy: Taxonomy, folder: Path) -> Copy:
-    return case.format.write(taxonomy, Target(folder / case.name))
+    return FORMATS[case.format].write(taxonomy, Target(folder / case.name))
 
 
 def copied(case: Case, taxonomy: Taxonomy) -> tuple[Copy, Taxonomy]:
@@ -220,7 +195,7 @@ def copied(case: Case, taxonomy: Taxonomy) -> tuple[Copy, Taxonomy]:
             raise
         for path, text in copy.files.items():
             path.write_bytes(text.encode("utf-8"))
-        return copy, case.format.read(TextFile.load(next(iter(copy.files)))).taxonomy
+        return copy, FORMATS[case.format].read(TextFile.load(next(iter(copy.files)))).taxonomy
 
 
 @of_every_format
@@ -272,7 +247,7 @@ def roots(*labels: str) -> Taxonomy:
 
 
 def case_of(name: str) -> Case:
-    return next(case for case in CASES if f"{case.format.name}-{case.name}" == name)
+    return next(case for case in CASES if str(case) == name)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +307,7 @@ def test_many_equal_labels_get_distinct_ids(case: Case) -> None:
 def test_only_paths_have_a_maximum_depth(case: Case, depth: int) -> None:
     ids = [f"c{n}" for n in range(depth)]
     chain = Taxonomy([Concept(id, id) for id in ids], pairwise(ids))
-    if case.format.name == "paths" and depth > 200:
+    if case.format == "paths" and depth > 200:
         with pytest.raises(FormatError) as caught:
             written(case, chain, Path())
         assert str(caught.value).startswith(
