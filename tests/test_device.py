@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 import torch
+from command_line import run
 from conftest import SMALL
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cli.main import main
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError
 
@@ -44,12 +44,9 @@ def test_a_missing_device_is_refused_with_a_one_line_message(name: str) -> None:
 
 
 @pytest.mark.skipif(torch.backends.mps.is_available(), reason="it is there")
-def test_mps_on_another_machine_is_refused_before_anything_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mps_on_another_machine_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     out, missing = str(tmp_path / "model"), str(tmp_path / "missing.csv")
-    assert main(["train", missing, "-o", out, "--device", "mps"]) == 2
-    message = capsys.readouterr().err
+    message = run("train", missing, "-o", out, "--device", "mps", status=2).err
     assert message.startswith("taxoexpan: the device 'mps' cannot be used here")
     assert len(message) < 200
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import SMALL
+from expanded_files import write_file
 from suggestion_tables import read_suggestions
 
 from taxoexpan import Concept, Taxonomy, expand_file
@@ -25,9 +26,7 @@ QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"
 
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
-    path = tmp_path / "new.csv"
-    path.write_text("label\nnut milk\nwhite tea\nOat-Milk\n", encoding="utf-8")
-    return path
+    return write_file(tmp_path / "new.csv", "label\nnut milk\nwhite tea\nOat-Milk\n")
 
 
 def test_expand_file_adds_new_concepts_and_keeps_every_old_byte(
@@ -113,16 +112,14 @@ def test_wrong_and_contradicting_options_are_refused_before_any_file_is_read(
 
 
 def test_an_existing_output_is_refused_before_the_input_is_read(new: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.csv"
-    output.write_text("mine", encoding="utf-8")
+    output = write_file(tmp_path / "out.csv", "mine")
     with pytest.raises(FormatError, match=r"out\.csv"):
         expand_file(tmp_path / "missing.csv", new, output)
     assert output.read_text(encoding="utf-8") == "mine"
 
 
 def test_without_new_concepts_no_model_is_trained(pantry: Path, tmp_path: Path) -> None:
-    known = tmp_path / "known.csv"
-    known.write_text("label\noat milk\n", encoding="utf-8")
+    known = write_file(tmp_path / "known.csv", "label\noat milk\n")
     applied = expand_file(pantry, known, tmp_path / "out.csv", epochs=2**60)
     assert applied.additions.concepts == ()
     assert (tmp_path / "out.csv").read_bytes() == pantry.read_bytes()

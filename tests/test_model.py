@@ -16,6 +16,7 @@ import torch
 from builders import KINDS, SORTS, own, pantry_csv
 from conftest import SMALL
 from ctrl_c import press_ctrl_c
+from expanded_files import write_file
 from messy_pantry import large_pantry
 from pydantic import TypeAdapter
 
@@ -117,8 +118,7 @@ def test_the_order_of_sets_does_not_change_a_model(tiny_transformer: Path, tmp_p
         first = number * 3 % 7
         label = " ".join([*(words + words)[first : first + 3 + number % 4], SORTS[number % 10]])
         lines.append(f"{label} {kind},{kind}")
-    taxonomy = tmp_path / "long labels.csv"
-    taxonomy.write_text("\n".join(dict.fromkeys(lines)) + "\n", encoding="utf-8")
+    taxonomy = write_file(tmp_path / "long labels.csv", "\n".join(dict.fromkeys(lines)) + "\n")
     program = """
 import sys
 from pathlib import Path

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
+from command_line import run
 from expanded_files import write_file
-
-from taxoexpan.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 HOOKS: list[dict[str, Any]] = yaml.safe_load(
@@ -30,9 +29,9 @@ def test_a_hook_checks_the_files_that_it_gets(tmp_path: Path, hook: dict[str, An
     assert program == "taxoexpan"
     good = str(write_file(tmp_path / "good.obo", GOOD))
     bad = str(write_file(tmp_path / "bad.obo", BAD))
-    assert main([*command, good]) == 0
-    assert main([*command, good, bad]) == 1
-    assert main([*command, "--fail-on", "error", good, bad]) == 0
+    run(*command, good)
+    run(*command, good, bad, status=1)
+    run(*command, "--fail-on", "error", good, bad)
 
 
 def test_the_hooks_run_for_vocabularies_only() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,7 +10,6 @@ import confidence_calibration as benchmark
 import numpy as np
 import pytest
 from builders import random_taxonomy
-from calibration_plots import plot_svg, pooled_bins
 from calibration_results import (
     AbstentionResult,
     ConfidenceResult,
@@ -25,11 +23,9 @@ from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan import TaxoExpan
-from taxoexpan.errors import FormatError, TaxonomyError
+from taxoexpan.errors import FormatError
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.holdout import hold_out_leaves
+from taxoexpan.taxonomy import Taxonomy
 
 SOME = st.lists(st.integers(0, 4), min_size=1, max_size=8)
 CONFIDENCE = ConfidenceResult(
@@ -73,12 +69,6 @@ def test_error_by_chance_is_the_mean_error_of_calibrated_answers(
     assert error_by_chance(confidence, 20, seed) == pytest.approx(np.mean(errors))
 
 
-def test_error_by_chance_shrinks_with_more_queries() -> None:
-    few, many = (error_by_chance(np.linspace(0, 1, count).tolist()) for count in (100, 10_000))
-    assert few == pytest.approx(10 * many, rel=0.1)
-    assert error_by_chance([0.0, 1.0]) == 0
-
-
 def test_a_threshold_accepts_all_at_or_above_it() -> None:
     shares = [CONFIDENCE.accepted(threshold) for threshold in CONFIDENCE.thresholds]
     assert shares == [(0, None), (0, None), (0.5, 2 / 3), (5 / 6, 3 / 5), (1, 1 / 2)]
@@ -106,18 +96,6 @@ def test_saved_results_are_loaded_again(
         load_result(path)
 
 
-def test_a_query_of_several_models_counts_once_for_the_error() -> None:
-    once, thrice = pooled_bins([CONFIDENCE]), pooled_bins([CONFIDENCE] * 3)
-    assert [p.error for p in once] == pytest.approx([p.error for p in thrice])
-    assert [p.bin.count * 3 for p in once] == [p.bin.count for p in thrice]
-    assert [p.bin.right for p in once] == [0, 0.5, 1, 0.5]
-    assert all(p.error > 0 for p in once)
-
-
-def test_the_results_can_be_plotted() -> None:
-    assert ElementTree.fromstring(plot_svg([CONFIDENCE] * 3)).get("viewBox")
-
-
 @given(st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None)
 def test_a_branch_is_removed_completely(seed: int) -> None:
@@ -137,18 +115,6 @@ def test_a_branch_is_removed_completely(seed: int) -> None:
     assert {c.id for c in trial.test.concepts}.isdisjoint(rest)
     for concept, parents in zip(trial.test.concepts, trial.test.parents, strict=True):
         assert {rest.ids[i] for i in parents} == set(whole.parents(concept.id)) - gone
-
-
-def test_a_branch_is_found_by_its_id_then_by_its_name() -> None:
-    concepts = [Concept("tea", "herb"), Concept("2", "Tea"), Concept("3", "x"), Concept("4", "X")]
-    taxonomy = Taxonomy(concepts)
-    assert [benchmark.find_concept(taxonomy, text) for text in ("tea", "HERB")] == ["tea", "tea"]
-    with pytest.raises(
-        TaxonomyError, match="2 concepts have the label 'x'; give one of the ids '3', '4'"
-    ):
-        benchmark.find_concept(taxonomy, "x")
-    with pytest.raises(TaxonomyError, match="the id or the label 'milk'"):
-        benchmark.find_concept(taxonomy, "milk")
 
 
 def test_results_are_computed_saved_and_plotted(
@@ -172,24 +138,3 @@ def test_results_are_computed_saved_and_plotted(
     assert ElementTree.parse(tmp_path / "trust.svg").getroot().get("viewBox")
     with pytest.raises(SystemExit, match="pantry, seed 0, is in 2 files"):
         run_benchmark("draw", tmp_path / "kept", tmp_path / "kept", "-o", tmp_path / "again.svg")
-
-
-def test_any_parent_that_remains_is_right(pantry: Path) -> None:
-    whole = Taxonomy.read(pantry)
-    asked = hold_out_leaves(whole, 0.2, 20, 0)
-    settings = SMALL | {"validation_fraction": 0.9}
-    model = TaxoExpan("fast", seed=0, device="cpu", **settings).fit(asked.taxonomy)
-    firsts = [s.parent.id for s in model._suggest(asked.concepts, 1)[0]]
-    right = benchmark.measure_confidence(model, benchmark.Trial("", 0, asked)).right
-    assert any(right)
-    assert right == tuple(
-        first in whole.parents(concept.id)
-        for first, concept in zip(firsts, asked.concepts, strict=True)
-    )
-    # A second parent counts as the first does.
-    also = tuple(
-        np.array([own[0], asked.taxonomy.index(first)])
-        for own, first in zip(asked.parents, firsts, strict=True)
-    )
-    both = replace(asked, parents=also)
-    assert all(benchmark.measure_confidence(model, benchmark.Trial("", 0, both)).right)

@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command_line import run
 from expanded_files import write_file
 
 from taxoexpan import Taxonomy
-from taxoexpan.cli.main import main
 
 ROWS = "id,label,parents,synonyms\n1,food,,\n2,milk,1,\n3,dairy,1,\n4,milk,3,\n"
 
@@ -19,19 +19,16 @@ def food(tmp_path: Path) -> Path:
 def test_decisions_can_name_parents_by_label_and_path(food: Path, tmp_path: Path) -> None:
     table = "query,parent_label,path\nkefir,dairy,\nwhey,milk,dairy > milk\noat milk,,food > milk\n"
     decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
-    assert main(["apply", str(food), str(decisions), "-o", str(out)]) == 0
+    run("apply", food, decisions, "-o", out)
     new = Taxonomy.read(out)
     placed = {new.concept(id).label: new.parents(id) for id in new if id not in "1234"}
     assert placed == {"kefir": ("3",), "whey": ("4",), "oat milk": ("2",)}
 
 
-def test_ambiguous_rows_are_refused_before_anything_is_written(
-    food: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ambiguous_rows_are_refused_before_anything_is_written(food: Path, tmp_path: Path) -> None:
     decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\nwhey,milk\n")
     out = tmp_path / "out.csv"
-    assert main(["apply", str(food), str(decisions), "-o", str(out)]) == 2
-    message = capsys.readouterr().err
+    message = run("apply", food, decisions, "-o", out, status=2).err
     assert "line 3: 'milk' is 2 (food > milk) or 4 (food > dairy > milk)" in message
     assert not out.exists()
 
@@ -43,7 +40,7 @@ def test_merges_with_an_id_of_their_own_keep_it_in_sssom(food: Path, tmp_path: P
     mappings = tmp_path / "merges.sssom.tsv"
     command = ["apply", str(food), str(decisions), "-o", str(tmp_path / "out.csv")]
     command += ["--concepts", str(listed), "--allow-merges", "--changes", str(mappings)]
-    assert main(command) == 0
+    run(*command)
     rows = [line.split("\t") for line in mappings.read_text(encoding="utf-8").splitlines()[-2:]]
     assert [(row[0], row[1], row[3]) for row in rows] == [
         ("GPC:77", "milch", "id:2"),
@@ -53,27 +50,24 @@ def test_merges_with_an_id_of_their_own_keep_it_in_sssom(food: Path, tmp_path: P
 
 @pytest.mark.parametrize("name", ["changes.txt", "merges.tsv", "food.csv", "out.csv"])
 def test_an_unusable_file_of_changes_is_refused_before_any_work(
-    food: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+    food: Path, tmp_path: Path, name: str
 ) -> None:
     decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\n")
     out, changes = tmp_path / "out.csv", tmp_path / name
-    command = ["apply", str(food), str(decisions), "-o", str(out), "--changes", str(changes)]
-    assert main([*command, "--force"]) == 2
-    assert ".kgcl (kgcl), .md (markdown), .sssom.tsv (sssom)" in capsys.readouterr().err
+    command = ["apply", food, decisions, "-o", out, "--changes", changes]
+    messages = run(*command, "--force", status=2).err
+    assert ".kgcl (kgcl), .md (markdown), .sssom.tsv (sssom)" in messages
     assert food.read_text(encoding="utf-8") == ROWS
     assert not out.exists()
 
 
-def test_existing_changes_are_not_overwritten(
-    food: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_existing_changes_are_not_overwritten(food: Path, tmp_path: Path) -> None:
     decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\n")
     out, changes = tmp_path / "out.csv", write_file(tmp_path / "changes.md", "precious")
-    command = ["apply", str(food), str(decisions), "-o", str(out), "--changes", str(changes)]
-    assert main(command) == 2
-    assert "changes.md: already exists" in capsys.readouterr().err
+    command = ["apply", food, decisions, "-o", out, "--changes", changes]
+    assert "changes.md: already exists" in run(*command, status=2).err
     assert not out.exists()
-    assert main([*command, "--force"]) == 0
+    run(*command, "--force")
     assert "**kefir**" in changes.read_text(encoding="utf-8")
 
 
@@ -87,8 +81,7 @@ def test_hierarchical_codes_follow_parents_that_are_given_by_label(tmp_path: Pat
     table = "query,parent_label\ncold drinks,goods\nlemonade,cold drinks\ngreen tea,tea\n"
     decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
     changes = tmp_path / "changes.kgcl"
-    command = ["apply", str(goods), str(decisions), "-o", str(out), "--changes", str(changes)]
-    assert main(command) == 0
+    run("apply", goods, decisions, "-o", out, "--changes", changes)
     new = Taxonomy.read(out)
     placed = {new.concept(id).label: id for id in new if id not in Taxonomy.read(goods)}
     assert placed == {"cold drinks": "g-3", "lemonade": "g-3-1", "green tea": "g-1-2"}
@@ -100,6 +93,5 @@ def test_the_template_of_ids_counts_for_parents_that_are_given_by_label(
 ) -> None:
     decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\nayran,kefir\n")
     out = tmp_path / "out.csv"
-    command = ["apply", str(food), str(decisions), "-o", str(out), "--id-template", "F{number:03}"]
-    assert main(command) == 0
+    run("apply", food, decisions, "-o", out, "--id-template", "F{number:03}")
     assert Taxonomy.read(out).parents("F002") == ("F001",)

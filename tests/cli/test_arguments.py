@@ -6,9 +6,10 @@ import csv
 from pathlib import Path
 
 import pytest
+from command_line import run
+from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy, expand_file
-from taxoexpan.cli.main import main
 
 QUICK = ["--preset", "fast", "--epochs", "2", "--device", "cpu", "--quiet"]
 
@@ -26,9 +27,7 @@ def glossary(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
-    path = tmp_path / "new.csv"
-    path.write_text("label,definition\nnut milk,\nwhite tea,a pale tea\n", encoding="utf-8")
-    return path
+    return write_file(tmp_path / "new.csv", "label,definition\nnut milk,\nwhite tea,a pale tea\n")
 
 
 def definitions(taxonomy: Taxonomy) -> dict[str, str]:
@@ -36,11 +35,10 @@ def definitions(taxonomy: Taxonomy) -> dict[str, str]:
 
 
 def test_train_stores_the_definitions_in_the_model(
-    pantry: Path, glossary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path, glossary: Path, tmp_path: Path
 ) -> None:
     before, model = pantry.read_bytes(), tmp_path / "model"
-    assert main(["train", str(pantry), "-o", str(model), "--glossary", str(glossary), *QUICK]) == 0
-    messages = capsys.readouterr().err
+    messages = run("train", pantry, "-o", model, "--glossary", glossary, *QUICK).err
     assert "glossary: definitions for 2 of 89 concepts (1 exact, 1 plural)" in messages
     assert f"{glossary}, line 2: not an entry; 1 line skipped in all" in messages
     found = definitions(TaxoExpan.load(model, device="cpu").taxonomy)
@@ -53,12 +51,11 @@ def test_train_stores_the_definitions_in_the_model(
 
 
 def test_suggest_looks_up_the_new_concepts_only(
-    model_directory: Path, new: Path, glossary: Path, capsys: pytest.CaptureFixture[str]
+    model_directory: Path, new: Path, glossary: Path
 ) -> None:
     def suggested(*options: str | Path) -> tuple[str, str]:
         arguments = ["suggest", model_directory, new, "--device", "cpu", *options]
-        assert main(list(map(str, arguments))) == 0
-        printed = capsys.readouterr()
+        printed = run(*list(map(str, arguments)))
         return printed.out, printed.err
 
     without, _ = suggested()
@@ -85,8 +82,7 @@ def test_expand_never_writes_definitions_of_the_glossary(
     expanded = {}
     for name, more in (("without", []), ("with", ["--glossary", str(glossary)])):
         out = tmp_path / f"{name}.csv"
-        arguments = ["expand", str(taxonomy), str(new), "-o", str(out), *options, *more, *QUICK]
-        assert main(arguments) == 0
+        run("expand", taxonomy, new, "-o", out, *options, *more, *QUICK)
         assert out.read_bytes().startswith(taxonomy.read_bytes())
         expanded[name] = Taxonomy.read(out)
     assert set(expanded["with"].concepts) == set(expanded["without"].concepts)
@@ -106,13 +102,10 @@ def test_expand_file_takes_a_glossary(
     assert "rye milk" in definitions(TaxoExpan.load(model, device="cpu").taxonomy)
 
 
-def test_clean_and_evaluate_take_a_glossary(
-    pantry: Path, glossary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clean_and_evaluate_take_a_glossary(pantry: Path, glossary: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     arguments = ["clean", pantry, "-o", report, "--folds", "2", "--glossary", glossary, *QUICK]
-    assert main(list(map(str, arguments))) == 0
-    assert "glossary: definitions for 2 of 89 concepts" in capsys.readouterr().err
+    assert "glossary: definitions for 2 of 89 concepts" in run(*list(map(str, arguments))).err
     old, milk = tmp_path / "old.csv", "rye milk"
     lines = pantry.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if milk not in line]
@@ -120,27 +113,23 @@ def test_clean_and_evaluate_take_a_glossary(
     old.write_text("\n".join(kept) + "\n", encoding="utf-8")
     methods = ["--methods", "closest-parent,taxoexpan-fast", "--epochs", "1", "--device", "cpu"]
     arguments = ["evaluate", old, pantry, "--glossary", glossary, "--quiet", *methods]
-    assert main(list(map(str, arguments))) == 0
+    messages = run(*list(map(str, arguments))).err
     expected = "definitions for 1 of 88 concepts (1 plural) and 1 of 1 new concepts (1 exact)"
-    assert expected in capsys.readouterr().err
+    assert expected in messages
 
 
 @pytest.mark.parametrize("command", ["train", "expand", "clean"])
 def test_a_bad_glossary_is_refused_before_training(
-    pantry: Path, new: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+    pantry: Path, new: Path, tmp_path: Path, command: str
 ) -> None:
     output, inputs = tmp_path / "out.csv", [pantry, *([new] if command == "expand" else [])]
     arguments = [command, *inputs, "-o", output, "--glossary", tmp_path / "missing.tsv"]
-    assert main(list(map(str, arguments))) != 0
-    assert "missing.tsv: there is no such file; check the path" in capsys.readouterr().err
+    assert "missing.tsv: there is no such file" in run(*arguments, status=2).err
     assert not output.exists()
 
 
-def test_an_output_does_not_overwrite_the_glossary(
-    pantry: Path, new: Path, glossary: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_output_does_not_overwrite_the_glossary(pantry: Path, new: Path, glossary: Path) -> None:
     content = glossary.read_bytes()
     arguments = ["expand", pantry, new, "-o", glossary, "--glossary", glossary, "--force"]
-    assert main(list(map(str, arguments))) != 0
-    assert "would overwrite another output or an input" in capsys.readouterr().err
+    assert "would overwrite" in run(*arguments, status=2).err
     assert glossary.read_bytes() == content

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import run
 from conftest import SMALL
 from ctrl_c import interrupt_cli, press_ctrl_c
 
-from taxoexpan.cli.main import main
 from taxoexpan.cli.messages import note
 from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
 
@@ -31,12 +31,10 @@ def messy(pantry: Path) -> Path:
     return path
 
 
-def test_the_most_suspicious_relations_are_written(
-    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_most_suspicious_relations_are_written(messy: Path, tmp_path: Path) -> None:
     before, out = messy.read_bytes(), tmp_path / "suspicious.csv"
-    assert main(["clean", str(messy), "-o", str(out), "--top", "7", *options_of(SMALL)]) == 0
-    assert f"80 relations checked; the 7 most suspicious are in {out}" in capsys.readouterr().err
+    messages = run("clean", messy, "-o", out, "--top", "7", *options_of(SMALL)).err
+    assert f"80 relations checked; the 7 most suspicious are in {out}" in messages
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 7
@@ -52,8 +50,7 @@ def test_the_most_suspicious_relations_are_written(
 
 def test_the_output_is_json_if_its_name_ends_so(messy: Path, tmp_path: Path) -> None:
     out = tmp_path / "suspicious.json"
-    options = ["--inner", "--quiet", "--work", str(tmp_path / "work")]
-    assert main(["clean", str(messy), "-o", str(out), *options, *QUICK]) == 0
+    run("clean", messy, "-o", out, "--inner", "--quiet", "--work", tmp_path / "work", *QUICK)
     relations = json.loads(out.read_text(encoding="utf-8"))["suspicious_relations"]
     assert len(relations) == 88
     assert list(relations[0]) == [*COLUMNS, "evidence"]
@@ -70,7 +67,7 @@ def test_the_output_is_json_if_its_name_ends_so(messy: Path, tmp_path: Path) -> 
 
 def test_the_output_is_a_report_if_its_name_ends_so(messy: Path, tmp_path: Path) -> None:
     out = tmp_path / "suspicious.html"
-    assert main(["clean", str(messy), "-o", str(out), "--top", "7", *QUICK]) == 0
+    run("clean", messy, "-o", out, "--top", "7", *QUICK)
     page = out.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert f"Suspicious relations of {messy.name}" in page
@@ -78,13 +75,10 @@ def test_the_output_is_a_report_if_its_name_ends_so(messy: Path, tmp_path: Path)
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_report_can_be_written_in_addition_to_the_table(
-    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_can_be_written_in_addition_to_the_table(messy: Path, tmp_path: Path) -> None:
     out, report = tmp_path / "suspicious.csv", tmp_path / "suspicious.html"
-    command = ["clean", str(messy), "-o", str(out), "--report", str(report), "--top", "7"]
-    assert main([*command, *QUICK]) == 0
-    assert f"the 7 most suspicious are in {out} and {report}" in capsys.readouterr().err
+    command = ["clean", messy, "-o", out, "--report", report, "--top", "7"]
+    assert f"the 7 most suspicious are in {out} and {report}" in run(*command, *QUICK).err
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     with out.open(encoding="utf-8", newline="") as file:
         whys = [row["why"] for row in csv.DictReader(file)]
@@ -110,23 +104,21 @@ def test_invalid_options_are_refused_before_any_training(
     messy: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     name: str,
     options: list[str],
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("there.csv").write_text("mine", encoding="utf-8")
-    assert main(["clean", str(messy), "-o", name, *options]) == 2
-    assert message in capsys.readouterr().err
+    assert message in run("clean", messy, "-o", name, *options, status=2).err
     assert [path.name for path in tmp_path.iterdir()] == ["there.csv"]
 
 
 def test_ctrl_c_keeps_finished_folds_and_the_same_command_resumes(
-    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    messy: Path, tmp_path: Path
 ) -> None:
     out, work = tmp_path / "suspicious.csv", tmp_path / "suspicious.csv.folds"
-    command = ["clean", str(messy), "-o", str(out), *QUICK]
+    command = ["clean", messy, "-o", out, *QUICK]
 
     def interrupt(message: str) -> None:
         note(message)
@@ -135,18 +127,15 @@ def test_ctrl_c_keeps_finished_folds_and_the_same_command_resumes(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("taxoexpan.cli.clean.note", interrupt)
-        assert main(command) == 130
-    assert f"saved in {work}; run the same command to resume" in capsys.readouterr().err
+        messages = run(*command, status=130).err
+    assert f"saved in {work}; run the same command to resume" in messages
     assert len(list(work.iterdir())) == 1
-    assert main(command) == 0
-    assert "1 of 3 folds were finished before" in capsys.readouterr().err
+    assert "1 of 3 folds were finished before" in run(*command).err
     assert list(tmp_path.iterdir()) == [out]
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_all_workers_and_keeps_finished_folds(
-    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_stops_all_workers_and_keeps_finished_folds(messy: Path, tmp_path: Path) -> None:
     out = tmp_path / "suspicious.csv"
     # With four folds some are unfinished, however late the signal arrives on a busy machine.
     command = ["clean", str(messy), "-o", str(out), "--jobs", "2", *QUICK, "--folds", "4"]
@@ -158,6 +147,5 @@ def test_ctrl_c_stops_all_workers_and_keeps_finished_folds(
     assert "Warning" not in messages
     done = len(list(work.iterdir()))
     assert 1 <= done < 4
-    assert main([*command, "--jobs", "1"]) == 0
-    assert f"{done} of 4 folds were finished before" in capsys.readouterr().err
+    assert f"{done} of 4 folds were finished before" in run(*command, "--jobs", "1").err
     assert list(tmp_path.iterdir()) == [out]

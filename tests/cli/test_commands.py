@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -13,25 +12,19 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from command_line import run
 from ctrl_c import interrupt_cli
+from expanded_files import write_file
 from full_disk import no_file_larger_than
-from resealing import change_json
-from suggestion_tables import read_suggestions
 
 import taxoexpan
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import Taxonomy
 from taxoexpan.cli import train
-from taxoexpan.cli.main import main
 from taxoexpan.cli.parser import add_options
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
-TOO_FEW = (
-    "no confidence can be learned from 16 held-out leaves; it takes 30, so train with the setting "
-    "validation_fraction=0.38"
-)
-"""Of the pantry's 80 leaves."""
 
 
 @pytest.fixture
@@ -75,65 +68,6 @@ def test_version_is_the_packages() -> None:
     assert run_cli("--version").stdout.strip() == f"taxoexpan {version('taxoexpan')}"
 
 
-def test_info_gives_figures_for_people_and_programs(
-    pantry: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["info", str(pantry), "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)
-    wanted = {"concepts": 89, "relations": 88, "roots": 1, "leaves": 80, "depth": 3}
-    assert wanted.items() <= figures.items()
-    assert main(["info", str(pantry)]) == 0
-    assert "concepts" in capsys.readouterr().out
-
-
-def test_info_of_another_directory_names_both_kinds_that_it_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["info", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == (
-        f"taxoexpan: {tmp_path}: this is a directory, but neither a model nor a WordNet directory; "
-        "give one of them, or a taxonomy file\n"
-    )
-
-
-def test_info_of_a_model_gives_its_validation(
-    model_directory: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["info", str(model_directory), "--json"]) == 0
-    model = json.loads(capsys.readouterr().out)["model"]
-    assert model["validation"]["queries"] > 0
-    assert model["fine_tuned"] is False
-    assert model["signals"] == ["network", "similar names", "shared words", "structure"]
-    assert main(["info", str(model_directory)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "fine-tuned encoder    no" in lines
-    assert "ranked by             network, similar names, shared words, structure" in lines
-
-
-def test_info_tells_the_mrr_from_the_scaled_one(
-    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    directory = shutil.copytree(model_directory, tmp_path / "model")
-    figures = {"mr": 3.25, "hit_at_1": 0.25, "reciprocal_rank": 0.375, "mrr": 0.859}
-    change_json(directory, "config.json", lambda c: c["training"]["validation"].update(figures))
-    assert main(["info", str(directory)]) == 0
-    metrics = "MR 3.2, Hit@1 0.250, MRR 0.375 (scaled 0.859) on 16 held-out leaves"
-    assert f"validation            {metrics}" in capsys.readouterr().out.splitlines()
-
-
-def test_info_of_a_model_describes_the_fine_tuning(
-    tuned_model: TaxoExpan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    directory = tmp_path / "model"
-    tuned_model.save(directory)
-    assert main(["info", str(directory)]) == 0
-    assert "fine-tuned encoder    yes, 2 epochs; " in capsys.readouterr().out
-    tower = directory / "tower.safetensors"
-    tower.write_bytes(tower.read_bytes()[:-1])
-    assert main(["info", str(directory)]) == 2
-    assert "tower.safetensors is damaged" in capsys.readouterr().err
-
-
 def test_the_help_names_every_format() -> None:
     (action,) = (each for each in _train_parser()._actions if each.dest == "format")
     named = {word.strip(",:") for word in str(action.help).split()}
@@ -155,34 +89,19 @@ def _train_parser() -> argparse.ArgumentParser:
     ],
 )
 def test_a_setting_without_effect_is_reported(
-    pantry: Path, tmp_path: Path, change: str, note: str, capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path, change: str, note: str
 ) -> None:
-    command = ["train", str(pantry), "-o", str(tmp_path / "model"), *QUICK, "--set", change]
-    assert main(command) == 0
-    lines = [line for line in capsys.readouterr().err.splitlines() if "no effect" in line]
+    command = ["train", pantry, "-o", tmp_path / "model", *QUICK, "--set", change]
+    lines = [line for line in run(*command).err.splitlines() if "no effect" in line]
     assert lines == ([f"note: tower_epochs has no effect, because {note}"] if note else [])
 
 
-def test_suggest_says_once_that_a_model_has_no_confidence(
-    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["suggest", str(model_directory), str(new), "--json"]) == 0
-    output = capsys.readouterr()
-    rows = json.loads(output.out)["suggestions"]
-    assert rows
-    assert {row["confidence"] for row in rows} == {None}
-    assert output.err.count(f"note: {TOO_FEW}; scores do not say how often") == 1
-
-
-def test_train_suggest_apply_place_new_concepts(
-    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_path: Path) -> None:
     """Another process than the one that trained the model makes suggestions with it."""
     model, suggestions = tmp_path / "model", tmp_path / "suggestions.csv"
     out = tmp_path / "out.csv"
-    command = ["train", str(pantry), "-o", str(model), "--epochs", "20", "--device", "cpu"]
-    assert main([*command, "--preset", "fast"]) == 0
-    trained = capsys.readouterr()
+    command = ["train", pantry, "-o", model, "--epochs", "20", "--device", "cpu"]
+    trained = run(*command, "--preset", "fast")
     assert "validation MR" in trained.err
     assert trained.out == ""
     ranked = run_cli("suggest", model, new, "-o", suggestions, "--top-k", "3")
@@ -197,7 +116,7 @@ def test_train_suggest_apply_place_new_concepts(
     assert [(r["query"], r["rank"]) for r in rows] == [
         (query, rank) for query in ("cashew milk", "tea, white") for rank in "123"
     ]
-    assert main(["apply", str(pantry), str(suggestions), "-o", str(out)]) == 0
+    run("apply", pantry, suggestions, "-o", out)
     assert out.read_bytes().startswith(pantry.read_bytes())
     expanded = Taxonomy.read(out)
     assert set(expanded) - set(Taxonomy.read(pantry)) == {"cashew milk", "tea, white"}
@@ -205,31 +124,26 @@ def test_train_suggest_apply_place_new_concepts(
 
 
 def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
-    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path, new: Path, tmp_path: Path
 ) -> None:
     out, kept, model = tmp_path / "out.csv", tmp_path / "kept.csv", tmp_path / "model"
-    command = ["expand", str(pantry), str(new), "-o", str(out), "--top-k", "2", *QUICK]
-    assert main([*command, "--suggestions", str(kept), "--model", str(model)]) == 0
-    captured = capsys.readouterr()
+    command = ["expand", pantry, new, "-o", out, "--top-k", "2", *QUICK]
+    captured = run(*command, "--suggestions", kept, "--model", model)
     assert captured.out == ""
     assert "2 concepts and 4 relations added" in captured.err
     assert out.read_bytes().startswith(pantry.read_bytes())
     assert len(Taxonomy.read(out).parents("cashew milk")) == 2
     assert len(rows_of(kept)) == 10
-    assert main(["suggest", str(model), str(new), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = json.loads(run("suggest", model, new, "--json").out)
     assert [r["rank"] for r in answer["suggestions"]] == [1, 2, 3, 4, 5] * 2
     assert answer["already_present"][0]["id"] == "oat milk"
 
 
-def test_the_demo_places_new_foods_and_saves_its_outputs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_demo_places_new_foods_and_saves_its_outputs(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     command = ["demo", "-o", str(folder), "--epochs", "1", "--quiet", "--device", "cpu"]
     command += ["--preset", "fast"]
-    assert main(command) == 0
-    captured = capsys.readouterr()
+    captured = run(*command)
     assert "oat milk" in captured.out
     first = {row["query"]: row for row in reversed(rows_of(folder / "suggestions.csv"))}
     assert len(first) == 39
@@ -241,22 +155,17 @@ def test_the_demo_places_new_foods_and_saves_its_outputs(
         assert f"  {row['decision']}  " in line
     made = sorted(path.name for path in folder.iterdir())
     assert made == ["food-expanded.csv", "model", "suggestions.csv"]
-    assert main(command) == 2
-    assert "already exists" in capsys.readouterr().err
+    assert "already exists" in run(*command, status=2).err
 
 
-def test_additions_that_the_file_cannot_hold_are_refused_before_training(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_additions_that_the_file_cannot_hold_are_refused_before_training(tmp_path: Path) -> None:
     old, new, out = tmp_path / "old.txt", tmp_path / "new.csv", tmp_path / "out.txt"
     old.write_text("A\nA > B\nA > C\nA > D\n")
     new.write_text("label\nE > F\n")
-    command = ["expand", str(old), str(new), "-o", str(out)]
-    assert main(command) == 2
-    assert "'E > F' would not be read back as one category" in capsys.readouterr().err
+    command = ["expand", old, new, "-o", out]
+    assert "'E > F' would not be read back as one category" in run(*command, status=2).err
     new.write_text("label\nE\n")
-    assert main([*command, "--top-k", "2"]) == 2
-    messages = capsys.readouterr().err
+    messages = run(*command, "--top-k", "2", status=2).err
     assert "'E' has 2 parents, but a path has only one; choose one" in messages
     assert "training" not in messages
     assert not out.exists()
@@ -266,25 +175,22 @@ def test_a_second_run_gives_the_same_bytes(pantry: Path, new: Path, tmp_path: Pa
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        command = ["expand", str(pantry), str(new), "-o", str(folder / "out.csv"), *QUICK]
-        assert main([*command, "--suggestions", str(folder / "s.csv")]) == 0
+        command = ["expand", pantry, new, "-o", folder / "out.csv", *QUICK]
+        run(*command, "--suggestions", folder / "s.csv")
     for file in ("out.csv", "s.csv"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
-def test_min_score_leaves_doubtful_concepts_out(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_min_score_leaves_doubtful_concepts_out(pantry: Path, tmp_path: Path) -> None:
     decisions, out = tmp_path / "d.csv", tmp_path / "out.csv"
     decisions.write_text(
         "query,query_id,rank,parent_id,parent_label,path,score\n"
         "cashew milk,cashew milk,1,milk,milk,food > milk,0.9\n"
         "gadget,gadget,1,food,food,food,0.1\n"
     )
-    command = ["apply", str(pantry), str(decisions), "-o", str(out), "--min-score", "0.5"]
-    assert main(command) == 0
+    messages = run("apply", pantry, decisions, "-o", out, "--min-score", "0.5").err
     assert "gadget" not in Taxonomy.read(out)
-    assert "1 concept left out: no parent with a score of 0.5 or more" in capsys.readouterr().err
+    assert "1 concept left out: no parent with a score of 0.5 or more" in messages
 
 
 def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
@@ -293,58 +199,39 @@ def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text('label,definition,synonyms\noat milk,"of oats, mostly",a|b\n')
     (tmp_path / "d.csv").write_text("query,query_id,parent_id\noat milk,2,1\n")
     files = [str(tmp_path / name) for name in ("d.csv", "new.csv")]
-    assert main(["apply", str(old), files[0], "--concepts", files[1], "-o", str(out)]) == 0
+    run("apply", old, files[0], "--concepts", files[1], "-o", out)
     concept = Taxonomy.read(out).concept("2")
     assert (concept.definition, concept.synonyms) == ("of oats, mostly", ("a", "b"))
 
 
-def test_a_pair_of_files_is_written_and_named_as_a_pair(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pair_of_files_is_written_and_named_as_a_pair(tmp_path: Path) -> None:
     (tmp_path / "old.terms").write_text("1\tmilk\n")
     (tmp_path / "old.taxo").write_text("")
     (tmp_path / "d.csv").write_text("query,query_id,parent_id\noat milk,2,1\n")
     files = [str(tmp_path / name) for name in ("old.terms", "d.csv")]
-    assert main(["apply", *files, "-o", str(tmp_path / "new")]) == 0
-    assert f"{tmp_path}/new.terms and {tmp_path}/new.taxo" in capsys.readouterr().err
+    messages = run("apply", *files, "-o", tmp_path / "new").err
+    assert f"{tmp_path}/new.terms and {tmp_path}/new.taxo" in messages
     assert Taxonomy.read(tmp_path / "new.taxo").parents("2") == ("1",)
 
 
-def test_apply_refuses_a_cycle_and_writes_nothing(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_apply_refuses_a_cycle_and_writes_nothing(pantry: Path, tmp_path: Path) -> None:
     decisions, out = tmp_path / "d.csv", tmp_path / "out.csv"
     decisions.write_text("query,query_id,parent_id\nx,x,y\ny,y,x\n")
-    assert main(["apply", str(pantry), str(decisions), "-o", str(out)]) == 2
-    assert "a cycle: " in capsys.readouterr().err
+    assert "a cycle: " in run("apply", pantry, decisions, "-o", out, status=2).err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv"]
 
 
-def test_ids_come_from_a_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_come_from_a_range(tmp_path: Path) -> None:
     taxonomy, decisions, out = (tmp_path / name for name in ("t.csv", "d.csv", "out.csv"))
     taxonomy.write_text("id,label,parents\nN1,Milk,\nN2,Oat milk,N1\nN3,Soy milk,N1\n")
     decisions.write_text("query,query_id,parent_id\nYak milk,,N1\nGoat milk,,N1\n")
-    command = ["apply", str(taxonomy), str(decisions), "-o", str(out), "--id-range"]
-    assert main([*command, "700-700"]) == 2
+    command = ["apply", taxonomy, decisions, "-o", out, "--id-range"]
+    messages = run(*command, "700-700", status=2).err
     needed = "2 new concepts need ids, but only 1 of the numbers from 700 to 700 is free"
-    assert needed in capsys.readouterr().err
+    assert needed in messages
     assert not out.exists()
-    assert main([*command, "700-799"]) == 0
+    run(*command, "700-799")
     assert {"N700", "N701"} <= set(Taxonomy.read(out))
-
-
-def test_suggest_refuses_a_range_before_the_encoder_is_loaded(
-    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = tmp_path / "new.txt"
-    new.write_text("nut milk\nwhite tea\nyak cheese\n", encoding="utf-8")
-    command = ["suggest", str(model_directory), str(new), "--features", "vectors:missing.txt"]
-    ids = ["--id-template", "N{number}", "--id-range", "7-8"]
-    assert main([*command, *ids]) == 2
-    needed = "3 new concepts need ids, but only 2 of the numbers from 7 to 8 are free"
-    assert capsys.readouterr().err == f"taxoexpan: {needed}; give a larger range of ids\n"
-    assert main(command) == 2
-    assert "missing.txt" in capsys.readouterr().err
 
 
 def test_a_range_below_every_parent_may_be_smaller_than_the_list(tmp_path: Path) -> None:
@@ -352,23 +239,19 @@ def test_a_range_below_every_parent_may_be_smaller_than_the_list(tmp_path: Path)
     rows = [f"{sort}-{n},{sort} {n},{sort}" for sort in ("tea", "milk") for n in range(5)]
     old.write_text("\n".join(["id,label,parents", "tea,tea,", "milk,milk,", *rows, ""]))
     new.write_text("tea 9\nmilk 9\n", encoding="utf-8")
-    command = ["expand", str(old), str(new), "-o", str(out), *QUICK, "--all"]
-    assert main([*command, "--id-template", "{parent}-{number}", "--id-range", "7-7"]) == 0
+    command = ["expand", old, new, "-o", out, *QUICK, "--all"]
+    run(*command, "--id-template", "{parent}-{number}", "--id-range", "7-7")
     added = {*Taxonomy.read(out)} - {*Taxonomy.read(old)}
     assert len(added) == 2
     assert all(id.endswith("-7") for id in added)
 
 
-def test_nothing_is_overwritten_without_force(
-    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out.csv"
-    out.write_text("precious")
-    command = ["expand", str(pantry), str(new), "-o", str(out), *QUICK]
-    assert main(command) == 2
-    assert "(option --force)" in capsys.readouterr().err
+def test_nothing_is_overwritten_without_force(pantry: Path, new: Path, tmp_path: Path) -> None:
+    out = write_file(tmp_path / "out.csv", "precious")
+    command = ["expand", pantry, new, "-o", out, *QUICK]
+    assert "(option --force)" in run(*command, status=2).err
     assert out.read_text() == "precious"
-    assert main([*command, "--force"]) == 0
+    run(*command, "--force")
     assert out.read_bytes().startswith(pantry.read_bytes())
 
 
@@ -397,11 +280,7 @@ def test_nothing_is_overwritten_without_force(
     ],
 )
 def test_an_error_is_one_line_that_names_the_place(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("old.csv").write_text("child,parent\na,b\nc,b\nd,b\n")
@@ -410,8 +289,7 @@ def test_an_error_is_one_line_that_names_the_place(
     Path("empty.csv").write_text("")
     Path("long.csv").write_text("label\n" + "x" * 10_000 + "\n")
     before = sorted(Path().iterdir())
-    assert main(arguments) == 2
-    captured = capsys.readouterr()
+    captured = run(*arguments, status=2)
     assert message in captured.err
     assert captured.err.count("\n") <= 2
     assert captured.out == ""
@@ -429,11 +307,9 @@ def test_an_error_is_one_line_that_names_the_place(
     ],
 )
 def test_an_option_out_of_range_is_refused(
-    pantry: Path, new: Path, option: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    pantry: Path, new: Path, option: list[str], message: str
 ) -> None:
-    with pytest.raises(SystemExit):
-        main(["expand", str(pantry), str(new), "-o", "out.csv", *option])
-    assert message in capsys.readouterr().err
+    assert message in run("expand", pantry, new, "-o", "out.csv", *option, status=2).err
 
 
 @pytest.mark.parametrize("command", ["train {old} -o {out}", "expand {old} {new} -o {out}"])
@@ -447,7 +323,7 @@ def test_single_settings_can_be_changed(
     ).split()
     changes = ["--set", "propagation=pgcn", "--set", "hidden_dim=8", "--set", "dropout=0.25"]
     kept = [] if train else ["--model", str(model)]
-    assert main([*words, *kept, *changes, *QUICK]) == 0
+    run(*words, *kept, *changes, *QUICK)
     used = json.loads((model / "config.json").read_text(encoding="utf-8"))["settings"]
     assert (used["propagation"], used["hidden_dim"], used["dropout"]) == ("pgcn", 8, 0.25)
     assert (used["readout"], used["epochs"]) == ("weighted", 8)
@@ -469,18 +345,13 @@ def test_single_settings_can_be_changed(
 )
 @pytest.mark.parametrize("command", ["train", "expand", "demo"])
 def test_a_wrong_setting_is_refused_before_anything_is_read_or_lost(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-    options: list[str],
-    message: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("out.checkpoint").write_text("hours of work")
     files = {"train": ["missing.csv"], "expand": ["missing.csv", "new.csv"], "demo": []}
-    assert main([command, *files[command], "-o", "out", "--force", *options]) == 2
-    assert capsys.readouterr().err.startswith(f"taxoexpan: {message}")
+    messages = run(command, *files[command], "-o", "out", "--force", *options, status=2).err
+    assert messages.startswith(f"taxoexpan: {message}")
     assert [path.name for path in Path().iterdir()] == ["out.checkpoint"]
 
 
@@ -501,8 +372,7 @@ def test_ctrl_c_before_the_first_epoch_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_output_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
-    path = tmp_path / "cycle.csv"
-    path.write_text("child,parent\n豆,茶\n茶,豆\n", encoding="utf-8")
+    path = write_file(tmp_path / "cycle.csv", "child,parent\n豆,茶\n茶,豆\n")
     environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(
         [sys.executable, "-m", "taxoexpan.cli.main", "check", str(path)],
@@ -526,32 +396,17 @@ def test_a_full_disk_is_an_error_without_a_traceback(pantry: Path) -> None:
     "command", ["train {old} -o model", "expand {old} {new} -o out.csv --model model"]
 )
 def test_a_full_disk_leaves_no_partial_output(
-    pantry: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
+    pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     new = pantry.with_name("new-milk.txt")
     new.write_text("cashew milk\n", encoding="utf-8")
-    arguments = [*command.format(old=pantry, new=new).split(), *QUICK]
     with no_file_larger_than(20_000):
-        assert main(arguments) == 2
-    messages = capsys.readouterr().err
+        messages = run(*command.format(old=pantry, new=new).split(), *QUICK, status=2).err
     (line,) = (each for each in messages.splitlines() if "taxoexpan: model: cannot be" in each)
     assert "File too large" in line
     assert messages.count("model.checkpoint: cannot be written") == command.startswith("train")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_json_suggestions_go_to_the_requested_output(
-    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out.json"
-    assert main(["suggest", str(model_directory), str(new), "--json", "-o", str(out)]) == 0
-    assert capsys.readouterr().out == ""
-    assert len(json.loads(out.read_text(encoding="utf-8"))["suggestions"]) == 10
 
 
 def test_a_reader_that_stops_early_is_no_error(pantry: Path) -> None:
@@ -561,68 +416,18 @@ def test_a_reader_that_stops_early_is_no_error(pantry: Path) -> None:
     assert done.stderr == ""
 
 
-def test_new_concepts_may_be_parents_of_new_concepts(
-    model_directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new, out = tmp_path / "new.txt", tmp_path / "suggestions.csv"
-    new.write_text("nut milk\nhazel nut milk\nwhite tea\n", encoding="utf-8")
-    given = ["suggest", str(model_directory), str(new), "-o", str(out), "--together"]
-    assert main(given) == 0
-    suggestions = read_suggestions(out)
-    assert [s.query.label for s in suggestions] == ["nut milk", "hazel nut milk", "white tea"]
-    assert {s.rank for s in suggestions} == {1}
-    larger = tmp_path / "larger.csv"
-    assert main(["apply", str(pantry), str(out), "-o", str(larger)]) == 0
-    assert len(Taxonomy.read(larger)) == len(Taxonomy.read(pantry)) + 3
-    capsys.readouterr()
-    assert main([*given, "--force", "--evidence"]) == 2
-    assert "(option --together)" in capsys.readouterr().err
-    report = tmp_path / "report.html"
-    assert main([*given, "--force", "--report", str(report)]) == 0
-    messages = report.read_text(encoding="utf-8")
-    assert all(s.query.label in messages and s.parent.label in messages for s in suggestions)
-    assert "3 new concepts placed together in a taxonomy of" in messages
-    assert "does not say how often they are right" in messages
-
-
-def test_the_model_is_kept_where_no_confidence_is_known(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_model_is_kept_where_no_confidence_is_known(pantry: Path, tmp_path: Path) -> None:
     new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
     new.write_text("nut milk\n", encoding="utf-8")
-    given = ["expand", str(pantry), str(new), "-o", str(out), "--model", str(model)]
+    given = ["expand", pantry, new, "-o", out, "--model", model]
     more = ["--preset", "fast", "--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
-    assert main([*given, *more]) == 2
-    messages = capsys.readouterr().err
-    assert messages == f"taxoexpan: {TOO_FEW}\n"
+    messages = run(*given, *more, status=2).err
+    assert "train with the setting validation_fraction=0.38" in messages
     assert "training on" not in messages
     suggestions = tmp_path / "s.csv"
     more += ["--set", "validation_fraction=0.9", "--suggestions", str(suggestions)]
-    assert main([*given, *more]) == 2
-    messages = capsys.readouterr().err
+    messages = run(*given, *more, status=2).err
     assert f"taxoexpan apply with {suggestions} needs no further training" in messages
     assert (model / "config.json").exists()
     assert suggestions.exists()
     assert not out.exists()
-
-
-def test_nothing_is_written_into_the_model_that_is_read(
-    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = tmp_path / "new.txt"
-    new.write_text("nut milk\n", encoding="utf-8")
-    inside = str(model_directory / "calibration.json")
-    assert main(["suggest", str(model_directory), str(new), "-o", inside, "--force"]) == 2
-    assert "is written as a whole; choose another place" in capsys.readouterr().err
-
-
-def test_plurals_of_known_names_are_reported_and_placed(
-    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = tmp_path / "new.txt"
-    new.write_text("Oat Milks\nnut milk\n", encoding="utf-8")
-    assert main(["suggest", str(model_directory), str(new)]) == 0
-    messages = capsys.readouterr()
-    assert "'Oat Milks' and 'oat milk' differ only in singular and plural" in messages.err
-    assert "'nut milk'" not in messages.err
-    assert "Oat Milks" in messages.out

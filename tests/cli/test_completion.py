@@ -8,15 +8,14 @@ import select
 import shutil
 import subprocess
 import time
-from contextlib import redirect_stdout
 from functools import cache
-from io import StringIO
 from pathlib import Path
 
 import pytest
+from command_line import run
+from expanded_files import write_file
 
 from taxoexpan.cli.completion import SHELLS, VALUES
-from taxoexpan.cli.main import main
 from taxoexpan.config import PRESETS
 from taxoexpan.features.encoder_registry import ARGUMENTS
 from taxoexpan.formats.registry import FORMATS
@@ -37,17 +36,13 @@ def generate(shell: str) -> str:
     """The script of a shell, which must be installed."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    output = StringIO()
-    with redirect_stdout(output):
-        assert main(["completion", shell]) == 0
-    return output.getvalue()
+    return run("completion", shell).out
 
 
 @pytest.fixture
 def script(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The script of the shell that is the fixture's parameter, next to a file to complete."""
-    path = tmp_path / f"completion.{request.param}"
-    path.write_text(generate(request.param), encoding="utf-8")
+    path = write_file(tmp_path / f"completion.{request.param}", generate(request.param))
     (tmp_path / "topics.ttl").touch()
     return path
 
@@ -136,7 +131,5 @@ def test_completed_values_exist() -> None:
     assert set(VALUES["features"]) == {"auto", "static", *encoders}
 
 
-def test_an_unknown_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["completion", "cmd"])
-    assert "invalid choice: 'cmd'" in capsys.readouterr().err
+def test_an_unknown_shell_is_refused() -> None:
+    assert "invalid choice: 'cmd'" in run("completion", "cmd", status=2).err

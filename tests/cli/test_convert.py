@@ -3,24 +3,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command_line import run
 from expanded_files import write_file
 
-from taxoexpan.cli.main import main
 
-
-def test_the_base_and_the_losses_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_base_and_the_losses_are_named(tmp_path: Path) -> None:
     rows = "id,label,parents,synonyms\n1,food,,\n2,tea,1,cha\n"
     table = write_file(tmp_path / "food.csv", rows)
-    assert main(["convert", str(table), str(tmp_path / "food.ttl")]) == 0
+    ran = run("convert", table, tmp_path / "food.ttl")
     message = "note: 2 ids written as IRIs that start with http://example.org/; --base sets another"
-    assert message in capsys.readouterr().err.splitlines()
-    base = ["--base", "http://food.org/"]
-    assert main(["convert", str(table), str(tmp_path / "own.ttl"), *base]) == 0
-    assert "IRIs that start with http://food.org/\n" in capsys.readouterr().err
-    assert main(["convert", str(table), str(tmp_path / "edges.csv"), "--to", "edges"]) == 0
-    messages = capsys.readouterr().err
+    assert message in ran.err.splitlines()
+    ran = run("convert", table, tmp_path / "own.ttl", "--base", "http://food.org/")
+    assert "IRIs that start with http://food.org/\n" in ran.err
+    messages = run("convert", table, tmp_path / "edges.csv", "--to", "edges").err
     assert "missing: 1 synonym ('cha' of 'tea')" in messages
     assert "start with" not in messages
 
@@ -37,12 +32,9 @@ xx: Skyr
 """
 
 
-def test_names_in_other_languages_are_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_in_other_languages_are_counted(tmp_path: Path) -> None:
     food = write_file(tmp_path / "food.txt", FRENCH)
-    assert main(["convert", str(food), str(tmp_path / "food.ttl")]) == 0
-    messages = capsys.readouterr().err
+    messages = run("convert", food, tmp_path / "food.ttl").err
     assert "names in other languages (2)" in messages
     assert "descriptions in other languages (1)" in messages
     turtle = (tmp_path / "food.ttl").read_text("utf-8")
@@ -60,12 +52,9 @@ SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 """
 
 
-def test_language_tags_are_kept_in_the_other_vocabulary(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_language_tags_are_kept_in_the_other_vocabulary(tmp_path: Path) -> None:
     colours = write_file(tmp_path / "x.ttl", SKOS)
-    assert main(["convert", str(colours), str(tmp_path / "x.owl"), "--to", "owl"]) == 0
-    messages = capsys.readouterr().err
+    messages = run("convert", colours, tmp_path / "x.owl", "--to", "owl").err
     assert "definitions in other languages (1)" in messages
     assert "further definitions (1)" in messages
     assert "labels in other languages (1)" in messages
@@ -85,18 +74,15 @@ def test_language_tags_are_kept_in_the_other_vocabulary(
     ],
 )
 def test_the_rdf_syntax_of_standard_output_can_be_chosen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], syntax: str, text: str
+    tmp_path: Path, syntax: str, text: str
 ) -> None:
     colours = write_file(tmp_path / "x.ttl", SKOS)
-    assert main(["convert", str(colours), "-", "--to", syntax]) == 0
-    assert text in capsys.readouterr().out
+    assert text in run("convert", colours, "-", "--to", syntax).out
     table = write_file(tmp_path / "x.csv", "id,label,parent\n1,grey,\n")
-    assert main(["convert", str(table), "-", "--to", syntax]) == 0
-    assert "http://example.org/1" in capsys.readouterr().out
+    assert "http://example.org/1" in run("convert", table, "-", "--to", syntax).out
 
 
-def test_iris_need_no_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_iris_need_no_base(tmp_path: Path) -> None:
     rows = "id,label,parents\nhttp://food.org/1,food,\n"
     table = write_file(tmp_path / "food.csv", rows)
-    assert main(["convert", str(table), str(tmp_path / "food.ttl")]) == 0
-    assert "start with" not in capsys.readouterr().err
+    assert "start with" not in run("convert", table, tmp_path / "food.ttl").err

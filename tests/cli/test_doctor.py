@@ -8,19 +8,17 @@ from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
-
-from taxoexpan.cli.main import main
+from command_line import run
 
 SLOW_IMPORTS = ("numpy", "pydantic", "pyoxigraph", "scipy", "wordllama")
 
 
 @pytest.mark.slow
 def test_a_working_installation_has_no_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAXOEXPAN_CACHE", str(tmp_path / "cache"))
-    assert main(["doctor", "--json"]) == 0
-    output = capsys.readouterr()
+    output = run("doctor", "--json")
     assert output.err == ""
     found = json.loads(output.out)
     assert found["works"] is True
@@ -42,11 +40,7 @@ def test_a_working_installation_has_no_problem(
     ],
 )
 def test_a_broken_torch_is_reported_with_the_fix(
-    code: str,
-    reason: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    code: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in SLOW_IMPORTS:  # empty modules, because only torch matters here
         (tmp_path / f"{name}.py").touch()
@@ -54,8 +48,7 @@ def test_a_broken_torch_is_reported_with_the_fix(
     before = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([str(tmp_path), before] if before else [str(tmp_path)])
     monkeypatch.setenv("PYTHONPATH", path)
-    assert main(["doctor"]) == 1
-    output = capsys.readouterr()
+    output = run("doctor", status=1)
     assert "torch         cannot be used" in output.out
     assert output.out.endswith("1 problem found\n")
     (message,) = output.err.splitlines()

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
+from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cli.main import main
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
@@ -18,14 +19,12 @@ STATIC = ["--features", "static"]
 
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
-    path = tmp_path / "new.csv"
-    path.write_text("label,synonyms\nrice milk,milk of rice|Horchata\n", encoding="utf-8")
-    return path
+    return write_file(tmp_path / "new.csv", "label,synonyms\nrice milk,milk of rice|Horchata\n")
 
 
 def test_vectors_are_kept_by_id(pantry: Path, new: Path, tmp_path: Path) -> None:
     out = tmp_path / "vectors.npz"
-    assert main(["embed", str(pantry), str(new), "-o", str(out), *STATIC, "--quiet"]) == 0
+    run("embed", pantry, new, "-o", out, *STATIC, "--quiet")
     taxonomy, kept = Taxonomy.read(pantry), np.load(out, allow_pickle=False)
     expected = embed_concepts(StaticEncoder(), taxonomy.concepts)
     assert kept["ids"][:-1].tolist() == list(taxonomy.ids)
@@ -38,22 +37,20 @@ def test_word2vecs_text_can_be_read_back_as_features(
     pantry: Path, new: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "vectors.vec"
-    assert main(["embed", str(pantry), str(new), "-o", str(out), *STATIC]) == 0
+    run("embed", pantry, new, "-o", out, *STATIC)
     rice = Concept("", "rice milk", ("milk of rice", "Horchata"))
     concepts = [*Taxonomy.read(pantry).concepts, rice]
     again = embed_concepts(make_encoder(f"vectors:{out}"), concepts)[0]
     np.testing.assert_allclose(again, embed_concepts(StaticEncoder(), concepts)[0], atol=1e-6)
 
 
-def test_the_nearest_are_shown(pantry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_nearest_are_shown(pantry: Path) -> None:
     command = ["embed", str(pantry), "--nearest", "Oat Milk", "--nearest", "cheddar", "--top", "3"]
     command += STATIC
-    assert main(command) == 0
-    messages = capsys.readouterr().out.splitlines()
+    messages = run(*command).out.splitlines()
     assert [line for line in messages if line.endswith(":")] == ["Oat Milk:", "cheddar:"]
     assert len(messages) == 8
-    assert main([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["Oat Milk"]
+    found = json.loads(run(*command, "--json").out)["Oat Milk"]
     taxonomy = Taxonomy.read(pantry)
     vectors = embed_concepts(StaticEncoder(), taxonomy.concepts)[0]
     cosines = vectors @ StaticEncoder().encode(["oat milk"])[0]
@@ -62,39 +59,34 @@ def test_the_nearest_are_shown(pantry: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.filterwarnings("always")
-def test_an_unknown_term_is_reported(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "few.vec"
-    path.write_text("1 3\nmilk 1 2 3\n", encoding="utf-8")
-    command = ["embed", str(pantry), "--features", f"vectors:{path}", "--nearest"]
-    assert main([*command, "zzzz"]) == 0
-    messages = capsys.readouterr().err
+def test_an_unknown_term_is_reported(pantry: Path, tmp_path: Path) -> None:
+    path = write_file(tmp_path / "few.vec", "1 3\nmilk 1 2 3\n")
+    command = ["embed", pantry, "--features", f"vectors:{path}", "--nearest"]
+    messages = run(*command, "zzzz").err
     assert "there is no vector for 'zzzz'" in messages
     assert "concepts have no vector in 'vectors:" in messages
     path.write_text("1 3\nquasar 1 2 3\n", encoding="utf-8")
-    assert main([*command, "quasar"]) == 2
-    assert "no vector for any name" in capsys.readouterr().err
+    assert "no vector for any name" in run(*command, "quasar", status=2).err
 
 
-def test_settings_decide(pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_decide(pantry: Path, tmp_path: Path) -> None:
     out = tmp_path / "v.npz"
-    command = ["embed", str(pantry), "-o", str(out)]
-    assert main([*command, "--features", "static+static"]) == 0
+    command = ["embed", pantry, "-o", out]
+    run(*command, "--features", "static+static")
     assert np.load(out)["vectors"].shape[1] == 512
-    assert (
-        main([*command, "--force", "--set", "name_weight=0", "--set", "definition_weight=0"]) == 2
-    )
-    assert "both 0" in capsys.readouterr().err
+    messages = run(
+        *command, "--force", "--set", "name_weight=0", "--set", "definition_weight=0", status=2
+    ).err
+    assert "both 0" in messages
 
 
 def test_a_model_has_its_own_vectors(
     model_directory: Path, tmp_path: Path, model: TaxoExpan
 ) -> None:
     out = tmp_path / "v.npz"
-    assert main(["embed", str(model_directory), "-o", str(out), "--nearest", "milk"]) == 0
+    run("embed", model_directory, "-o", out, "--nearest", "milk")
     assert np.load(out)["vectors"].shape == (len(model.taxonomy), 256)
-    assert main(["embed", str(model_directory), "--nearest", "milk", "--set", "oov=zero"]) == 2
+    run("embed", model_directory, "--nearest", "milk", "--set", "oov=zero", status=2)
 
 
 @pytest.mark.parametrize(
@@ -107,18 +99,11 @@ def test_a_model_has_its_own_vectors(
         (["--nearest", "x", "--set", "oov=maybe"], "it must be one of skip, zero"),
     ],
 )
-def test_impossible_requests_are_refused(
-    pantry: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["embed", str(pantry), *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_impossible_requests_are_refused(pantry: Path, arguments: list[str], message: str) -> None:
+    assert message in run("embed", pantry, *arguments, status=2).err
 
 
-def test_nothing_is_overwritten(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "v.vec"
-    out.write_text("mine", encoding="utf-8")
-    assert main(["embed", str(pantry), "-o", str(out)]) == 2
-    assert "already exists" in capsys.readouterr().err
+def test_nothing_is_overwritten(pantry: Path, tmp_path: Path) -> None:
+    out = write_file(tmp_path / "v.vec", "mine")
+    assert "already exists" in run("embed", pantry, "-o", out, status=2).err
     assert out.read_text(encoding="utf-8") == "mine"

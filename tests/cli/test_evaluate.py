@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.evaluate import DEFAULT_METHODS
-from taxoexpan.cli.main import main
 from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.features.encoder_registry import choose_features
@@ -37,13 +37,9 @@ def new(pantry: Path) -> Path:
     return path
 
 
-def test_methods_are_compared_by_their_ranks(
-    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_methods_are_compared_by_their_ranks(pantry: Path, new: Path, tmp_path: Path) -> None:
     out = tmp_path / "ranks.csv"
-    command = ["evaluate", str(pantry), str(new), *CHEAP, "-o", str(out)]
-    assert main([*command, "--json"]) == 0
-    output = json.loads(capsys.readouterr().out)
+    output = json.loads(run("evaluate", pantry, new, *CHEAP, "-o", out, "--json").out)
     assert (output["queries"], output["anchors"]) == (4, 89)
     assert output["left_out"] == {"name_known": 1, "no_parent_known": 1, "deprecated": 0}
     assert (output["features"], output["seed"], output["averaging"]) == ("static", 0, "fraction")
@@ -68,11 +64,8 @@ def test_methods_are_compared_by_their_ranks(
     assert all(one["mean"] <= 0 < one["p_value"] <= 1 for one in behind if one)
 
 
-def test_the_table_is_printed_for_people(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", str(pantry), str(new), *CHEAP]) == 0
-    output = capsys.readouterr()
+def test_the_table_is_printed_for_people(pantry: Path, new: Path) -> None:
+    output = run("evaluate", pantry, new, *CHEAP)
     assert output.err == (
         "note: only 4 new concepts to place; with fewer than 30, intervals are too narrow\n"
     )
@@ -90,32 +83,24 @@ def test_the_table_is_printed_for_people(
     )
 
 
-def test_averaging_decides_how_several_parents_count(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_averaging_decides_how_several_parents_count(pantry: Path, new: Path) -> None:
     means = []
     for averaging in ("fraction", "any", "pooled"):
-        command = ["evaluate", str(pantry), str(new), *CHEAP, "--averaging", averaging, "--json"]
-        assert main(command) == 0
-        output = json.loads(capsys.readouterr().out)
+        command = ["evaluate", pantry, new, *CHEAP, "--averaging", averaging, "--json"]
+        output = json.loads(run(*command).out)
         means.append(output["methods"][0]["figures"]["mr"]["mean"])
     # The tea has the ranks 4.5 and 8 by the number of children, all others 4.5.
     assert means == pytest.approx([(3 * 4.5 + 6.25) / 4, 4.5, (4 * 4.5 + 8) / 5])
 
 
 def test_all_available_methods_run(
-    pantry: Path,
-    new: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    pantry: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
     out = tmp_path / "ranks.csv"
     command = ["evaluate", str(pantry), str(new), "--epochs", "1", "--device", "cpu"]
     command += ["--features", "static"]
-    assert main([*command, "-o", str(out)]) == 0
-    shown = capsys.readouterr()
+    shown = run(*command, "-o", out)
     others = [name for name in DEFAULT_METHODS if name != "dist-xgboost"]
     lines = shown.out.splitlines()
     assert [line.split()[0] for line in lines[3 : 3 + len(others)]] == others
@@ -129,21 +114,18 @@ def test_all_available_methods_run(
     ]
     assert "epoch   1" in shown.err
     first = out.read_bytes()
-    assert main([*command, "-o", str(out), "--force", "--quiet"]) == 0
+    run(*command, "-o", out, "--force", "--quiet")
     assert out.read_bytes() == first
-    assert main([*command, "--methods", "dist-xgboost"]) == 2
-    assert "pip install 'taxoexpan[boost]'" in capsys.readouterr().err
+    messages = run(*command, "--methods", "dist-xgboost", status=2).err
+    assert "pip install 'taxoexpan[boost]'" in messages
 
 
 MODELS = ["--methods", "closest-parent,taxoexpan-fast,taxoexpan", "--quiet", "--device", "cpu"]
 MODELS += ["--features", "static", "--epochs", "3", "--set", "validation_fraction=0.7"]
 
 
-def test_models_have_the_figures_of_a_fitted_model(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", str(pantry), str(new), *MODELS, "--seed", "3", "--json"]) == 0
-    output = json.loads(capsys.readouterr().out)
+def test_models_have_the_figures_of_a_fitted_model(pantry: Path, new: Path) -> None:
+    output = json.loads(run("evaluate", pantry, new, *MODELS, "--seed", "3", "--json").out)
     closest, fast, best = output["methods"]
     assert "confidence" not in closest
     growth = growth_between(Taxonomy.read(pantry), Taxonomy.read(new))
@@ -164,36 +146,27 @@ def test_models_have_the_figures_of_a_fitted_model(
     )
 
 
-def test_the_confidence_of_models_is_printed(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", str(pantry), str(new), *MODELS]) == 0
-    *_, title, blank, header, fast, best = capsys.readouterr().out.splitlines()
+def test_the_confidence_of_models_is_printed(pantry: Path, new: Path) -> None:
+    *_, title, blank, header, fast, best = run("evaluate", pantry, new, *MODELS).out.splitlines()
     assert title.endswith("with thresholds learned on held-out concepts of OLD:")
     assert not blank
     assert header.split()[:3] == ["METHOD", "CALIBRATION", "ERROR"]
     assert [line.split()[0] for line in (fast, best)] == ["taxoexpan-fast", "taxoexpan"]
 
 
-def test_each_preset_has_its_own_encoder_by_default(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_preset_has_its_own_encoder_by_default(pantry: Path, new: Path) -> None:
     command = ["evaluate", str(pantry), str(new), "--methods", "taxoexpan-fast,taxoexpan-paper"]
     command += ["--quiet", "--json", "--device", "cpu", "--set", "epochs=1"]
-    assert main(command) == 0
-    output = json.loads(capsys.readouterr().out)
+    output = json.loads(run(*command).out)
     assert [one["features"] for one in output["methods"]] == ["static", "static"]
     assert output["features"] == choose_features("auto")
 
 
-def test_boosted_trees_run_where_xgboost_is(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_boosted_trees_run_where_xgboost_is(pantry: Path, new: Path) -> None:
     pytest.importorskip("xgboost")
     command = ["evaluate", str(pantry), str(new), "--methods", "dist-xgboost", "--quiet"]
     command += ["--features", "static"]
-    assert main([*command, "--json"]) == 0
-    (one,) = json.loads(capsys.readouterr().out)["methods"]
+    (one,) = json.loads(run(*command, "--json").out)["methods"]
     assert one["behind"] is None
 
 
@@ -210,27 +183,17 @@ def test_boosted_trees_run_where_xgboost_is(
     ],
 )
 def test_impossible_requests_are_refused(
-    pantry: Path,
-    new: Path,
-    arguments: list[str],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
+    pantry: Path, new: Path, arguments: list[str], message: str
 ) -> None:
-    assert main(["evaluate", str(pantry), str(new), *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert message in run("evaluate", pantry, new, *arguments, status=2).err
 
 
-def test_versions_without_growth_are_refused(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", str(new), str(pantry), *CHEAP]) == 2
-    assert "give the old release first" in capsys.readouterr().err
+def test_versions_without_growth_are_refused(pantry: Path, new: Path) -> None:
+    assert "give the old release first" in run("evaluate", new, pantry, *CHEAP, status=2).err
 
 
-def test_inputs_are_not_overwritten(
-    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_inputs_are_not_overwritten(pantry: Path, new: Path) -> None:
     before = new.read_bytes()
-    assert main(["evaluate", str(pantry), str(new), *CHEAP, "-o", str(new), "--force"]) == 2
-    assert "would overwrite another output or an input" in capsys.readouterr().err
+    messages = run("evaluate", pantry, new, *CHEAP, "-o", new, "--force", status=2).err
+    assert "would overwrite another output or an input" in messages
     assert new.read_bytes() == before

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run
 from messy_pantry import large_pantry
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cli.main import main
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
 QUICK = ["--preset", "fast", "--quiet", "--device", "cpu", "--seed", "1"]
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         command = ["expand", "old.csv", "new.txt", "-o", "out.csv", "--model", "model"]
-        assert main([*command, "--report", "report.html", *QUICK, *CALIBRATED]) == 0
+        run(*command, "--report", "report.html", *QUICK, *CALIBRATED)
     return folder
 
 
@@ -78,29 +78,27 @@ def test_only_placements_that_are_more_likely_right_than_wrong_are_written(folde
 
 
 def test_applying_the_suggestions_as_written_gives_the_same_file(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path
 ) -> None:
     again = tmp_path / "again.csv"
     table = folder / "out.suggestions.csv"
-    assert main(["apply", str(folder / "old.csv"), str(table), "-o", str(again)]) == 0
+    messages = run("apply", folder / "old.csv", table, "-o", again).err
     assert again.read_bytes() == (folder / "out.csv").read_bytes()
     undecided = sum(row["decision"] == "undecided" for row in first_rows(folder).values())
-    assert f"{undecided} concepts left undecided; to add one, write accepted" in (
-        capsys.readouterr().err
-    )
+    assert f"{undecided} concepts left undecided; to add one, write accepted" in (messages)
 
 
 def test_an_undecided_row_that_a_person_accepts_is_applied_to_the_expanded_file(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path
 ) -> None:
     rows = rows_of(folder / "out.suggestions.csv")
     chosen = next(row for row in rows if row["decision"] == "undecided" and row["rank"] == "2")
     chosen["decision"] = "Accepted"
     table, out = write_rows(tmp_path / "edited.csv", rows), tmp_path / "out.csv"
-    assert main(["apply", str(folder / "out.csv"), str(table), "-o", str(out)]) == 0
+    messages = run("apply", folder / "out.csv", table, "-o", out).err
     assert added(out, folder / "out.csv") == {chosen["query_id"]}
     assert Taxonomy.read(out).parents(chosen["query_id"]) == (chosen["parent_id"],)
-    assert "1 concept and 1 relation added" in capsys.readouterr().err
+    assert "1 concept and 1 relation added" in messages
 
 
 @pytest.mark.parametrize("option", [["--all"], ["--min-confidence", "0"]])
@@ -108,8 +106,7 @@ def test_all_applies_the_undecided_concepts_too(
     folder: Path, tmp_path: Path, option: list[str]
 ) -> None:
     table, out = folder / "out.suggestions.csv", tmp_path / "out.csv"
-    command = ["apply", str(folder / "old.csv"), str(table), "-o", str(out), *option]
-    assert main(command) == 0
+    run("apply", folder / "old.csv", table, "-o", out, *option)
     assert added(out, folder / "old.csv") == set(NEW)
 
 
@@ -119,45 +116,41 @@ def test_a_threshold_decides_about_undecided_rows(folder: Path, tmp_path: Path) 
     least = max(float(row["confidence"]) for row in undecided.values())
     reaching = {q for q, row in undecided.items() if float(row["confidence"]) >= least}
     table, out = folder / "out.suggestions.csv", tmp_path / "out.csv"
-    command = ["apply", str(folder / "out.csv"), str(table), "-o", str(out)]
-    assert main([*command, "--min-confidence", str(least)]) == 0
+    run("apply", folder / "out.csv", table, "-o", out, "--min-confidence", least)
     assert added(out, folder / "out.csv") == reaching
 
 
-def test_an_unknown_decision_is_refused_with_its_line(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_decision_is_refused_with_its_line(folder: Path, tmp_path: Path) -> None:
     rows = rows_of(folder / "out.suggestions.csv")
     rows[1]["decision"] = "maybe"
     table = write_rows(tmp_path / "edited.csv", rows)
-    command = ["apply", str(folder / "old.csv"), str(table), "-o", str(tmp_path / "out.csv")]
-    assert main(command) == 2
+    messages = run("apply", folder / "old.csv", table, "-o", tmp_path / "out.csv", status=2).err
     message = "decision is 'maybe'; it must be one of accepted, undecided, rejected, or blank"
-    assert f"{table}, line 3: {message}" in capsys.readouterr().err
+    assert f"{table}, line 3: {message}" in messages
 
 
 def test_expand_all_writes_every_concept_and_says_nothing_of_undecided_ones(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.csv"
-    command = ["expand", str(folder / "old.csv"), str(folder / "new.txt"), "-o", str(out), "--all"]
-    assert main([*command, *QUICK, *CALIBRATED, "--epochs", "2"]) == 0
+    command = ["expand", folder / "old.csv", folder / "new.txt", "-o", out, "--all"]
+    messages = run(*command, *QUICK, *CALIBRATED, "--epochs", "2").err
     assert added(out, folder / "old.csv") == set(NEW)
-    assert "undecided" not in capsys.readouterr().err
+    assert "undecided" not in messages
 
 
 def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path
 ) -> None:
     new, out = tmp_path / "my new.txt", tmp_path / "out.csv"
     new.write_text("gadget\nsteam locomotive\n")
     command = ["expand", str(folder / "old.csv"), str(new), "-o", str(out), *QUICK, *CALIBRATED]
     command += ["--format", "edges", "--columns", "child=1,parent=2"]
-    assert main([*command, "--epochs", "2", "--min-confidence", "1"]) == 0
+    messages = run(*command, "--epochs", "2", "--min-confidence", "1").err
     table = tmp_path / "out.suggestions.csv"
     undecided = sum(row["decision"] == "undecided" for row in first_rows(tmp_path).values())
     assert undecided
-    (line,) = (each for each in capsys.readouterr().err.splitlines() if "undecided" in each)
+    (line,) = (each for each in messages.splitlines() if "undecided" in each)
     assert line.startswith(f"{undecided} of 2 new concepts ")
     assert "not written: a confidence below 1; to review them, write accepted" in line
     assert line.endswith(
@@ -166,18 +159,16 @@ def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
         '\'child="1",parents="2"\' (with --all, it writes all of them)'
     )
     printed = shlex.split(line.partition("then run: taxoexpan ")[2].partition(" (with")[0])
-    assert main([*printed, "--all"]) == 0
+    run(*printed, "--all")
     assert added(out, folder / "old.csv") == {"gadget", "steam locomotive"}
 
 
 def test_without_a_confidence_all_placements_are_written_and_a_message_says_so(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path
 ) -> None:
     new, out = tmp_path / "new.txt", tmp_path / "out.csv"
     new.write_text("cashew milk\nwhite tea\n")
-    command = ["expand", str(pantry), str(new), "-o", str(out), "--epochs", "2", *QUICK]
-    assert main(command) == 0
-    messages = capsys.readouterr().err
+    messages = run("expand", pantry, new, "-o", out, "--epochs", "2", *QUICK).err
     assert messages.count("train with the setting validation_fraction=0.38;") == 1
     text = "without a confidence, all concepts that have a suitable parent are written; review them"
     assert messages.count(f"{text}\n") == 1
@@ -187,20 +178,17 @@ def test_without_a_confidence_all_placements_are_written_and_a_message_says_so(
 
 
 def test_the_advised_fraction_gives_a_confidence_which_is_coarse(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path
 ) -> None:
     new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
     new.write_text("cashew milk\nwhite tea\n")
-    command = ["expand", str(pantry), str(new), "-o", str(out), "--epochs", "2", *QUICK]
-    advised = ["--set", "validation_fraction=0.38", "--model", str(model)]
-    assert main([*command, *advised]) == 0
-    messages = capsys.readouterr().err
+    advised = ["--set", "validation_fraction=0.38", "--model", model]
+    messages = run("expand", pantry, new, "-o", out, "--epochs", "2", *QUICK, *advised).err
     coarse = "note: the confidence is coarse, because it was learned from only 30 held-out leaves"
     assert messages.count(coarse) == 1
     assert "no confidence can be learned" not in messages
     assert "" not in {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")}
-    assert main(["suggest", str(model), str(new)]) == 0
-    assert capsys.readouterr().err.count(coarse) == 1
+    assert run("suggest", model, new).err.count(coarse) == 1
 
 
 @pytest.mark.parametrize("option", ["--min-confidence", "--accept-at-precision"])
@@ -213,36 +201,32 @@ def test_the_advised_fraction_gives_a_confidence_which_is_coarse(
     ],
 )
 def test_a_threshold_without_a_confidence_is_refused_with_the_same_advice(
-    tmp_path: Path, option: str, leaves: int, advice: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, option: str, leaves: int, advice: str
 ) -> None:
     old, new = tmp_path / "old.csv", tmp_path / "new.txt"
     old.write_text("child,parent\n" + "".join(f"thing {n},things\n" for n in range(leaves)))
     new.write_text("thing x\n")
-    command = ["expand", str(old), str(new), "-o", str(tmp_path / "out.csv"), option, "0.6"]
-    assert main([*command, *QUICK]) == 2
-    assert capsys.readouterr().err.endswith(f"{advice}\n")
+    command = ["expand", old, new, "-o", tmp_path / "out.csv", option, "0.6"]
+    assert run(*command, *QUICK, status=2).err.endswith(f"{advice}\n")
 
 
 def test_concepts_that_are_placed_together_are_all_written_and_a_message_says_so(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path
 ) -> None:
     new, out = tmp_path / "new.txt", tmp_path / "out.csv"
     new.write_text("nut milk\nhazel nut milk\n")
-    command = ["expand", str(pantry), str(new), "-o", str(out), "--together", "--epochs", "2"]
-    assert main([*command, *QUICK]) == 0
-    assert "placed together, so all placements are written" in capsys.readouterr().err
+    command = ["expand", pantry, new, "-o", out, "--together", "--epochs", "2"]
+    assert "placed together, so all placements are written" in run(*command, *QUICK).err
     assert added(out, pantry) == {"nut milk", "hazel nut milk"}
 
 
 def test_an_existing_file_of_suggestions_is_refused_before_training(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path
 ) -> None:
     new, table = tmp_path / "new.txt", tmp_path / "out.suggestions.csv"
     new.write_text("nut milk\n")
     table.write_text("precious")
-    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--epochs", "1"]
-    assert main(command) == 2
-    messages = capsys.readouterr().err
+    messages = run("expand", pantry, new, "-o", tmp_path / "out.csv", "--epochs", "1", status=2).err
     assert f"{table}: already exists, and the suggestions would be written there" in messages
     assert "(option --suggestions)" in messages
     assert "training" not in messages
@@ -251,11 +235,7 @@ def test_an_existing_file_of_suggestions_is_refused_before_training(
 
 @pytest.mark.parametrize("taken", ["model", "out.csv", "out.suggestions.csv"])
 def test_an_output_that_is_created_during_the_training_stays(
-    taken: str,
-    pantry: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    taken: str, pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fit = TaxoExpan.fit
 
@@ -266,7 +246,7 @@ def test_an_output_that_is_created_during_the_training_stays(
     monkeypatch.setattr(TaxoExpan, "fit", fit_and_create)
     (tmp_path / "new.txt").write_text("cashew milk\n")
     outputs = ["-o", str(tmp_path / "out.csv"), "--model", str(tmp_path / "model")]
-    command = ["expand", str(pantry), str(tmp_path / "new.txt"), *outputs, *QUICK]
-    assert main([*command, "--epochs", "1", "--set", "hidden_dim=8"]) == 2
-    assert f"{tmp_path / taken}: already exists" in capsys.readouterr().err
+    command = ["expand", pantry, tmp_path / "new.txt", *outputs, *QUICK]
+    messages = run(*command, "--epochs", "1", "--set", "hidden_dim=8", status=2).err
+    assert f"{tmp_path / taken}: already exists" in messages
     assert (tmp_path / taken).read_text() == "theirs"

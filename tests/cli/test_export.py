@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from builders import own
+from command_line import run
 from desk_cases import accept, first_proposals, reject
+from expanded_files import write_file
 from kgcl_grammar import rule_of
 
 from taxoexpan import Taxonomy
-from taxoexpan.cli.main import main
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.desk.store.records import Action, Decision, Status
@@ -31,9 +32,7 @@ TOAST,toast,BREAD
 
 @pytest.fixture
 def taxonomy(tmp_path: Path) -> Path:
-    path = tmp_path / "food.csv"
-    path.write_text(TAXONOMY, encoding="utf-8")
-    return path
+    return write_file(tmp_path / "food.csv", TAXONOMY)
 
 
 @pytest.fixture
@@ -59,10 +58,9 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_the_decisions_are_applied(decisions: Path, taxonomy: Path, tmp_path: Path) -> None:
     table, old, out = (tmp_path / name for name in ("decisions.csv", "food.json", "out.json"))
-    assert main(["convert", str(taxonomy), str(old)]) == 0
-    assert main(["export", str(decisions), "-o", str(table)]) == 0
-    allowed = ["--allow-moves", "--allow-merges"]
-    assert main(["apply", str(old), str(table), "-o", str(out), *allowed]) == 0
+    run("convert", taxonomy, old)
+    run("export", decisions, "-o", table)
+    run("apply", old, table, "-o", out, "--allow-moves", "--allow-merges")
     expanded = Taxonomy.read(out)
     by_label = {concept.label: concept for concept in expanded.concepts}
     assert set(by_label) == {"food", "dairy", "milk", "bread", "toast", "Oat Milk", "Toasted rye"}
@@ -79,19 +77,15 @@ def test_a_list_replaces_the_exported_definitions(
     table, old, out = (tmp_path / name for name in ("decisions.csv", "food.json", "out.json"))
     listed = tmp_path / "new.csv"
     listed.write_text("label,definition\noat milk,a drink\noat milk,a milk\n", encoding="utf-8")
-    assert main(["convert", str(taxonomy), str(old)]) == 0
-    assert main(["export", str(decisions), "-o", str(table)]) == 0
-    allowed = ["--allow-moves", "--allow-merges", "--concepts", str(listed)]
-    assert main(["apply", str(old), str(table), "-o", str(out), *allowed]) == 0
+    run("convert", taxonomy, old)
+    run("export", decisions, "-o", table)
+    run("apply", old, table, "-o", out, "--allow-moves", "--allow-merges", "--concepts", listed)
     (oat_milk,) = [each for each in Taxonomy.read(out).concepts if each.label == "Oat Milk"]
     assert (oat_milk.definition, oat_milk.synonyms) == ("a drink", ("oat drink",))
 
 
-def test_the_table_has_accepted_and_rejected_rows(
-    decisions: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["export", str(decisions)]) == 0
-    table = rows(capsys.readouterr().out)
+def test_the_table_has_accepted_and_rejected_rows(decisions: Path) -> None:
+    table = rows(run("export", decisions).out)
     found = [(row["query"], row["parent_id"], row["decision"], row["rank"]) for row in table]
     assert found == [
         ("Oat Milk", "MILK", "accepted", "1"),
@@ -114,11 +108,11 @@ def test_labels_like_formulas_survive_export_and_apply(
             [Decision(each.key, Action.ACCEPT, 0, (placement,)) for each in store.queue().concepts],
             "=Ada",
         )
-    assert main(["export", str(store_path), "-o", str(table), *option]) == 0
+    run("export", store_path, "-o", table, *option)
     written = [row["query"] for row in rows(table.read_text(encoding="utf-8"))]
     dangerous = [text for text in written if text.startswith(("=", "@", "-", "+"))]
     assert len(dangerous) == (4 if option else 0)
-    assert main(["apply", str(taxonomy), str(table), "-o", str(out), "--keep-formulas"]) == 0
+    run("apply", taxonomy, table, "-o", out, "--keep-formulas")
     assert set(FORMULAS) < {concept.label for concept in Taxonomy.read(out).concepts}
 
 
@@ -126,8 +120,7 @@ def test_the_changes_are_written_as_kgcl_and_sssom(
     decisions: Path, taxonomy: Path, tmp_path: Path
 ) -> None:
     for name in ("changes.kgcl", "changes.sssom.tsv", "changes.md"):
-        arguments = ["export", str(decisions), "-o", str(tmp_path / name)]
-        assert main([*arguments, "--taxonomy", str(taxonomy)]) == 0
+        run("export", decisions, "-o", tmp_path / name, "--taxonomy", taxonomy)
     kgcl = (tmp_path / "changes.kgcl").read_text(encoding="utf-8").splitlines()
     assert all(rule_of(line) for line in kgcl)
     assert any(line.startswith("create") and "'Oat Milk'" in line for line in kgcl)
@@ -141,13 +134,10 @@ def test_the_changes_are_written_as_kgcl_and_sssom(
     assert "**Oat Milk**" in (tmp_path / "changes.md").read_text(encoding="utf-8")
 
 
-def test_the_history_says_who_decided_what(
-    decisions: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_history_says_who_decided_what(decisions: Path) -> None:
     with DecisionStore.open(str(decisions)) as store:
         store.undo("Ada")
-    assert main(["export", str(decisions), "--history"]) == 0
-    history = rows(capsys.readouterr().out)
+    history = rows(run("export", decisions, "--history").out)
     assert [row["action"] for row in history] == ["undo", "accept", "accept", "reject", "accept"]
     assert [row["undone"] for row in history] == ["", "", "yes", "", ""]
     assert [row["moves"] for row in history] == ["", "", "TOAST", "", ""]
@@ -174,12 +164,10 @@ def test_wrong_arguments_are_refused(
     decisions: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     store = [] if arguments[0].endswith(".db") else [str(decisions)]
-    assert main(["export", *store, *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert message in run("export", *store, *arguments, status=2).err
     assert not (tmp_path / "missing.db").exists()
 
 
@@ -191,6 +179,6 @@ def test_concepts_with_the_same_proposed_id_are_told_apart(taxonomy: Path, tmp_p
         todo = store.queue(QueueQuery(statuses=(Status.TODO,))).concepts
         placement = own("", "MILK", "milk")
         store.append([Decision(c.key, Action.ACCEPT, 0, (placement,)) for c in todo], "Ada")
-    assert main(["export", str(store_path), "-o", str(table)]) == 0
-    assert main(["apply", str(taxonomy), str(table), "-o", str(out)]) == 0
+    run("export", store_path, "-o", table)
+    run("apply", taxonomy, table, "-o", out)
     assert {"Kefir", "Skyr"} < {concept.label for concept in Taxonomy.read(out).concepts}

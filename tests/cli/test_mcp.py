@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run
 
 import taxoexpan
 from taxoexpan import TaxoExpan
-from taxoexpan.cli.main import main
 
 pytest.importorskip("mcp")
 
@@ -166,22 +166,17 @@ def test_an_unknown_tool_is_refused(assistant: Assistant) -> None:
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(
-    odd_directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    odd_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("taxoexpan.cli.mcp.find_spec", lambda _: None)
-    assert main(["mcp", str(odd_directory)]) == 2
-    assert "pip install 'taxoexpan[mcp]'" in capsys.readouterr().err
+    assert "pip install 'taxoexpan[mcp]'" in run("mcp", odd_directory, status=2).err
 
 
-def test_wrong_options_are_refused_before_the_model_is_loaded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["mcp", str(tmp_path), "--format", "skos"]) == 2
-    assert "(option --format)" in capsys.readouterr().err
-    assert main(["mcp", str(tmp_path), "--taxonomy", str(tmp_path / "nothing.ttl")]) == 2
-    assert "no such file" in capsys.readouterr().err
-    assert main(["mcp", str(tmp_path / "nothing")]) == 2
-    captured = capsys.readouterr()
+def test_wrong_options_are_refused_before_the_model_is_loaded(tmp_path: Path) -> None:
+    assert "(option --format)" in run("mcp", tmp_path, "--format", "skos", status=2).err
+    messages = run("mcp", tmp_path, "--taxonomy", tmp_path / "nothing.ttl", status=2).err
+    assert "no such file" in messages
+    captured = run("mcp", tmp_path / "nothing", status=2)
     assert "nothing" in captured.err
     assert captured.out == ""
 

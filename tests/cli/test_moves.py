@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from builders import KINDS, SORTS
+from command_line import run
 from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cli.main import main
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.taxonomy import Concept
@@ -55,14 +55,11 @@ def file_of(folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_a_child_moves_where_that_is_allowed(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_child_moves_where_that_is_allowed(name: str, tmp_path: Path) -> None:
     path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
     old = Taxonomy.read(path)
     table = table_of(tmp_path, old)
-    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
-    messages = capsys.readouterr().err
+    messages = run("apply", path, table, "-o", out, "--allow-moves").err
     assert (
         "1 concept and 1 relation added, 1 relation moved below new concepts; expanded" in messages
     )
@@ -77,35 +74,26 @@ def test_a_child_moves_where_that_is_allowed(
 
 
 @pytest.mark.parametrize("name", MERGED)
-def test_a_merge_becomes_a_synonym_where_that_is_allowed(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_merge_becomes_a_synonym_where_that_is_allowed(name: str, tmp_path: Path) -> None:
     path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
     table = table_of(tmp_path, DRINKS)
-    command = ["apply", str(path), str(table), "-o", str(out), "--allow-merges"]
-    assert main(command) == 0
-    messages = capsys.readouterr().err
+    messages = run("apply", path, table, "-o", out, "--allow-merges").err
     assert "added, 1 synonym added; expanded" in messages
     assert "; not added" not in messages
     grown = Taxonomy.read(out)
     assert set(grown.concept(BASE + "tea").synonyms) == {"chai", "cuppa"}
     assert set(DRINKS.relations) <= set(grown.relations)
-    again = ["apply", str(out), str(table), "-o", str(tmp_path / f"2{out.suffix}")]
-    assert main([*again, "--allow-merges"]) == 0
-    messages = capsys.readouterr().err
+    messages = run("apply", out, table, "-o", tmp_path / f"2{out.suffix}", "--allow-merges").err
     assert "'cuppa' is not added as a synonym: it is already a name of 'tea'" in messages
     assert "0 concepts and 0 relations added, 0 synonyms" in messages
     assert Taxonomy.read(tmp_path / f"2{out.suffix}") == grown
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_without_the_options_every_old_byte_stays(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_the_options_every_old_byte_stays(name: str, tmp_path: Path) -> None:
     path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
     table = table_of(tmp_path, Taxonomy.read(path))
-    assert main(["apply", str(path), str(table), "-o", str(out)]) == 0
-    messages = capsys.readouterr().err
+    messages = run("apply", path, table, "-o", out).err
     assert "1 concept and 1 relation added; expanded taxonomy" in messages
     assert "(0.80) a synonym of 'tea'; not added" in messages
     difference = Difference(Taxonomy.read(path), Taxonomy.read(out))
@@ -119,7 +107,7 @@ def test_in_a_file_of_paths_those_below_go_along(tmp_path: Path) -> None:
     old = "1 : Drink\n2 : Drink > Oat milk\n3 : Drink > Oat milk > Barista\n"
     path, out = write_file(tmp_path / "x.txt", old), tmp_path / "out.txt"
     table = write_file(tmp_path / "t.csv", f"{HEADER}Milk,,1,1,0.9,,insert,2\n")
-    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
+    run("apply", path, table, "-o", out, "--allow-moves")
     assert out.read_text() == (
         "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink > Milk > Oat milk > Barista\n"
         "4 : Drink > Milk\n"
@@ -137,47 +125,40 @@ def test_in_a_file_of_paths_those_below_go_along(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("command", ["apply", "expand"])
 def test_a_file_without_a_place_is_refused_before_any_work(
-    command: str, name: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, name: str, option: str, tmp_path: Path
 ) -> None:
     path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
     given = table_of(tmp_path, DRINKS)
     if command == "expand":
         given = write_file(tmp_path / "new.txt", "milk\n")
-    assert main([command, str(path), str(given), "-o", str(out), option]) == 2
-    messages = capsys.readouterr().err
+    messages = run(command, path, given, "-o", out, option, status=2).err
     assert f"first run taxoexpan convert {name} " in messages
     assert f"(option {option})" in messages
     assert not out.exists()
 
 
-def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(tmp_path: Path) -> None:
     path, out = file_of(tmp_path, "x.csv"), tmp_path / "out.csv"
     table = table_of(tmp_path, DRINKS)
     table.write_text(table.read_text().replace(f"insert,{BASE}oat-milk", f"insert,{BASE}gone"))
-    command = ["apply", str(path), str(table), "-o", str(out)]
-    assert main([*command, "--allow-moves"]) == 2
+    command = ["apply", path, table, "-o", out]
+    messages = run(*command, "--allow-moves", status=2).err
     assert (
         f"{table}, line 2: moves contains '{BASE}gone', but no concept of the taxonomy has that "
-        "id; remove it from the cell, put | between ids, or suggest again"
-        in capsys.readouterr().err
+        "id; remove it from the cell, put | between ids, or suggest again" in messages
     )
     assert not out.exists()
-    assert main(command) == 0
+    run(*command)
 
 
-def test_conflicting_and_outdated_moves_are_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conflicting_and_outdated_moves_are_reported(tmp_path: Path) -> None:
     path = write_file(
         tmp_path / "x.csv", "child,parent\ntea,drink\nraw oat milk,drink\noat milk tea,tea\n"
     )
     rows = "milk,,1,drink,0.9,,insert,raw oat milk|oat milk tea\n"
     rows += "oat milk,,1,drink,0.1,,insert,raw oat milk\n"
     table, out = write_file(tmp_path / "t.csv", HEADER + rows), tmp_path / "out.csv"
-    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
-    messages = capsys.readouterr().err
+    messages = run("apply", path, table, "-o", out, "--allow-moves").err
     below = (
         "'raw oat milk' is not moved from 'drink' below 'milk': it already moves below 'oat milk'"
     )
@@ -202,13 +183,12 @@ def pantry_without_soup(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_expand_moves_children_named_after_a_new_concept_and_reports_it(
-    pantry_without_soup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry_without_soup: Path, tmp_path: Path
 ) -> None:
     new, out = write_file(tmp_path / "new.txt", "soup\n"), tmp_path / "out.csv"
     report = tmp_path / "report.html"
-    command = ["expand", str(pantry_without_soup), str(new), "-o", str(out), *QUICK]
-    assert main([*command, "--allow-moves", "--report", str(report)]) == 0
-    messages = capsys.readouterr().err
+    command = ["expand", pantry_without_soup, new, "-o", out, *QUICK]
+    messages = run(*command, "--allow-moves", "--report", report).err
     assert "1 concept and 1 relation added, 10 relations moved below new concepts" in messages
     grown = Taxonomy.read(out)
     assert set(grown.children("soup")) == {f"{sort} soup" for sort in SORTS}
@@ -236,33 +216,24 @@ def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
     assert all(set(taxonomy.ancestors(id)) <= set(grown.ancestors(id)) for id in taxonomy)
 
 
-def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(tmp_path: Path) -> None:
     path, new = file_of(tmp_path, "x.csv"), write_file(tmp_path / "new.txt", "chai\nbrew|cuppa\n")
-    command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
-    assert main(command) == 2
-    messages = capsys.readouterr().err
+    messages = run("expand", path, new, "-o", tmp_path / "out.csv", "--allow-merges", status=2).err
     assert "the name 'brew|cuppa' would differ" in messages
     assert "training on" not in messages
 
 
-def test_a_merge_into_a_deprecated_concept_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_merge_into_a_deprecated_concept_is_reported(tmp_path: Path) -> None:
     path = write_file(
         tmp_path / "x.csv",
         "id,label,parents,synonyms,deprecated\nd,drink,,,\nt,tea,d,,true\nm,milk,d,,\n",
     )
     table = write_file(tmp_path / "decisions.csv", HEADER + "cuppa,q1,1,t,0.8,0.8,merge,\n")
     out = tmp_path / "out.csv"
-    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-merges"]) == 0
-    messages = capsys.readouterr().err
+    messages = run("apply", path, table, "-o", out, "--allow-merges").err
     assert "note: 'tea', which gets the synonym 'cuppa', is deprecated" in messages
     assert "'cuppa' is probably (0.80) a synonym of 'tea'" in messages
     own = write_file(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
-    assert (
-        main(["apply", str(path), str(own), "-o", str(tmp_path / "o.csv"), "--allow-merges"]) == 0
-    )
-    assert "'cuppa' is a synonym of 'milk'\n" in capsys.readouterr().err
+    ran = run("apply", path, own, "-o", tmp_path / "o.csv", "--allow-merges")
+    assert "'cuppa' is a synonym of 'milk'\n" in ran.err
     assert Taxonomy.read(out).concept("t").synonyms == ("cuppa",)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-
-from taxoexpan.cli.main import main
+from command_line import run
 
 
 @pytest.mark.parametrize(
@@ -17,26 +16,18 @@ from taxoexpan.cli.main import main
         (["info", "x", "--\x1b[31m"], r"unknown option --\x1b[31m"),
     ],
 )
-def test_misspelled_commands_and_options_are_named(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
-    captured = capsys.readouterr()
+def test_misspelled_commands_and_options_are_named(arguments: list[str], message: str) -> None:
+    captured = run(*arguments, status=2)
     assert message in captured.err.splitlines()[-1]
     assert captured.out == ""
 
 
-def test_abbreviated_options_are_not_called_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "--pres", "fast", "x"])
-    assert capsys.readouterr().err.endswith("required: -o/--output\n")
+def test_abbreviated_options_are_not_called_unknown() -> None:
+    assert run("train", "--pres", "fast", "x", status=2).err.endswith("required: -o/--output\n")
 
 
-def test_without_a_command_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    captured = capsys.readouterr()
+def test_without_a_command_the_help_is_printed() -> None:
+    captured = run(status=2)
     assert captured.out == ""
     assert "the usual workflow:\n  taxoexpan check topics.ttl\n" in captured.err
     assert captured.err.endswith("taxoexpan: no command is given; try taxoexpan demo\n")

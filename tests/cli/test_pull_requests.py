@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from command_line import run
 from kgcl_grammar import rule_of
-
-from taxoexpan.cli.main import main
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "pull-requests.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
@@ -27,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in INPUTS:
         (tmp_path / name).write_text(FILES[name], encoding="utf-8")
-    assert main(shlex.split(COMMANDS[0])) == 0
+    run(*shlex.split(COMMANDS[0]))
     return tmp_path
 
 
@@ -44,26 +43,21 @@ def test_the_guide_shows_all_three_formats() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_comparison_of_the_versions_says_the_same(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    capsys.readouterr()
-    assert main(shlex.split(COMMANDS[2])) == 1
-    captured = capsys.readouterr()
+def test_a_comparison_of_the_versions_says_the_same() -> None:
+    captured = run(*shlex.split(COMMANDS[2]), status=1)
     assert captured.out == FILES["changes.md"].replace("drinks.ttl", "drinks-new.ttl")
     assert captured.err == "note: same concepts: 3 by id\n"
-    assert main(["diff", "drinks.ttl", "drinks-new.ttl", "--to", "kgcl"]) == 1
-    assert capsys.readouterr().out == FILES["changes.kgcl"]
+    printed = run("diff", "drinks.ttl", "drinks-new.ttl", "--to", "kgcl", status=1).out
+    assert printed == FILES["changes.kgcl"]
 
 
-def test_a_patch_makes_the_same_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_patch_makes_the_same_file(folder: Path) -> None:
     expected = (folder / "drinks-new.ttl").read_bytes()
     command = shlex.split(next(each for each in COMMANDS if "--patch" in each))
     subprocess.run(["git", "init", "-q"], check=True)
-    assert main(command) == 0
-    assert "patch in" in capsys.readouterr().err
+    assert "patch in" in run(*command).err
     assert (folder / "drinks.ttl").read_text(encoding="utf-8") == FILES["drinks.ttl"]
     subprocess.run(["git", "apply", command[command.index("--patch") + 1]], check=True)
     assert (folder / "drinks.ttl").read_bytes() == expected
-    assert main([*command[: command.index("--patch")], "--force"]) == 2
-    assert "give -o OUT, or --patch FILE" in capsys.readouterr().err
+    messages = run(*command[: command.index("--patch")], "--force", status=2).err
+    assert "give -o OUT, or --patch FILE" in messages

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from builders import KINDS, SORTS
+from command_line import run
+from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cli.main import main
 from taxoexpan.cli.messages import print_merges, print_no_parent
 from taxoexpan.cli.suggestion_output import SuggestionSummary
 from taxoexpan.explain import describe
@@ -25,9 +26,7 @@ QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
 
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
-    path = tmp_path / "new.csv"
-    path.write_text("label\ncashew milk\nwhite <b>tea\nOat-Milk\n", encoding="utf-8")
-    return path
+    return write_file(tmp_path / "new.csv", "label\ncashew milk\nwhite <b>tea\nOat-Milk\n")
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +40,7 @@ def synonyms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place, (kind, sort) in enumerate((kind, sort) for kind in KINDS for sort in SORTS):
         plural = f"{sort} {kind}s" if place % 2 else ""
         lines.append(f"{sort} {kind},{sort} {kind},{kind},{plural}")
-    path = tmp_path_factory.mktemp("synonyms") / "pantry.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return write_file(tmp_path_factory.mktemp("synonyms") / "pantry.csv", "\n".join(lines) + "\n")
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -52,12 +49,11 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_suggest_writes_a_report_and_the_reasons(
-    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_directory: Path, new: Path, tmp_path: Path
 ) -> None:
     out, report = tmp_path / "out.csv", tmp_path / "report.html"
-    command = ["suggest", str(model_directory), str(new), "-o", str(out), "--report", str(report)]
-    assert main(command) == 0
-    assert f"report written to {report}" in capsys.readouterr().err
+    command = ["suggest", model_directory, new, "-o", out, "--report", report]
+    assert f"report written to {report}" in run(*command).err
     text = report.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
     assert text.endswith("</html>\n")
@@ -72,13 +68,11 @@ def test_suggest_writes_a_report_and_the_reasons(
 
 @pytest.mark.parametrize("top_k", ["1", "3"])
 def test_evidence_adds_reasons_and_changes_nothing_else(
-    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str], top_k: str
+    model_directory: Path, new: Path, top_k: str
 ) -> None:
-    command = ["suggest", str(model_directory), str(new), "--json", "--top-k", top_k]
-    assert main(command) == 0
-    bare = json.loads(capsys.readouterr().out)
-    assert main([*command, "--evidence"]) == 0
-    messages = json.loads(capsys.readouterr().out)
+    command = ["suggest", model_directory, new, "--json", "--top-k", top_k]
+    bare = json.loads(run(*command).out)
+    messages = json.loads(run(*command, "--evidence").out)
     assert "evidence" not in bare
     assert [{**row, "why": ""} for row in messages["suggestions"]] == bare["suggestions"]
     assert [each["query"]["label"] for each in messages["evidence"]] == [
@@ -93,13 +87,11 @@ def test_evidence_adds_reasons_and_changes_nothing_else(
 
 
 def test_the_table_has_each_reason_below_its_line(
-    model: TaxoExpan, model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
+    model: TaxoExpan, model_directory: Path, new: Path
 ) -> None:
-    command = ["suggest", str(model_directory), str(new), "--table"]
-    assert main(command) == 0
-    bare = capsys.readouterr().out.splitlines()
-    assert main([*command, "--evidence"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    command = ["suggest", model_directory, new, "--table"]
+    bare = run(*command).out.splitlines()
+    lines = run(*command, "--evidence").out.splitlines()
     assert [line for line in lines if not line.startswith("    ")] == bare
     _, (first, _) = model.suggest_with_evidence(
         [Concept("1", "cashew milk"), Concept("2", "tea, white")]
@@ -153,12 +145,7 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
     ],
 )
 def test_a_report_never_overwrites_other_files(
-    copied: Path,
-    new: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-    message: str,
+    copied: Path, new: Path, monkeypatch: pytest.MonkeyPatch, command: str, message: str
 ) -> None:
     folder = new.parent
     assert copied.parent == folder
@@ -166,31 +153,25 @@ def test_a_report_never_overwrites_other_files(
     (folder / "old.html").write_text("precious")
     (folder / "old.csv").write_text("child,parent\na,b\nc,b\nd,b\n")
     before = list(files_of(folder))
-    assert main(command.split()) == 2
-    captured = capsys.readouterr()
+    captured = run(*command.split(), status=2)
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert list(files_of(folder)) == before
 
 
 def test_with_force_an_old_report_is_replaced(
-    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_directory: Path, new: Path, tmp_path: Path
 ) -> None:
-    report = tmp_path / "report.html"
-    report.write_text("old")
-    command = ["suggest", str(model_directory), str(new), "--report", str(report), "--force"]
-    assert main(command) == 0
+    report = write_file(tmp_path / "report.html", "old")
+    printed = run("suggest", model_directory, new, "--report", report, "--force").out
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert capsys.readouterr().out.startswith("query,query_id,rank")
+    assert printed.startswith("query,query_id,rank")
 
 
-def test_train_reports_what_it_learned(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_train_reports_what_it_learned(pantry: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
-    command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--report", str(report)]
-    assert main([*command, *QUICK]) == 0
-    assert f"report written to {report}" in capsys.readouterr().err
+    command = ["train", pantry, "-o", tmp_path / "model", "--report", report]
+    assert f"report written to {report}" in run(*command, *QUICK).err
     text = unescape(report.read_text(encoding="utf-8"))
     assert "A model of pantry.csv" in text
     assert "Trained on 89 concepts and 88 relations" in text
@@ -198,15 +179,12 @@ def test_train_reports_what_it_learned(
     assert TaxoExpan.load(tmp_path / "model", device="cpu").taxonomy == Taxonomy.read(pantry)
 
 
-def test_expand_reports_synonyms_and_does_not_add_them(
-    synonyms: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_expand_reports_synonyms_and_does_not_add_them(synonyms: Path, tmp_path: Path) -> None:
     new, out, kept = tmp_path / "new.csv", tmp_path / "out.csv", tmp_path / "kept.csv"
     new.write_text("label\ncashew milk\nOat-Milk\nred breads\n", encoding="utf-8")
     report = tmp_path / "report.html"
-    command = ["expand", str(synonyms), str(new), "-o", str(out), "--suggestions", str(kept)]
-    assert main([*command, "--report", str(report), *QUICK]) == 0
-    messages = capsys.readouterr().err
+    command = ["expand", synonyms, new, "-o", out, "--suggestions", kept]
+    messages = run(*command, "--report", report, *QUICK).err
     (merge,) = (row for row in rows_of(kept) if row["kind"] == SuggestionKind.MERGE)
     sure = float(merge["confidence"])
     note = f"'red breads' is probably ({sure:.2f}) a synonym of 'red bread'; not added"
@@ -218,18 +196,14 @@ def test_expand_reports_synonyms_and_does_not_add_them(
     assert "new.csv in pantry.csv" in text
     assert "1 added; 1 more already in the taxonomy" in text
     assert "It is likely a synonym of 'red bread'" in text
-    assert main(["apply", str(synonyms), str(kept), "-o", str(tmp_path / "again.csv")]) == 0
-    assert note in capsys.readouterr().err
+    assert note in run("apply", synonyms, kept, "-o", tmp_path / "again.csv").err
 
 
-def test_a_report_on_known_names_needs_no_training(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_on_known_names_needs_no_training(pantry: Path, tmp_path: Path) -> None:
     new, report = tmp_path / "new.txt", tmp_path / "report.html"
     new.write_text("Oat Milk\n")
-    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv")]
-    assert main([*command, "--report", str(report)]) == 0
-    assert "training" not in capsys.readouterr().err
+    command = ["expand", pantry, new, "-o", tmp_path / "out.csv"]
+    assert "training" not in run(*command, "--report", report).err
     assert "Already in the taxonomy" in report.read_text(encoding="utf-8")
 
 

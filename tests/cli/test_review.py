@@ -8,8 +8,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from command_line import run
+from expanded_files import write_file
 
-from taxoexpan.cli.main import main
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.web.server import listen
 from taxoexpan.taxonomy import Concept
@@ -17,15 +18,12 @@ from taxoexpan.taxonomy import Concept
 
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
-    path = tmp_path / "new.csv"
-    path.write_text("label\nhemp milk\noat milk\nwhite tea\n", encoding="utf-8")
-    return path
+    return write_file(tmp_path / "new.csv", "label\nhemp milk\noat milk\nwhite tea\n")
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def refused(*arguments: object) -> str:
     """Return the message with which the command refuses its arguments."""
-    assert main(["review", *map(str, arguments), "--no-browser"]) == 2
-    return capsys.readouterr().err
+    return run("review", *arguments, "--no-browser", status=2).err
 
 
 def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_signal(
@@ -56,31 +54,28 @@ def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_si
     assert rest == "stopped; the decisions are in reviews.db\n"
 
 
-def test_other_addresses_need_a_token(
-    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    message = refused(capsys, model_directory, new, "--host", "0.0.0.0")
+def test_other_addresses_need_a_token(model_directory: Path, new: Path) -> None:
+    message = refused(model_directory, new, "--host", "0.0.0.0")
     assert "a token is needed" in message
     assert "--token" in message
 
 
 def test_a_busy_port_is_refused_before_the_queue_is_filled(
-    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_directory: Path, new: Path, tmp_path: Path
 ) -> None:
     with listen("127.0.0.1", 0) as busy:
         port = busy.getsockname()[1]
         options = "--port", port, "--decisions", tmp_path / "early.db"
-        message = refused(capsys, model_directory, new, *options)
+        message = refused(model_directory, new, *options)
     assert f"port {port}" in message
     assert not (tmp_path / "early.db").exists()
 
 
 def test_a_file_of_another_taxonomy_is_refused(
-    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_directory: Path, new: Path, tmp_path: Path
 ) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text("child,parent\ncity,place\ntown,place\n", encoding="utf-8")
-    message = refused(capsys, model_directory, new, "--taxonomy", other)
+    other = write_file(tmp_path / "other.csv", "child,parent\ncity,place\ntown,place\n")
+    message = refused(model_directory, new, "--taxonomy", other)
     assert "has none of the concepts of the model's taxonomy; give the file" in message
     assert not (tmp_path / "reviews.db").exists()
 
@@ -92,19 +87,17 @@ def test_a_file_of_another_taxonomy_is_refused(
 def test_too_long_a_name_is_refused(
     model_directory: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
     size: int,
     message: str,
 ) -> None:
-    path = tmp_path / "long.csv"
-    path.write_text(f"label\n{'x' * size}\n", encoding="utf-8")
-    assert message in refused(capsys, model_directory, path)
+    path = write_file(tmp_path / "long.csv", f"label\n{'x' * size}\n")
+    assert message in refused(model_directory, path)
 
 
 def test_a_model_that_cannot_be_read_is_refused(
-    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_directory: Path, new: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "model"
     shutil.copytree(model_directory, broken)
     (broken / "weights.safetensors").unlink()
-    assert "weights.safetensors" in refused(capsys, broken, new)
+    assert "weights.safetensors" in refused(broken, new)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from command_line import run
 
-from taxoexpan.cli.main import main
 from taxoexpan.cli.serve import ServerOptions, require_web_extra
 from taxoexpan.desk.web.server import listen
 from taxoexpan.errors import ConfigurationError
@@ -89,17 +89,15 @@ def test_the_printed_address_does_not_have_the_token(model_directory: Path) -> N
 
 
 def test_wrong_options_are_refused_before_the_model_is_loaded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TAXOEXPAN_TOKEN", raising=False)
     missing = str(tmp_path / "missing")
-    assert main(["serve", missing, "--host", "0.0.0.0"]) == 2
-    assert "so a token is needed" in capsys.readouterr().err
+    assert "so a token is needed" in run("serve", missing, "--host", "0.0.0.0", status=2).err
     with listen("127.0.0.1", 0) as busy:
-        assert main(["serve", missing, "--port", str(busy.getsockname()[1])]) == 2
-    assert "another port" in capsys.readouterr().err
-    assert main(["serve", missing, "--port", "0"]) == 2
-    assert "missing" in capsys.readouterr().err
+        messages = run("serve", missing, "--port", busy.getsockname()[1], status=2).err
+    assert "another port" in messages
+    assert "missing" in run("serve", missing, "--port", "0", status=2).err
 
 
 def test_the_default_is_this_machine_without_a_token() -> None:

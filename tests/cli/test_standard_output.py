@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from builders import pantry_csv
+from command_line import run
+from expanded_files import write_file
 from pseudo_terminal import run_in_terminal
 
 from taxoexpan import TaxoExpan, Taxonomy
@@ -38,8 +40,7 @@ def hostile(text: str, number: int) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two versions of a hostile taxonomy, new concepts, suggestions, and a corpus."""
     folder = tmp_path_factory.mktemp("attack")
-    source = folder / "pantry.csv"
-    source.write_text(pantry_csv(), encoding="utf-8")
+    source = write_file(folder / "pantry.csv", pantry_csv())
     pantry = Taxonomy.read(source)
     numbers = {id: hostile(id, number) for number, id in enumerate(pantry)}
     concepts = [
@@ -207,11 +208,8 @@ def test_a_file_gets_the_exact_data(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert Taxonomy.read(folder / "copy.csv").labels == Taxonomy.read(folder / "old.json").labels
 
 
-def test_json_has_no_control_character_and_the_exact_labels(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["diff", str(folder / "old.json"), str(folder / "new.json"), "--json"])
-    printed = capsys.readouterr().out
+def test_json_has_no_control_character_and_the_exact_labels(folder: Path) -> None:
+    printed = run("diff", folder / "old.json", folder / "new.json", "--json", status=1).out
     assert UNSAFE.findall(printed) == []
     (removed,) = json.loads(printed)["removed"]
     assert removed["id"] in Taxonomy.read(folder / "old.json")

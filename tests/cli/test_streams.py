@@ -6,10 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from command_line import run
 from expanded_files import write_file
 
-from taxoexpan.cli.main import main
 from taxoexpan.taxonomy import Taxonomy
 
 TABLE = "Ref,Wort,Oben\n1,fruit,\n2,apple,1\n"
@@ -17,33 +16,29 @@ COLUMNS = ["--columns", "id=Ref,label=Wort,parent=3"]
 DECISIONS = "query,parent_id,decision\nkiwi,1,accepted\n"
 
 
-def run(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def run_process(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run the command in a process of its own, whose standard streams are real."""
     command = [sys.executable, "-m", "taxoexpan.cli.main", *arguments]
     return subprocess.run(command, input=given, capture_output=True, check=False, timeout=300)
 
 
-def test_columns_are_chosen_on_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_are_chosen_on_the_command_line(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", TABLE)
-    assert main(["info", str(path)]) == 2
-    message = capsys.readouterr().err
+    message = run("info", path, status=2).err
     assert "   3  Oben\n" in message
     assert "with the option columns" in message
-    assert main(["info", str(path), *COLUMNS]) == 0
-    assert "relations                      1" in capsys.readouterr().out
-    assert main(["check", str(path), *COLUMNS]) == 0
-    assert main(["convert", str(path), str(tmp_path / "x.xlsx"), *COLUMNS]) == 0
+    assert "relations                      1" in run("info", path, *COLUMNS).out
+    run("check", path, *COLUMNS)
+    run("convert", path, tmp_path / "x.xlsx", *COLUMNS)
     assert Taxonomy.read(tmp_path / "x.xlsx").labels == ("fruit", "apple")
-    assert main(["diff", str(tmp_path / "x.xlsx"), str(tmp_path / "x.xlsx"), "--sheet", "x"]) == 2
-    assert "there is no sheet 'x'" in capsys.readouterr().err
+    messages = run("diff", tmp_path / "x.xlsx", tmp_path / "x.xlsx", "--sheet", "x", status=2).err
+    assert "there is no sheet 'x'" in messages
 
 
 def test_standard_input_and_output_are_used_for_a_dash(tmp_path: Path) -> None:
     decisions = write_file(tmp_path / "decisions.csv", DECISIONS)
     arguments = ["apply", "-", str(decisions), "-o", "-", *COLUMNS]
-    done = run(*arguments, given=TABLE.encode())
+    done = run_process(*arguments, given=TABLE.encode())
     assert done.returncode == 0, done.stderr
     assert done.stdout.decode().startswith(TABLE)
     assert done.stdout.decode().removeprefix(TABLE).endswith(",kiwi,1\n")
@@ -52,9 +47,9 @@ def test_standard_input_and_output_are_used_for_a_dash(tmp_path: Path) -> None:
 
 
 def test_convert_writes_only_the_taxonomy_to_standard_output() -> None:
-    done = run("convert", "-", "-", "--to", "json", given=b"child,parent\nb,a\n")
+    done = run_process("convert", "-", "-", "--to", "json", given=b"child,parent\nb,a\n")
     assert done.returncode == 0, done.stderr
-    back = run("info", "-", given=done.stdout)
+    back = run_process("info", "-", given=done.stdout)
     assert b"relations                      1" in back.stdout
     assert b"in standard output" in done.stderr
 
@@ -66,15 +61,12 @@ def test_a_stream_without_a_format_or_with_several_files_is_refused() -> None:
         (("convert", "-", "-", "--to", "terms"), "one stream"),
         (("info", "-", "--format", "rows"), "the table needs a column id or label"),
     ):
-        done = run(*arguments, given=table)
+        done = run_process(*arguments, given=table)
         assert done.returncode == 2
         assert message in done.stderr.decode()
         assert done.stdout == b""
 
 
-def test_expand_to_standard_output_needs_a_place_for_the_suggestions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_expand_to_standard_output_needs_a_place_for_the_suggestions(tmp_path: Path) -> None:
     path, new = write_file(tmp_path / "x.csv", TABLE), write_file(tmp_path / "new.txt", "kiwi\n")
-    assert main(["expand", str(path), str(new), "-o", "-", *COLUMNS]) == 2
-    assert "(option --suggestions)" in capsys.readouterr().err
+    assert "(option --suggestions)" in run("expand", path, new, "-o", "-", *COLUMNS, status=2).err

@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from command_line import run
+from expanded_files import write_file
+from suggestion_tables import read_suggestions
 
-from taxoexpan.cli.main import main
+from taxoexpan import Taxonomy
 
 
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
-    path = tmp_path / "new.csv"
-    path.write_text("label\ncashew milk\nwhite tea\n", encoding="utf-8")
-    return path
+    return write_file(tmp_path / "new.csv", "label\ncashew milk\nwhite tea\n")
 
 
 @pytest.mark.parametrize(
@@ -29,16 +31,15 @@ def new(tmp_path: Path) -> Path:
     ],
 )
 def test_options_that_exclude_each_other_are_refused(
-    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
+    model_directory: Path, new: Path, options: str, message: str
 ) -> None:
-    assert main(["suggest", str(model_directory), str(new), *options.split()]) == 2
-    assert message in capsys.readouterr().err
+    assert message in run("suggest", model_directory, new, *options.split(), status=2).err
 
 
 def test_parquet_has_the_rows_of_the_csv_file(model_directory: Path, new: Path) -> None:
     table, typed = new.with_name("s.csv"), new.with_name("s.parquet")
     for path in (table, typed):
-        assert main(["suggest", str(model_directory), str(new), "-o", str(path), "--evidence"]) == 0
+        run("suggest", model_directory, new, "-o", path, "--evidence")
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     typed_rows = pq.read_table(typed).to_pylist()
@@ -47,3 +48,71 @@ def test_parquet_has_the_rows_of_the_csv_file(model_directory: Path, new: Path) 
     assert [row["path"].split(" > ") for row in rows] == [row["path"] for row in typed_rows]
     assert [row["why"] for row in rows] == [row["why"] for row in typed_rows]
     assert rows[0]["why"]
+
+
+def test_suggest_says_once_that_a_model_has_no_confidence(model_directory: Path, new: Path) -> None:
+    output = run("suggest", model_directory, new, "--json")
+    rows = json.loads(output.out)["suggestions"]
+    assert rows
+    assert {row["confidence"] for row in rows} == {None}
+    assert output.err.count("no confidence can be learned from 16 held-out leaves") == 1
+
+
+def test_suggest_refuses_a_range_before_the_encoder_is_loaded(
+    model_directory: Path, tmp_path: Path
+) -> None:
+    new = write_file(tmp_path / "new.txt", "nut milk\nwhite tea\nyak cheese\n")
+    command = ["suggest", model_directory, new, "--features", "vectors:missing.txt"]
+    messages = run(*command, "--id-template", "N{number}", "--id-range", "7-8", status=2).err
+    needed = "3 new concepts need ids, but only 2 of the numbers from 7 to 8 are free"
+    assert messages == f"taxoexpan: {needed}; give a larger range of ids\n"
+    assert "missing.txt" in run(*command, status=2).err
+
+
+def test_json_suggestions_go_to_the_requested_output(
+    model_directory: Path, new: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.json"
+    assert run("suggest", model_directory, new, "--json", "-o", out).out == ""
+    assert len(json.loads(out.read_text(encoding="utf-8"))["suggestions"]) == 10
+
+
+def test_new_concepts_may_be_parents_of_new_concepts(
+    model_directory: Path, pantry: Path, tmp_path: Path
+) -> None:
+    new, out = tmp_path / "new.txt", tmp_path / "suggestions.csv"
+    new.write_text("nut milk\nhazel nut milk\nwhite tea\n", encoding="utf-8")
+    given = ["suggest", model_directory, new, "-o", out, "--together"]
+    run(*given)
+    suggestions = read_suggestions(out)
+    assert [s.query.label for s in suggestions] == ["nut milk", "hazel nut milk", "white tea"]
+    assert {s.rank for s in suggestions} == {1}
+    larger = tmp_path / "larger.csv"
+    run("apply", pantry, out, "-o", larger)
+    assert len(Taxonomy.read(larger)) == len(Taxonomy.read(pantry)) + 3
+    assert "(option --together)" in run(*given, "--force", "--evidence", status=2).err
+    report = tmp_path / "report.html"
+    run(*given, "--force", "--report", report)
+    messages = report.read_text(encoding="utf-8")
+    assert all(s.query.label in messages and s.parent.label in messages for s in suggestions)
+    assert "3 new concepts placed together in a taxonomy of" in messages
+    assert "does not say how often they are right" in messages
+
+
+def test_nothing_is_written_into_the_model_that_is_read(
+    model_directory: Path, tmp_path: Path
+) -> None:
+    new = write_file(tmp_path / "new.txt", "nut milk\n")
+    inside = str(model_directory / "calibration.json")
+    messages = run("suggest", model_directory, new, "-o", inside, "--force", status=2).err
+    assert "is written as a whole; choose another place" in messages
+
+
+def test_plurals_of_known_names_are_reported_and_placed(
+    model_directory: Path, tmp_path: Path
+) -> None:
+    new = write_file(tmp_path / "new.txt", "Oat Milks\nnut milk\n")
+    messages = run("suggest", model_directory, new)
+    assert "'Oat Milks' and 'oat milk' differ only in singular and plural" in messages.err
+    assert "'nut milk'" not in messages.err
+    assert "Oat Milks" in messages.out

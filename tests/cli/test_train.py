@@ -1,4 +1,4 @@
-"""Training with a fine-tuned encoder, from the command line."""
+"""Training a model, and continuing its training, from the command line."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from builders import own
+from command_line import run
 from conftest import SMALL
 from ctrl_c import press_ctrl_c
+from expanded_files import write_file
 from forked_processes import fork_and_wait
 from safetensors.torch import load_file
 
-from taxoexpan import TaxoExpan
+from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.files import output_lock
 from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
@@ -68,21 +71,17 @@ def create_after_an_epoch(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None
 
 @pytest.mark.parametrize("options", [[], ["--force"]])
 def test_a_training_whose_name_was_taken_can_be_resumed(
-    pantry: Path,
-    tmp_path: Path,
-    options: list[str],
-    capsys: pytest.CaptureFixture[str],
+    pantry: Path, tmp_path: Path, options: list[str]
 ) -> None:
     model = tmp_path / "model"
     with pytest.MonkeyPatch.context() as patched:
         create_after_an_epoch(patched, model)
-        assert main([*quick(pantry, model), *options]) == 2
-    messages = capsys.readouterr().err
+        messages = run(*quick(pantry, model), *options, status=2).err
     assert "model written to" not in messages
     assert f"--resume continues the training from {model}.checkpoint" in messages
     assert [each.name for each in model.iterdir()] == ["theirs"]
     model.rename(tmp_path / "theirs")
-    assert main([*quick(pantry, model), "--resume"]) == 0
+    run(*quick(pantry, model), "--resume")
     assert TaxoExpan.load(model).taxonomy
     assert sorted(each.name for each in tmp_path.iterdir()) == ["model", "theirs"]
 
@@ -101,56 +100,46 @@ def test_a_second_training_with_the_same_output_is_refused(
 
 
 def test_a_folder_in_which_nothing_can_be_created_is_refused_before_the_training(
-    pantry: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path,
 ) -> None:
-    assert main(quick(pantry, Path("/proc/model"))) == 2
-    messages = capsys.readouterr().err.splitlines()
+    messages = run(*quick(pantry, Path("/proc/model")), status=2).err.splitlines()
     assert len(messages) == 1
     assert messages[0].startswith("taxoexpan: /proc/model: ")
     assert "choose another folder" in messages[0]
 
 
 def test_a_fine_tuned_model_is_trained_and_used(
-    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path, options: list[str]
 ) -> None:
     model, new = tmp_path / "model", tmp_path / "new.csv"
     new.write_text("label\ncashew milk\n", encoding="utf-8")
-    assert main(["train", str(pantry), "-o", str(model), *options]) == 0
-    assert capsys.readouterr().err.count("Ctrl-C") == 0
+    assert run("train", pantry, "-o", model, *options).err.count("Ctrl-C") == 0
     assert (model / "tower.safetensors").is_file()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("model.")] == []
-    assert main(["suggest", str(model), str(new), "--json", "--top-k", "2"]) == 0
-    suggestions = json.loads(capsys.readouterr().out)["suggestions"]
+    printed = run("suggest", model, new, "--json", "--top-k", "2").out
+    suggestions = json.loads(printed)["suggestions"]
     assert [each["query"] for each in suggestions] == ["cashew milk"] * 2
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupted_fine_tuning_is_resumed_with_the_same_result(
-    pantry: Path,
-    tmp_path: Path,
-    options: list[str],
-    capsys: pytest.CaptureFixture[str],
-    times: int,
+    pantry: Path, tmp_path: Path, options: list[str], times: int
 ) -> None:
     alone, model = tmp_path / "alone", tmp_path / "model"
     checkpoint = tmp_path / "model.checkpoint"
-    assert main(["train", str(pantry), "-o", str(alone), *options]) == 0
-    capsys.readouterr()
-    command = ["train", str(pantry), "-o", str(model), *options]
+    run("train", pantry, "-o", alone, *options)
+    command = ["train", pantry, "-o", model, *options]
     with pytest.MonkeyPatch.context() as patched:
         interrupt_after(patched, tower_path(checkpoint), times)
-        assert main(command) == 0
-    messages = capsys.readouterr().err
+        messages = run(*command).err
     assert "fine-tuning stopped by Ctrl-C; " in messages
     assert f"--resume continues the training from {tower_path(checkpoint)}" in messages
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
     assert config["training"]["interrupted"] is True
     assert checkpoint.is_file()
     assert tower_path(checkpoint).is_file()
-    assert main(command) == 2  # neither the model nor its training is discarded
-    capsys.readouterr()
-    assert main([*command, "--resume"]) == 0
-    assert "Ctrl-C" not in capsys.readouterr().err
+    run(*command, status=2)
+    assert "Ctrl-C" not in run(*command, "--resume").err
     assert not checkpoint.exists()
     assert not tower_path(checkpoint).exists()
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
@@ -163,88 +152,78 @@ def test_an_interrupted_fine_tuning_is_resumed_with_the_same_result(
 
 
 def test_the_message_names_the_epoch_that_is_kept(
-    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path, options: list[str]
 ) -> None:
     """Without held-out leaves, the last finished epoch is the best."""
     model = tmp_path / "model"
-    unvalidated = ["--set", "validation_fraction=0"]
     with pytest.MonkeyPatch.context() as patched:
         interrupt_after(patched, tower_path(tmp_path / "model.checkpoint"))
-        assert main(["train", str(pantry), "-o", str(model), *options, *unvalidated]) == 0
-    kept = "fine-tuning stopped by Ctrl-C; the best state so far is kept (epoch 1)"
-    assert kept in capsys.readouterr().err
+        messages = run("train", pantry, "-o", model, *options, "--set", "validation_fraction=0").err
+    assert "fine-tuning stopped by Ctrl-C; the best state so far is kept (epoch 1)" in messages
 
 
 def test_a_fine_tuning_without_a_finished_epoch_is_none(
-    pantry: Path,
-    tmp_path: Path,
-    options: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    pantry: Path, tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, begin = tmp_path / "model", TowerRun.train_epoch
     monkeypatch.setattr(TowerRun, "train_epoch", lambda *given: press_ctrl_c() or begin(*given))
-    assert main(["train", str(pantry), "-o", str(model), *options]) == 0
-    assert "fine-tuning stopped by Ctrl-C" in capsys.readouterr().err
-    assert main(["info", str(model)]) == 0
+    assert "fine-tuning stopped by Ctrl-C" in run("train", pantry, "-o", model, *options).err
+    printed = run("info", model).out
     line = "fine-tuned encoder    no; the fine-tuning was stopped before the end of its first epoch"
-    assert line in capsys.readouterr().out.splitlines()
+    assert line in printed.splitlines()
     assert "fine-tuned" not in (model / "README.md").read_text(encoding="utf-8")
 
 
 def test_ctrl_c_during_the_network_leaves_the_fine_tuning_to_resume(
-    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path, options: list[str]
 ) -> None:
     model, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
-    command = ["train", str(pantry), "-o", str(model), *options]
+    command = ["train", pantry, "-o", model, *options]
     with pytest.MonkeyPatch.context() as patched:
         interrupt_after(patched, checkpoint)
-        assert main(command) == 0
-    messages = capsys.readouterr().err
+        messages = run(*command).err
     kept = "stopped by Ctrl-C; the best weights so far are kept (epoch 1)"
     assert f"{kept}, and the encoder was not fine-tuned\n" in messages
     assert "fine-tuning stopped" not in messages
     assert f"--resume continues the training from {checkpoint}\n" in messages
     assert not (model / "tower.safetensors").exists()
-    assert main([*command, "--resume"]) == 0
+    run(*command, "--resume")
     assert (model / "tower.safetensors").is_file()
     assert not checkpoint.exists()
 
 
 def test_ctrl_c_says_nothing_of_a_fine_tuning_that_would_not_have_followed(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
         interrupt_after(patched, tmp_path / "model.checkpoint")
-        assert main(quick(pantry, tmp_path / "model")) == 0
-    messages = capsys.readouterr().err.splitlines()
+        messages = run(*quick(pantry, tmp_path / "model")).err.splitlines()
     assert "stopped by Ctrl-C; the best weights so far are kept (epoch 1)" in messages
 
 
 def test_a_checkpoint_of_the_fine_tuning_is_not_discarded_without_force(
-    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path, options: list[str]
 ) -> None:
     model, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
     left = tower_path(checkpoint)
     left.write_bytes(b"of some training")
-    command = ["train", str(pantry), "-o", str(model), *options]
-    assert main(command) == 2
+    command = ["train", pantry, "-o", model, *options]
+    messages = run(*command, status=2).err
     fix = (
         "holds an interrupted training; --resume continues it, --force deletes it and starts again"
     )
-    assert f"{left}: {fix}" in capsys.readouterr().err
+    assert f"{left}: {fix}" in messages
     assert left.read_bytes() == b"of some training"
-    assert main([*command, "--resume"]) == 2
-    assert f"{left}: not a readable checkpoint" in capsys.readouterr().err
+    assert f"{left}: not a readable checkpoint" in run(*command, "--resume", status=2).err
     assert not model.exists()
     assert not checkpoint.exists()  # refused before the network was trained
-    assert main([*command, "--force"]) == 0
+    run(*command, "--force")
     assert not left.exists()
 
 
 @pytest.mark.parametrize("content", ["a checkpoint", "something else"])
 def test_a_checkpoint_that_the_training_does_not_use_is_refused_and_kept(
-    pantry: Path, tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path, content: str
 ) -> None:
     """Without a fine-tuning, nothing would read the file before the end, which removes it."""
     model, left = tmp_path / "model", tmp_path / "model.checkpoint.tower"
@@ -254,9 +233,144 @@ def test_a_checkpoint_that_the_training_does_not_use_is_refused_and_kept(
         left.write_text(content, encoding="utf-8")
     before = left.read_bytes()
     settings = (part for name in SMALL for part in ("--set", f"{name}={SMALL[name]}"))
-    command = ["train", str(pantry), "-o", str(model), "--preset", "fast", *settings]
-    assert main([*command, "--device", "cpu", "--quiet", "--resume"]) == 2
+    command = ["train", pantry, "-o", model, "--preset", "fast", *settings]
+    messages = run(*command, "--device", "cpu", "--quiet", "--resume", status=2).err
     message = f"{left}: the checkpoint belongs to another training, because this one fine-tunes no"
-    assert message in capsys.readouterr().err
+    assert message in messages
     assert left.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [left.name]
+
+
+def continue_training(taxonomy: Path, *options: object, status: int = 0) -> str:
+    """Return the messages of a training."""
+    return run("train", taxonomy, "--device", "cpu", *options, status=status).err
+
+
+def test_a_model_learns_what_its_taxonomy_has_got_since(
+    pantry: Path, model_directory: Path, tmp_path: Path
+) -> None:
+    grown, output = tmp_path / "grown.csv", tmp_path / "model-2"
+    added = [f"{sort} {kind},{kind}" for sort in ("cashew", "white") for kind in ("milk", "tea")]
+    grown.write_text(pantry.read_text(encoding="utf-8") + "\n".join(added), encoding="utf-8")
+    options = ("--from", model_directory, "-o", output, "--json")
+    captured = run("train", grown, "--device", "cpu", *options)
+    assert f"continuing the training of {model_directory}" in captured.err
+    record = json.loads(captured.out)
+    assert record["concepts"] == len(Taxonomy.read(grown))
+    old, new = (TaxoExpan.load(path, "cpu") for path in (model_directory, output))
+    assert record["epochs"] < old.training.epochs
+    assert new.config == old.config
+    assert new.seed == old.seed
+    assert {"cashew milk", "white tea"} <= {*new.taxonomy.labels}
+
+
+@pytest.mark.parametrize(
+    ("option", "flag"),
+    [
+        (["--preset", "paper"], "--preset"),
+        (["--features", "static"], "--features"),
+        (["--set", "hidden_dim=9"], "--set"),
+        (["--epochs", "9"], "--epochs"),
+        (["--resume"], "--resume"),
+    ],
+)
+def test_settings_are_those_of_the_model(
+    option: list[str],
+    flag: str,
+    pantry: Path,
+    model_directory: Path,
+    tmp_path: Path,
+) -> None:
+    start = ["--from", model_directory, "-o", tmp_path / "new"]
+    message = continue_training(pantry, *start, *option, status=2)
+    assert f"(option {flag})" in message
+
+
+def test_a_model_of_another_taxonomy_is_refused(model_directory: Path, tmp_path: Path) -> None:
+    other = tmp_path / "cars.csv"
+    other.write_text("child,parent\ncar,\nwheel,car\nengine,car\npiston,engine\n", encoding="utf-8")
+    start = ["--from", model_directory, "-o", tmp_path / "new"]
+    message = continue_training(other, *start, status=2)
+    assert "the model was trained on another taxonomy" in message
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.fixture
+def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
+    """A store in which one proposal was accepted, one corrected, and one rejected."""
+    pytest.importorskip("sqlalchemy")
+    from taxoexpan.desk.store.decision_store import DecisionStore
+    from taxoexpan.desk.store.records import Action, Decision, Reason
+
+    path, new = tmp_path / "reviews.db", ["cashew milk", "white tea", "tomato soup"]
+    right = Suggestion(Concept("", ""), 1, Concept("milk", "milk"))
+    corrected, wrong = own("", "sauce", "sauce"), Reason.WRONG_PARENTS
+    with DecisionStore.open(str(path)) as store:
+        store.add_concepts([Concept("", label) for label in new])
+        store.set_proposals("model", model.suggest(new, top_k=2))
+        accepts = [("cashew milk", right), ("white tea", corrected)]
+        decisions = [Decision(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
+        decisions.append(Decision("tomato soup", Action.REJECT, 0, (), wrong))
+        store.append(decisions, "ada")
+    return path
+
+
+def test_a_model_learns_from_a_store(
+    reviews: Path,
+    pantry: Path,
+    model_directory: Path,
+    tmp_path: Path,
+) -> None:
+    start = ["--decisions", reviews, "--from", model_directory]
+    outputs = [tmp_path / "one", tmp_path / "two"]
+    for output in outputs:
+        message = continue_training(pantry, *start, "-o", output, "--quiet")
+        assert "learned from 2 accepted concepts, 0 merges and 4 rejected placements" in message
+    old, new, same = (TaxoExpan.load(path, "cpu") for path in (model_directory, *outputs))
+    for label, parent in (("cashew milk", "milk"), ("white tea", "sauce")):
+        (id,) = (id for id in new.taxonomy if new.taxonomy.concept(id).label == label)
+        assert new.taxonomy.parents(id) == (parent,)
+    rejected = {s.parent.id for s in old.suggest(["tomato soup"], top_k=2)}
+    suggested = new.suggest(["tomato soup"], top_k=50)
+    assert not rejected & {s.parent.id for s in suggested}
+    assert suggested == same.suggest(["tomato soup"], top_k=50)
+
+
+def test_decisions_that_the_taxonomy_cannot_take_are_counted(
+    reviews: Path,
+    pantry: Path,
+    model_directory: Path,
+    tmp_path: Path,
+) -> None:
+    """By now, the file has cashew milk, and sauces have been removed."""
+    lines = [
+        line for line in pantry.read_text(encoding="utf-8").splitlines() if "sauce" not in line
+    ]
+    changed = write_file(tmp_path / "changed.csv", "\n".join([*lines, "cashew milk,milk"]))
+    start = ["--decisions", reviews, "--from", model_directory]
+    message = continue_training(changed, *start, "-o", tmp_path / "new")
+    assert "note: 1 accepted concept is in the taxonomy by now" in message
+    assert "note: 1 decision is left out: the parent is not in the taxonomy" in message
+
+
+def test_decisions_need_a_model(reviews: Path, pantry: Path, tmp_path: Path) -> None:
+    options = ["--decisions", reviews, "-o", tmp_path / "new"]
+    message = continue_training(pantry, *options, status=2)
+    assert "give the model with --from" in message
+
+
+def test_a_store_without_decisions_is_refused(
+    pantry: Path, model_directory: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("sqlalchemy")
+    from taxoexpan.desk.store.decision_store import DecisionStore
+
+    path, start = tmp_path / "reviews.db", ["--from", model_directory]
+    options = [*start, "--decisions", path, "-o", tmp_path / "new"]
+    message = continue_training(pantry, *options, status=2)
+    assert "reviews.db" in message
+    assert not path.exists()
+    with DecisionStore.open(str(path)) as store:
+        store.add_concepts([Concept("", "cashew milk")])
+    message = continue_training(pantry, *options, status=2)
+    assert "has no accepted or rejected placements to learn from" in message

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from command_line import Printed, run
+from expanded_files import write_file
 from unprivileged import give_away, open_folder, run_unprivileged
 
 from taxoexpan import TaxoExpan
@@ -26,16 +28,15 @@ def newer(pantry: Path, tmp_path: Path, *lines: str) -> Path:
     return path
 
 
-def update(*arguments: Path | str) -> int:
-    return main(["update", *map(str, arguments), "--device", "cpu"])
+def update(*arguments: object, status: int = 0) -> Printed:
+    return run("update", *arguments, "--device", "cpu", status=status)
 
 
 def test_a_model_is_replaced_by_its_newer_version(
-    directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    directory: Path, pantry: Path, tmp_path: Path
 ) -> None:
     taxonomy = newer(pantry, tmp_path, "nut milk,milk", "cashew milk,nut milk")
-    assert update(directory, taxonomy) == 0
-    messages = capsys.readouterr().err
+    messages = update(directory, taxonomy).err
     assert "2 concepts added, 0 removed, 0 changed; 2 relations added, 0 removed\n" in messages
     assert "encoded 2 concepts, 3 anchors, of a taxonomy of 91 concepts\n" in messages
     assert "since the training: 2 concepts added (2.2" in messages
@@ -48,76 +49,61 @@ def test_a_model_is_replaced_by_its_newer_version(
 
 
 def test_updates_add_up_until_training_is_advised(
-    directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    directory: Path, pantry: Path, tmp_path: Path
 ) -> None:
     lines = [f"{word} milk,milk" for word in ("nut", "pea", "cashew", "rice", "barley")]
     for count in (2, 5):
-        assert update(directory, newer(pantry, tmp_path, *lines[:count]), "--json") == 0
-        since = json.loads(capsys.readouterr().out)["since_training"]
+        printed = update(directory, newer(pantry, tmp_path, *lines[:count]), "--json").out
+        since = json.loads(printed)["since_training"]
         assert since["concepts_added"] == count
         assert since["training_advised"] == (count == 5)
     (tmp_path / "new.txt").write_text("hazelnut milk\n", encoding="utf-8")
-    assert main(["suggest", str(directory), str(tmp_path / "new.txt"), "--device", "cpu"]) == 0
+    messages = run("suggest", directory, tmp_path / "new.txt", "--device", "cpu").err
     advice = "note: updates have added 5 concepts (6 %) since the training; train --from MODEL"
-    assert advice in capsys.readouterr().err
-    assert main(["info", str(directory)]) == 0
-    printed = capsys.readouterr().out
+    assert advice in messages
+    printed = run("info", directory).out
     assert "since the training    5 concepts added (5.6" in printed
     assert "train --from would rank better\n" in printed
 
 
 def test_another_directory_is_written_and_the_old_one_stays(
-    directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    directory: Path, pantry: Path, tmp_path: Path
 ) -> None:
     old = (directory / "config.json").read_bytes()
     taxonomy, output = newer(pantry, tmp_path, "nut milk,milk"), tmp_path / "model-2"
-    assert update(directory, taxonomy, "-o", output) == 0
+    update(directory, taxonomy, "-o", output)
     assert (directory / "config.json").read_bytes() == old
     assert "nut milk" in TaxoExpan.load(output, "cpu").taxonomy
-    assert update(directory, taxonomy, "-o", output) == 2
-    assert "model-2: already exists" in capsys.readouterr().err
-    assert update(directory, taxonomy, "-o", output, "--force") == 0
+    messages = update(directory, taxonomy, "-o", output, status=2).err
+    assert "model-2: already exists" in messages
+    update(directory, taxonomy, "-o", output, "--force")
 
 
 def test_a_name_that_is_taken_during_the_update_stays(
-    directory: Path,
-    pantry: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    directory: Path, pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output, change = tmp_path / "new", TaxoExpan.update
     monkeypatch.setattr(TaxoExpan, "update", lambda *given: output.mkdir() or change(*given))
-    assert update(directory, newer(pantry, tmp_path, "nut milk,milk"), "-o", output) == 2
-    assert f"{output}: already exists" in capsys.readouterr().err
+    taxonomy = newer(pantry, tmp_path, "nut milk,milk")
+    assert f"{output}: already exists" in update(directory, taxonomy, "-o", output, status=2).err
     assert list(output.iterdir()) == []
 
 
-def test_an_equal_version_writes_nothing(
-    directory: Path, pantry: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_equal_version_writes_nothing(directory: Path, pantry: Path) -> None:
     before = (directory / "config.json").stat().st_mtime_ns
-    assert update(directory, pantry) == 0
-    assert "nothing has changed; the model stays as it is" in capsys.readouterr().err
+    assert "nothing has changed" in update(directory, pantry).err
     assert (directory / "config.json").stat().st_mtime_ns == before
 
 
-def test_another_taxonomy_is_refused_and_the_model_stays(
-    directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text("child,parent\ncar,\nbus,car\ntram,car\n", encoding="utf-8")
+def test_another_taxonomy_is_refused_and_the_model_stays(directory: Path, tmp_path: Path) -> None:
+    other = write_file(tmp_path / "other.csv", "child,parent\ncar,\nbus,car\ntram,car\n")
     before = sorted((path.name, path.stat().st_mtime_ns) for path in directory.iterdir())
-    assert update(directory, other) == 2
-    assert "this one has 0 of its 89 ids; train a new model" in capsys.readouterr().err
+    assert "0 of its 89 ids" in update(directory, other, status=2).err
     assert sorted((path.name, path.stat().st_mtime_ns) for path in directory.iterdir()) == before
 
 
-def test_a_missing_model_is_named(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert update(tmp_path / "nothing", pantry) == 2
-    assert "no such model directory" in capsys.readouterr().err
+def test_a_missing_model_is_named(pantry: Path, tmp_path: Path) -> None:
+    assert "no such model directory" in update(tmp_path / "nothing", pantry, status=2).err
 
 
 def test_a_read_only_model_is_not_replaced(
@@ -128,9 +114,10 @@ def test_a_read_only_model_is_not_replaced(
         taxonomy = newer(pantry, folder, "nut milk,milk")
         give_away(model)
         model.chmod(0o555)
-        assert run_unprivileged(lambda: update(model, taxonomy)) == 2
+        command = ["update", str(model), str(taxonomy), "--device", "cpu"]
+        assert run_unprivileged(lambda: main(command)) == 2
         message = capfd.readouterr().err
         assert message.startswith(f"taxoexpan: {model}: is read-only")
         assert "(option --output)" in message
-        assert run_unprivileged(lambda: update(model, taxonomy, "-o", folder / "new")) == 0
+        assert run_unprivileged(lambda: main([*command, "-o", str(folder / "new")])) == 0
         assert sorted(path.name for path in folder.iterdir()) == ["model", "new", "newer.csv"]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 import rdflib
+from command_line import run
+from expanded_files import write_file
 from rdflib.compare import isomorphic
 
 from taxoexpan import Taxonomy
-from taxoexpan.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VOCABULARY, NEW = EXAMPLES / "instruments.ttl", EXAMPLES / "new-instruments.csv"
@@ -22,11 +23,10 @@ QUICK = ["--preset", "fast", "--epochs", "5", "--quiet", "--device", "cpu"]
 def expanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vocabulary")
     model, suggestions, out = folder / "model", folder / "suggestions.csv", folder / "out.ttl"
-    assert main(["check", str(VOCABULARY)]) == 0
-    assert main(["train", str(VOCABULARY), "-o", str(model), *QUICK]) == 0
-    assert main(["suggest", str(model), str(NEW), "-o", str(suggestions)]) == 0
-    decisions = [str(VOCABULARY), str(suggestions), "--concepts", str(NEW)]
-    assert main(["apply", *decisions, "-o", str(out)]) == 0
+    run("check", VOCABULARY)
+    run("train", VOCABULARY, "-o", model, *QUICK)
+    run("suggest", model, NEW, "-o", suggestions)
+    run("apply", VOCABULARY, suggestions, "--concepts", NEW, "-o", out)
     return out
 
 
@@ -80,80 +80,61 @@ def test_nothing_is_placed_under_a_deprecated_concept(expanded: Path) -> None:
     assert Taxonomy.read(expanded).children(str(HERE.fortepiano)) == ()
 
 
-def test_diff_lists_additions(expanded: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diff", str(VOCABULARY), str(expanded), "--json"]) == 1
-    messages = json.loads(capsys.readouterr().out)
+def test_diff_lists_additions(expanded: Path) -> None:
+    messages = json.loads(run("diff", VOCABULARY, expanded, "--json", status=1).out)
     assert len(messages["added"]) == len(messages["relations_added"]) == 11
     for kind in ("removed", "relabeled", "moved", "redescribed", "relations_removed"):
         assert messages[kind] == []
-    assert main(["diff", str(VOCABULARY), str(VOCABULARY)]) == 0
-    assert capsys.readouterr().out.startswith("0 concepts added, 0 removed")
+    assert run("diff", VOCABULARY, VOCABULARY).out.startswith("0 concepts added, 0 removed")
 
 
 @pytest.mark.parametrize("suffix", [".rdf", ".jsonld", ".nt"])
-def test_converted_to_another_syntax_nothing_is_lost(
-    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_converted_to_another_syntax_nothing_is_lost(tmp_path: Path, suffix: str) -> None:
     there, back = tmp_path / f"x{suffix}", tmp_path / "back.ttl"
-    assert main(["convert", str(VOCABULARY), str(there)]) == 0
-    assert main(["convert", str(there), str(back)]) == 0
-    assert "note:" not in capsys.readouterr().err
+    run("convert", VOCABULARY, there)
+    assert "note:" not in run("convert", there, back).err
     assert isomorphic(rdflib.Graph().parse(VOCABULARY), rdflib.Graph().parse(back))
 
 
-def test_converting_to_a_table_lists_what_it_cannot_hold(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_converting_to_a_table_lists_what_it_cannot_hold(tmp_path: Path) -> None:
     out = tmp_path / "instruments.csv"
-    assert main(["convert", str(VOCABULARY), str(out)]) == 0
-    messages = capsys.readouterr().err
+    messages = run("convert", VOCABULARY, out).err
     for loss in ("labels in other languages", "skos:exactMatch (1)", "skos:member (7)"):
         assert loss in messages
     assert Taxonomy.read(out) == Taxonomy.read(VOCABULARY)
 
 
-def test_a_german_reader_gets_german_labels(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_german_reader_gets_german_labels(tmp_path: Path) -> None:
     out = tmp_path / "instrumente.txt"
-    assert main(["convert", str(VOCABULARY), str(out), "--language", "de"]) == 0
+    run("convert", VOCABULARY, out, "--language", "de")
     assert "Musikinstrumente > Saiteninstrumente > Streichinstrumente > Violine" in (
         out.read_text(encoding="utf-8")
     )
-    assert main(["check", str(VOCABULARY), "--language", "fr"]) == 1
-    assert "no label is in the language 'fr'; choose one of: de, en" in capsys.readouterr().out
+    printed = run("check", VOCABULARY, "--language", "fr", status=1).out
+    assert "no label is in the language 'fr'; choose one of: de, en" in printed
 
 
-def test_a_known_name_in_another_language_is_not_placed_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_known_name_in_another_language_is_not_placed_again(tmp_path: Path) -> None:
     decisions, out = tmp_path / "decisions.csv", tmp_path / "out.ttl"
     decisions.write_text(f"query,parent_id\nBratsche,{HERE.bowed}\nukulele,{HERE.fortepiano}\n")
-    assert main(["apply", str(VOCABULARY), str(decisions), "-o", str(out)]) == 0
-    messages = capsys.readouterr().err
+    messages = run("apply", VOCABULARY, decisions, "-o", out).err
     assert f"already present: 'Bratsche' is 'viola' ({HERE.viola}); not added" in messages
     assert f"'fortepiano', the parent of {HERE.ukulele}, is deprecated" in messages
     assert "1 concept and 1 relation added" in messages
 
 
-def test_an_output_that_would_be_read_otherwise_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    decisions = tmp_path / "decisions.csv"
-    decisions.write_text(f"query,parent_id\nukulele,{HERE.guitar}\n")
+def test_an_output_that_would_be_read_otherwise_is_refused(tmp_path: Path) -> None:
+    decisions = write_file(tmp_path / "decisions.csv", f"query,parent_id\nukulele,{HERE.guitar}\n")
     for name in ("out.csv", "out.rdf", "out.json"):
-        assert main(["apply", str(VOCABULARY), str(decisions), "-o", str(tmp_path / name)]) == 2
-        assert "use a name that ends in .ttl" in capsys.readouterr().err
+        messages = run("apply", VOCABULARY, decisions, "-o", tmp_path / name, status=2).err
+        assert "use a name that ends in .ttl" in messages
 
 
-def test_diff_tells_a_parent_lost_from_a_move_to_the_top(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff_tells_a_parent_lost_from_a_move_to_the_top(tmp_path: Path) -> None:
     one, other = tmp_path / "one.csv", tmp_path / "other.csv"
     one.write_text("child,parent\na,\nb,a\nc,a\nc,b\nd,a\n")
     other.write_text("child,parent\na,\nb,a\nc,b\nd,\ne,a\ne,b\n")
-    assert main(["diff", str(one), str(other)]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("diff", one, other, status=1).out.splitlines()
     assert "added       e (e) under a and under a > b" in lines
     assert "moved       c (c): no longer under a" in lines
     assert "moved       d (d): no longer under a, now at the top" in lines

@@ -104,7 +104,7 @@ def write_inputs(folder: Path) -> None:
     (folder / "decisions.csv").write_text(decisions, encoding="utf-8")
 
 
-def write_model(folder: Path, run: Callable[..., None]) -> None:
+def write_model(folder: Path, run: Callable[..., float]) -> None:
     """Write the model and the decisions that some commands need; `run` runs a command."""
     run("train", "taxonomy.csv", "-o", "model", *QUICK.split())
     from taxoexpan.desk.store.decision_store import DecisionStore

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
@@ -11,11 +10,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from interrupted_commands import Command, digest, ended_early, is_complete, replace_by_copy
 
@@ -24,69 +22,41 @@ from taxoexpan.files import recover_output
 LIMIT = 120.0
 """After so many seconds a command counts as hanging."""
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-SHELL_SHARE = 0.08
-"""The share of rounds that start a new process, so that the start of Python is interrupted too."""
 RESUME_SHARE = 0.34
 AGAIN_SHARE = 0.3
 """The share of rounds with a second signal, which may stop the removal of temporary files."""
-SERVER = Path(__file__).parent / "fork_server.py"
 
 
 class Runner:
-    """Runs commands through the fork server, or as new processes."""
+    """Runs commands in a folder, each in a process of its own."""
 
-    def __init__(self, server: subprocess.Popen[str], folder: Path) -> None:
-        self._server, self.folder = server, folder
-        self.temporary = folder / "tmp"
-        self.temporary.mkdir(parents=True, exist_ok=True)
-        cache = str(folder / "cache")
-        self._environment = {"TMPDIR": str(self.temporary), "TAXOEXPAN_CACHE": cache}
+    def __init__(self, folder: Path) -> None:
+        self.folder, temporary = folder, folder / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        own = {"TMPDIR": str(temporary), "TAXOEXPAN_CACHE": str(folder / "cache")}
+        self._environment = os.environ | own | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
 
     def run(
-        self,
-        *arguments: str,
-        number: int | None = None,
-        delay: float = 0,
-        again: float | None = None,
-        to_group: bool = False,
-    ) -> tuple[int | None, float, str]:
-        """Return the status of a command, its duration, and its standard error."""
-        errors = self.folder / "stderr"
-        order: dict[str, Any] = {
-            "arguments": arguments,
-            "folder": str(self.folder),
-            "environment": self._environment,
-            "stdout": str(self.folder / "stdout"),
-            "stderr": str(errors),
-            "signal": number,
-            "delay": delay,
-            "again": again,
-            "to_group": to_group,
-            "limit": LIMIT,
-        }
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
-        self._server.stdin.write(json.dumps(order) + "\n")
-        self._server.stdin.flush()
-        answer = json.loads(self._server.stdout.readline())
-        text = errors.read_text(encoding="utf-8", errors="replace") if errors.exists() else ""
-        return answer["status"], answer["seconds"], text
+        self, *arguments: str, number: int | None = None, delays: Sequence[float] = ()
+    ) -> tuple[int | None, str]:
+        """Return the status and the messages of a command; send a signal after each delay.
 
-    def run_in_shell(self, *arguments: str, number: int, delay: float) -> tuple[int | None, str]:
-        """Start a new process, and send a signal to it."""
+        The signal goes to the whole process group, as a terminal sends it.
+        """
         process = subprocess.Popen(
             [sys.executable, "-m", "taxoexpan", *arguments],
             cwd=self.folder,
-            env=os.environ | self._environment,
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
-        time.sleep(delay)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+        for delay in delays:
+            time.sleep(delay)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, number or 0)
         try:
             _, errors = process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
@@ -96,30 +66,12 @@ class Runner:
         code = process.returncode
         return 128 - code if code < 0 else code, errors.decode(errors="replace")
 
-    def finish(self, *arguments: str) -> None:
-        """Run a command to its end."""
-        status, _, errors = self.run(*arguments)
+    def finish(self, *arguments: str) -> float:
+        """Run a command to its end, and return its duration in seconds."""
+        began = time.monotonic()
+        status, errors = self.run(*arguments)
         assert status in (0, 1), (arguments, status, errors)
-
-
-@contextmanager
-def fork_server(heavy: bool) -> Iterator[subprocess.Popen[str]]:
-    """Start the server, and stop it at the end."""
-    tests = Path(__file__).parents[1]
-    process = subprocess.Popen(
-        [sys.executable, str(SERVER), "heavy" if heavy else "light"],
-        cwd=tests,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert json.loads(process.stdout.readline()) == "ready"
-    try:
-        yield process
-    finally:
-        process.communicate()
+        return time.monotonic() - began
 
 
 @dataclass
@@ -180,10 +132,8 @@ class Interrupted:
         self.duration = 4.0
         if self.command.endless:
             return
-        for _ in range(2):
-            self._restore(with_old=True)
-            status, self.duration, errors = self.runner.run(*self.command.all_arguments)
-            assert status in (0, 1), (self.command.name, status, errors)
+        self._restore(with_old=True)
+        self.duration = self.runner.finish(*self.command.all_arguments)
         for name in self.command.outputs:
             replace_by_copy(self.out / name, self.new / name)
 
@@ -200,26 +150,16 @@ class Interrupted:
         before = self._states()
         number = self.random.choice(SIGNALS)
         self.tally.signals[number.name] += 1
-        delay = self.random.uniform(0, 1.05 * self.duration)
-        arguments, again = self.command.all_arguments, None
-        if self.random.random() < SHELL_SHARE:
-            delay += self.random.uniform(0.02, 2.5)
-            status, errors = self.runner.run_in_shell(*arguments, number=number, delay=delay)
-        else:
-            again, to_group = self._second_delay(), self.random.random() < 0.5
-            status, _, errors = self.runner.run(
-                *arguments, number=number, delay=delay, again=again, to_group=to_group
-            )
-        place = f"{number.name} after {delay:.3f} s of {self.duration:.3f} s"
+        delays = [self.random.uniform(0, 1.05 * self.duration)]
+        if self.random.random() < AGAIN_SHARE:
+            delays.append(self.random.uniform(0, 0.2))
+        arguments = self.command.all_arguments
+        status, errors = self.runner.run(*arguments, number=number, delays=delays)
+        place = f"{number.name} after {delays} s of {self.duration:.3f} s"
         self._check_end(status, errors, number, place)
         self._check_files(before, place)
         if self.command.name == "train":
             self._check_resumption(place)
-
-    def _second_delay(self) -> float | None:
-        """Return after how many seconds to send the signal again, if at all."""
-        chosen = self.random.random() < AGAIN_SHARE
-        return self.random.uniform(0, 0.2) if chosen else None
 
     def _check_end(self, status: int | None, errors: str, number: int, place: str) -> None:
         if status is None:
@@ -253,7 +193,7 @@ class Interrupted:
         checkpoint = self.out / "m.checkpoint"
         if checkpoint.exists() and self.random.random() < RESUME_SHARE:
             replace_by_copy(self.old / "nothing", self.out / "m")
-            status, _, errors = self.runner.run(*self.command.arguments, "--resume")
+            status, errors = self.runner.run(*self.command.arguments, "--resume")
             if status != 0 or digest(self.out / "m") != digest(self.new / "m"):
                 self.tally.add("loss", f"{place}: resumed with status {status}: {errors}")
         checkpoint.unlink(missing_ok=True)
@@ -262,7 +202,7 @@ class Interrupted:
         """Run the command to its end; nothing of the interrupted runs may be left then."""
         if not self.command.endless:
             self._restore(with_old=True)
-            status, _, errors = self.runner.run(*self.command.all_arguments)
+            status, errors = self.runner.run(*self.command.all_arguments)
             if status not in (0, 1):
                 self.tally.add("loss", f"the last run: {status} {errors}")
             self._check_files(dict.fromkeys(self.command.outputs, ""), "the last run")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -68,24 +67,15 @@ def swap_file(directory: Path, rng: Random, other: Path) -> None:
     shutil.copy(other / file.relative_to(directory), file)
 
 
-def replace_file(directory: Path, rng: Random, other: Path) -> None:
-    """Put something that is no file in the place of a file, or nothing."""
+def replace_file(directory: Path, rng: Random, _: Path) -> None:
+    """Put a folder, a dangling link, or nothing in the place of a file."""
     file = checked_file(directory, rng)
-    kind = rng.choice(("fifo", "zero", "random", "folder", "dangling", "circle", "link", "none"))
-    if kind == "link":  # to an intact file elsewhere, which is fine
-        kept = other.parent / f"kept-{rng.randrange(10**9)}"
-        shutil.copy(file, kept)
-        file.unlink()
-        file.symlink_to(kept)
-        return
     file.unlink()
-    if kind == "fifo":
-        os.mkfifo(file)
-    elif kind == "folder":
+    kind = rng.choice(("folder", "link", "nothing"))
+    if kind == "folder":
         file.mkdir()
-    elif kind != "none":
-        targets = {"zero": "/dev/zero", "random": "/dev/urandom", "circle": file.name}
-        file.symlink_to(targets.get(kind, "nowhere"))
+    elif kind == "link":
+        file.symlink_to("nowhere")
 
 
 def other_files(directory: Path, rng: Random, _: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from interrupted_commands import COMMANDS, digest, write_inputs, write_model
-from interruptions import Runner, fork_server
+from interruptions import Runner
 
 SIZE = "24k"
 
@@ -32,23 +32,22 @@ def small_disk(folder: Path) -> Iterator[None]:
 
 @pytest.mark.slow
 def test_a_full_disk_is_one_message_and_the_old_output_stays(tmp_path: Path) -> None:
-    with fork_server(heavy=True) as server:
-        runner = Runner(server, tmp_path)
-        write_inputs(runner.folder)
-        write_model(runner.folder, runner.finish)
-        out = runner.folder / "out"
-        for command in COMMANDS:
-            if not command.outputs or command.endless or command.name == "update in place":
-                continue
-            with small_disk(out):
-                fill(out, command.outputs[0])
-                before = {path.name: digest(path) for path in out.iterdir()}
-                status, _, errors = runner.run(*command.all_arguments)
-                assert status == 2, (command.name, status, errors)
-                assert "Traceback" not in errors
-                assert "No space left on device" in errors, command.name
-                after = {path.name: digest(path) for path in out.iterdir()}
-                assert after == before, command.name
+    runner = Runner(tmp_path)
+    write_inputs(runner.folder)
+    write_model(runner.folder, runner.finish)
+    out = runner.folder / "out"
+    for command in COMMANDS:
+        if not command.outputs or command.endless or command.name == "update in place":
+            continue
+        with small_disk(out):
+            fill(out, command.outputs[0])
+            before = {path.name: digest(path) for path in out.iterdir()}
+            status, errors = runner.run(*command.all_arguments)
+            assert status == 2, (command.name, status, errors)
+            assert "Traceback" not in errors
+            assert "No space left on device" in errors, command.name
+            after = {path.name: digest(path) for path in out.iterdir()}
+            assert after == before, command.name
 
 
 def fill(out: Path, name: str) -> None:

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from command_line import run
+from expanded_files import write_file
 from forked_processes import fork
 
 from taxoexpan.cli.main import main
@@ -23,10 +25,9 @@ def run_at_once(*commands: list[str]) -> list[int]:
 def test_one_of_two_conversions_wins_and_nothing_is_lost(
     force: bool, pantry: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text(pantry.read_text().replace("milk", "drink"))
-    assert main(["convert", str(pantry), str(tmp_path / "first.ttl")]) == 0
-    assert main(["convert", str(other), str(tmp_path / "second.ttl")]) == 0
+    other = write_file(tmp_path / "other.csv", pantry.read_text().replace("milk", "drink"))
+    run("convert", pantry, tmp_path / "first.ttl")
+    run("convert", other, tmp_path / "second.ttl")
     whole = {(tmp_path / name).read_bytes() for name in ("first.ttl", "second.ttl")}
     for number in range(ROUNDS):
         folder = tmp_path / str(number)
@@ -55,5 +56,5 @@ def test_the_second_of_two_trainings_is_refused(
     seeds = (["--seed", "1"], ["--seed", "2"])
     assert run_at_once(*([*command, *seed] for seed in seeds)) == [0, 2]
     assert f"{model}: another process works on this output" in capfd.readouterr().err
-    assert main(["info", str(model)]) == 0
+    run("info", model)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

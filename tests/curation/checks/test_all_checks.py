@@ -22,9 +22,7 @@ def test_a_clean_taxonomy_has_no_findings() -> None:
 
 @quickly
 @given(taxonomies())
-def test_every_finding_has_a_known_code_and_the_id_of_a_concept(
-    taxonomy: Taxonomy,
-) -> None:
+def test_every_finding_has_a_known_code_and_the_id_of_a_concept(taxonomy: Taxonomy) -> None:
     for finding in check_taxonomy(taxonomy):
         assert finding.severity in (CODES[finding.code].severity, "warning")
         assert finding.place in taxonomy

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from command_line import run
+from resealing import change_json
+
+from taxoexpan import TaxoExpan
+
+
+def test_info_gives_figures_for_people_and_programs(pantry: Path) -> None:
+    figures = json.loads(run("info", pantry, "--json").out)
+    wanted = {"concepts": 89, "relations": 88, "roots": 1, "leaves": 80, "depth": 3}
+    assert wanted.items() <= figures.items()
+    assert "concepts" in run("info", pantry).out
+
+
+def test_info_of_another_directory_names_both_kinds_that_it_reads(tmp_path: Path) -> None:
+    messages = run("info", tmp_path, status=2).err
+    assert messages == (
+        f"taxoexpan: {tmp_path}: this is a directory, but neither a model nor a WordNet directory; "
+        "give one of them, or a taxonomy file\n"
+    )
+
+
+def test_info_of_a_model_gives_its_validation(model_directory: Path) -> None:
+    model = json.loads(run("info", model_directory, "--json").out)["model"]
+    assert model["validation"]["queries"] > 0
+    assert model["fine_tuned"] is False
+    assert model["signals"] == ["network", "similar names", "shared words", "structure"]
+    lines = run("info", model_directory).out.splitlines()
+    assert "fine-tuned encoder    no" in lines
+    assert "ranked by             network, similar names, shared words, structure" in lines
+
+
+def test_info_tells_the_mrr_from_the_scaled_one(model_directory: Path, tmp_path: Path) -> None:
+    directory = shutil.copytree(model_directory, tmp_path / "model")
+    figures = {"mr": 3.25, "hit_at_1": 0.25, "reciprocal_rank": 0.375, "mrr": 0.859}
+    change_json(directory, "config.json", lambda c: c["training"]["validation"].update(figures))
+    printed = run("info", directory).out
+    metrics = "MR 3.2, Hit@1 0.250, MRR 0.375 (scaled 0.859) on 16 held-out leaves"
+    assert f"validation            {metrics}" in printed.splitlines()
+
+
+def test_info_of_a_model_describes_the_fine_tuning(tuned_model: TaxoExpan, tmp_path: Path) -> None:
+    directory = tmp_path / "model"
+    tuned_model.save(directory)
+    assert "fine-tuned encoder    yes, 2 epochs; " in run("info", directory).out
+    tower = directory / "tower.safetensors"
+    tower.write_bytes(tower.read_bytes()[:-1])
+    assert "tower.safetensors is damaged" in run("info", directory, status=2).err
