@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from taxoexpan.desk.review.concept import ProposalTree, branch_of, tree_around
+from typing import Any
+
+from taxoexpan.desk.review.concept import branch_of, tree_around
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -17,33 +19,33 @@ FOOD = Taxonomy(
 NEW = Concept("n", "Oat-Milk drink")
 
 
-def tree(parent: str, *moves: str) -> ProposalTree:
+def tree(parent: str, *moves: str) -> dict[str, Any]:
     return tree_around(FOOD, Suggestion(NEW, 1, FOOD.concept(parent), moves=moves), NEW)
 
 
 def test_the_tree_has_ancestors_siblings_and_the_nearest_children() -> None:
     found = tree("milk")
-    assert [node.id for node in found.ancestors] == ["food", "drink"]
-    assert [node.id for node in found.siblings] == ["tea", "coffee", "juice"]
-    assert found.more_siblings == 1
-    assert found.children[0].id == "oat drink"  # it shares two words
-    assert (len(found.children), found.more_children) == (6, 4)
-    assert found.parent.child_count == 10
+    assert [node.id for node in found["ancestors"]] == ["food", "drink"]
+    assert [node.id for node in found["siblings"]] == ["tea", "coffee", "juice"]
+    assert found["more_siblings"] == 1
+    assert found["children"][0].id == "oat drink"  # it shares two words
+    assert (len(found["children"]), found["more_children"]) == (6, 4)
+    assert found["parent"].child_count == 10
 
 
 def test_children_that_may_move_are_listed_apart() -> None:
     found = tree("milk", "kind 1 milk", "unknown")
-    assert [node.id for node in found.moves] == ["kind 1 milk"]
-    assert "kind 1 milk" not in [node.id for node in found.children]
+    assert [node.id for node in found["moves"]] == ["kind 1 milk"]
+    assert "kind 1 milk" not in [node.id for node in found["children"]]
 
 
 def test_a_root_has_no_ancestors_and_no_siblings() -> None:
     found = tree("food")
-    assert (found.ancestors, found.siblings, found.more_siblings) == ((), (), 0)
+    assert (found["ancestors"], found["siblings"], found["more_siblings"]) == ([], [], 0)
 
 
 def test_the_rest_of_the_children_is_what_the_tree_leaves_out() -> None:
-    shown = {node.id for node in tree("milk").children}
+    shown = {node.id for node in tree("milk")["children"]}
     rest, more = branch_of(FOOD, "milk", NEW)
     assert shown.isdisjoint(node.id for node in rest)
     assert (len(shown) + len(rest), more) == (10, 0)

@@ -3,7 +3,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from taxoexpan import TaxoExpan
-from taxoexpan.desk.review.desk import EvidenceCache, Explanation
+from taxoexpan.desk.review.desk import EvidenceCache
+from taxoexpan.report.page import Details
 from taxoexpan.taxonomy import Concept
 
 NEW = Concept("n1", "hemp milk")
@@ -27,14 +28,14 @@ def test_a_parent_that_the_model_does_not_suggest_has_no_reasons(model: TaxoExpa
     proposals = model.suggest([NEW])
     suggested = {each.parent.id for each in proposals}
     other = next(id for id in model.taxonomy if id not in suggested)
-    assert EvidenceCache(model).explain(NEW, proposals, other) == Explanation()
+    assert EvidenceCache(model).explain(NEW, proposals, other) == Details((), ())
 
 
 def test_many_threads_get_the_same_answers_as_one(model: TaxoExpan) -> None:
     concepts = [Concept(f"n{i}", f"{name} milk") for i, name in enumerate(("soy", "rice", "pea"))]
     proposals = {concept: model.suggest([concept]) for concept in concepts}
 
-    def explain(cache: EvidenceCache, concept: Concept) -> Explanation:
+    def explain(cache: EvidenceCache, concept: Concept) -> Details:
         return cache.explain(concept, proposals[concept], proposals[concept][0].parent.id)
 
     alone, shared = EvidenceCache(model), EvidenceCache(model)

@@ -2,7 +2,7 @@
 
 `app` maps addresses to the functions that answer them: `queue` (the main page), `concept` (panels,
 searches, trees and reasons), `decisions` (forms), `bulk`, `exports`, and `pages` (history and
-help), which renders them all with the templates of the `environment`. A `ReviewDesk` in `desk`
-holds what all of them need, `filters` are the parameters of an address, and `preparation` fills the
-queue.
+help), which renders them all with the templates. Texts are in the templates. A `ReviewDesk` in
+`desk` holds what all of them need, `filters` are the parameters of an address, and `preparation`
+fills the queue.
 """

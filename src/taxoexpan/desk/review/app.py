@@ -22,9 +22,8 @@ from taxoexpan.desk.review.concept import (
 )
 from taxoexpan.desk.review.decisions import change_curator, choose_parent, take_decision, undo
 from taxoexpan.desk.review.desk import ReviewDesk
-from taxoexpan.desk.review.environment import serve_static
 from taxoexpan.desk.review.exports import download, show_export
-from taxoexpan.desk.review.pages import Pages, show_help, show_history
+from taxoexpan.desk.review.pages import Pages, serve_static, show_help, show_history
 from taxoexpan.desk.review.queue import show_queue
 from taxoexpan.desk.store.records import BusyError
 from taxoexpan.desk.web.problem import ProblemError

@@ -59,9 +59,8 @@ class BulkPreview:
     @cached_property
     def merges(self) -> int:
         """The number of likely duplicates, which are left to the curator."""
-        return sum(
-            each.proposals[0].is_merge and _number(each) >= self.threshold for each in self.concepts
-        )
+        reached = (each for each in self.concepts if _number(each) >= self.threshold)
+        return sum(each.proposals[0].is_merge for each in reached)
 
     @cached_property
     def unsuitable(self) -> int:
@@ -170,9 +169,8 @@ def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
             problem = "The queue has changed since the preview. Nothing was accepted; look again."
             return show_bulk(pages, request, values, 409, problem)
         if preview.needs_confirmation and text_of(form, "confirmed") != "1":
-            problem = "confirm that proposals of low confidence are accepted too."
-            problem = f"Nothing was accepted: {problem}"
-            return show_bulk(pages, request, values, 422, problem)
+            problem = "Nothing was accepted: confirm that proposals of low confidence are accepted"
+            return show_bulk(pages, request, values, 422, f"{problem} too.")
         if not preview.accepted:
             return show_bulk(pages, request, values, 422, "There is nothing to accept.")
         decisions = preview.decisions(secrets.token_hex(16), request_id)

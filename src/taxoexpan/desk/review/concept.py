@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -14,32 +13,14 @@ from starlette.responses import Response
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.records import QueuedConcept, Reason
+from taxoexpan.desk.store.records import QueuedConcept
 from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.report.page import Details
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import fold_name
 from taxoexpan.taxonomy.names import normalize_name
 
-PANELS = (
-    ("parent", "Other parent", "/"),
-    ("merge", "Merge", "m"),
-    ("insert", "Insert", "i"),
-    ("reject", "Reject", "r"),
-    ("comment", "Comment", "c"),
-)
-"""The name, the button and the key of every panel."""
-TITLES = {
-    "parent": "Place it below another concept",
-    "merge": "It is the same as an existing concept",
-    "insert": "Insert it above existing concepts",
-    "reject": "Reject this concept",
-    "comment": "Comment",
-}
-REASONS = (
-    (Reason.WRONG_PARENTS, "No proposal is right", "a later model may propose other parents"),
-    (Reason.OUT_OF_SCOPE, "It does not belong in the taxonomy", "it is not asked again"),
-    (Reason.OTHER, "Another reason", "say which in the comment; it is not asked again"),
-)
+PANELS = ("parent", "merge", "insert", "reject", "comment")
 MAX_RESULTS = 12
 """The number of concepts that a search shows."""
 MAX_CHILDREN = 6
@@ -56,9 +37,9 @@ def panel_values(
     """Return what the open panel shows; without one, only that there is none."""
     parameters = request.query_params
     panel = parameters.get("panel", "")
-    if panel not in TITLES:
+    if panel not in PANELS:
         return {"panel": ""}
-    values: dict[str, Any] = {"panel": panel, "panel_title": TITLES[panel], "reasons": REASONS}
+    values: dict[str, Any] = {"panel": panel}
     if panel in ("parent", "merge"):
         values["found"] = search_concepts(desk, parameters.get("find", ""), panel)
         fields = [("concept", opened.key), ("panel", panel)]
@@ -69,27 +50,8 @@ def panel_values(
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResults:
-    """Concepts of the taxonomy with a name like the text; `action` says what to do with one.
-
-    Each concept has a matching synonym, if its label does not match.
-    """
-
-    text: str
-    action: str
-    concepts: tuple[tuple[Concept, tuple[str, ...], str], ...]
-
-    @property
-    def summary(self) -> str:
-        """The number of results, for a screen reader."""
-        count = len(self.concepts)
-        some = f"{count} concepts found" if count != 1 else "1 concept found"
-        return some if self.text else ""
-
-
-def search_concepts(desk: ReviewDesk, text: str, panel: str) -> SearchResults:
-    """Find concepts of the taxonomy by their names."""
+def search_concepts(desk: ReviewDesk, text: str, panel: str) -> dict[str, Any]:
+    """Find concepts of the taxonomy by their names; each has the synonym that matches, if any."""
     text = text.strip()[:MAX_TEXT]
     words = fold_name(text).split()
 
@@ -102,11 +64,11 @@ def search_concepts(desk: ReviewDesk, text: str, panel: str) -> SearchResults:
         synonym = next(filter(matches, concept.synonyms), "")
         matched = "" if matches(concept.label) else synonym
         found.append((concept, desk.taxonomy.path(concept.id), matched))
-    return SearchResults(text, "merge" if panel == "merge" else "accept", tuple(found))
+    action = "merge" if panel == "merge" else "accept"
+    return {"text": text, "action": action, "concepts": found}
 
 
-@dataclass(frozen=True, slots=True)
-class TreeNode:
+class TreeNode(NamedTuple):
     """A concept of the taxonomy as it is shown in a tree."""
 
     id: str
@@ -114,24 +76,11 @@ class TreeNode:
     child_count: int
 
 
-Nodes = tuple[TreeNode, ...]
+def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str, Any] | None:
+    """Return the children of the wanted parent, or of the first proposal, which could move.
 
-
-@dataclass(frozen=True, slots=True)
-class Insertion:
-    """A parent, and its children that could move below the new concept."""
-
-    parent: TreeNode
-    path: tuple[str, ...]
-    children: Nodes
-    more: int
-    moves: tuple[str, ...]
-    repeated: frozenset[str]
-    """Labels that several of the children, or of the proposed parents, have."""
-
-
-def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> Insertion | None:
-    """Return the children of the wanted parent, or of the first proposal."""
+    `repeated` are the labels that several of them, or of the proposed parents, have.
+    """
     moves = {each.parent.id: each.moves for each in opened.proposals if not each.is_merge}
     id = wanted or next(iter(moves), "")
     if id not in desk.taxonomy:
@@ -139,31 +88,23 @@ def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> Insertio
     children, more = branch_of(desk.taxonomy, id)
     counts = Counter(each.label for each in children)
     counts.update({id: desk.label_of(id) for id in (id, *moves)}.values())
-    repeated = frozenset(label for label, count in counts.items() if count > 1)
-    parent = TreeNode(id, desk.label_of(id), len(children) + more)
-    return Insertion(parent, desk.taxonomy.path(id), children, more, moves.get(id, ()), repeated)
+    return {
+        "parent": desk.taxonomy.concept(id),
+        "path": desk.taxonomy.path(id),
+        "children": children,
+        "more": more,
+        "moves": moves.get(id, ()),
+        "repeated": {label for label, count in counts.items() if count > 1},
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalTree:
-    """A proposed parent with the concepts around it.
+def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[str, Any]:
+    """Return the tree around a parent that is proposed for a new concept.
 
     `ancestors` lead from a root to the parent, without it. Children that share words with the new
-    concept come first. The counts are of the concepts that are not listed.
+    concept come first, and `moves` are the children that may move below it. The counts are of the
+    concepts that are not listed.
     """
-
-    parent: TreeNode
-    ancestors: Nodes
-    siblings: Nodes
-    more_siblings: int
-    children: Nodes
-    more_children: int
-    moves: Nodes = ()
-    """Children of the parent that may move below the new concept."""
-
-
-def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> ProposalTree:
-    """Return the tree around a parent that is proposed for a new concept."""
     parent = taxonomy.index(proposal.parent.id)
     ancestors: list[int] = []  # along the first parent of each concept
     parents = taxonomy.parents_of.of(parent)
@@ -176,18 +117,20 @@ def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> Propo
     moved = [taxonomy.index(id) for id in proposal.moves if id in taxonomy]
     others = [i for i in taxonomy.children_of.of(parent).tolist() if i not in moved]
     children = _nearest_first(taxonomy, others, new)
-    return ProposalTree(
-        parent=_nodes(taxonomy, [parent])[0],
-        ancestors=_nodes(taxonomy, ancestors),
-        siblings=_nodes(taxonomy, siblings[:MAX_SIBLINGS]),
-        more_siblings=max(len(siblings) - MAX_SIBLINGS, 0),
-        children=_nodes(taxonomy, children[:MAX_CHILDREN]),
-        more_children=max(len(children) - MAX_CHILDREN, 0),
-        moves=_nodes(taxonomy, moved),
-    )
+    return {
+        "parent": _nodes(taxonomy, [parent])[0],
+        "ancestors": _nodes(taxonomy, ancestors),
+        "siblings": _nodes(taxonomy, siblings[:MAX_SIBLINGS]),
+        "more_siblings": max(len(siblings) - MAX_SIBLINGS, 0),
+        "children": _nodes(taxonomy, children[:MAX_CHILDREN]),
+        "more_children": max(len(children) - MAX_CHILDREN, 0),
+        "moves": _nodes(taxonomy, moved),
+    }
 
 
-def branch_of(taxonomy: Taxonomy, id: str, beside: Concept | None = None) -> tuple[Nodes, int]:
+def branch_of(
+    taxonomy: Taxonomy, id: str, beside: Concept | None = None
+) -> tuple[list[TreeNode], int]:
     """Return the first children of a concept, and the number of the others.
 
     Beside a new concept, they are the children that `tree_around` leaves out.
@@ -208,9 +151,9 @@ def _nearest_first(taxonomy: Taxonomy, children: Sequence[int], new: Concept) ->
     return sorted(children, key=shared, reverse=True)
 
 
-def _nodes(taxonomy: Taxonomy, indices: Iterable[int]) -> Nodes:
+def _nodes(taxonomy: Taxonomy, indices: Iterable[int]) -> list[TreeNode]:
     counts = taxonomy.children_of.degrees
-    return tuple(TreeNode(taxonomy.ids[i], taxonomy.labels[i], int(counts[i])) for i in indices)
+    return [TreeNode(taxonomy.ids[i], taxonomy.labels[i], int(counts[i])) for i in indices]
 
 
 def show_results(pages: Pages, request: Request) -> Response:
@@ -252,7 +195,7 @@ def show_branch(pages: Pages, request: Request) -> Response:
     return _part(pages, request, "branch.html", label, nodes=nodes, more=more, opened=None)
 
 
-def _explain(pages: Pages, queued: QueuedConcept, parent: str) -> Any:
+def _explain(pages: Pages, queued: QueuedConcept, parent: str) -> Details:
     concept = pages.desk.with_definition(queued.concept)
     return pages.desk.evidence.explain(concept, queued.proposals, parent)
 

@@ -16,6 +16,7 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, signed
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion
+from taxoexpan.report.page import Details
 from taxoexpan.report.suggestion_details import describe_region, network_facts, similarity_facts
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
@@ -24,14 +25,6 @@ MAX_CACHED = 1000
 """The number of concepts whose explanations are kept."""
 TOP_K = 5
 """The number of parents that are proposed per concept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The reasons for one proposal: sentences, and facts with their names."""
-
-    paragraphs: tuple[str, ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
 
 
 class EvidenceCache:
@@ -45,7 +38,7 @@ class EvidenceCache:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Concept, Evidence | None] = OrderedDict()
 
-    def explain(self, concept: Concept, proposals: Sequence[Suggestion], id: str) -> Explanation:
+    def explain(self, concept: Concept, proposals: Sequence[Suggestion], id: str) -> Details:
         """Explain why the concept with this id is proposed."""
         evidence = self._evidence(concept)
         proposal = next((each for each in proposals if each.parent.id == id), None)
@@ -69,7 +62,7 @@ class EvidenceCache:
             ids = [each.parent.id for each in proposals if not each.is_merge]
             paragraphs.append(describe_region(self._model.taxonomy, ids))
         texts = ((name, v if isinstance(v, str) else " › ".join(v)) for name, v in facts)
-        return Explanation(tuple(paragraphs), tuple(texts))
+        return Details(tuple(paragraphs), tuple(texts))
 
     def _evidence(self, concept: Concept) -> Evidence | None:
         """Return the evidence for the parents of a concept, or None if there is none."""

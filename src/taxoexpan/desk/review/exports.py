@@ -14,7 +14,6 @@ from starlette.responses import Response
 
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.review.queue import progress_of
 from taxoexpan.desk.store.exports import changes_text, exportable_decisions
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.expansion import apply_suggestions
@@ -24,13 +23,6 @@ from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.placement.suggesting.tables import suggestions_csv
 
-FILES = {
-    "decisions.csv": "The accepted and the rejected proposals, for taxoexpan apply and for "
-    "spreadsheets. It has neither comments nor concepts that you were not sure about.",
-    "decisions.kgcl": "The changes in the Knowledge Graph Change Language.",
-    "decisions.sssom.tsv": "The accepted merges as mappings (SSSOM).",
-}
-"""The files, with what they contain."""
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 MAX_LEFT_OUT = 20
 """The number of decisions that are named if they cannot be exported."""
@@ -45,9 +37,8 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         "export.html",
         "Export",
         status,
-        progress=progress_of(desk.counts()),
+        counts=desk.counts(),
         others=desk.count_others(),
-        files=FILES,
         taxonomy_name=desk.file.path.name if desk.file else "",
         command=_command(desk.file, accepted),
         problem=problem,

@@ -1,54 +1,58 @@
-"""Rendering pages, each with the curator, links, and a message; and the history and help pages."""
+"""Rendering pages: templates with their filters, each page with the curator and a message.
+
+The history and the help page are here too, and the files that pages load.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from datetime import datetime
+from functools import lru_cache
+from importlib import resources
 from typing import Any
 from urllib.parse import quote, unquote
 
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from taxoexpan.desk.review.desk import ReviewDesk
-from taxoexpan.desk.review.environment import ACTION_NAMES, make_environment, shorten
 from taxoexpan.desk.review.filters import QueueFilter, natural
-from taxoexpan.desk.store.records import Action, Decision, Status
-from taxoexpan.phrasing import join_words
+from taxoexpan.desk.store.records import Action, Reason, Status
+from taxoexpan.phrasing import join_words, percent
+from taxoexpan.report.page import template_environment
 
-PAGES = (
-    ("/", "Queue", "q"),
-    ("/bulk", "Bulk accept", "l"),
-    ("/history", "History", "h"),
-    ("/export", "Export", "e"),
-    ("/help", "Keys", "?"),
-)
-"""The address, the name and the key of every page."""
 HISTORY_SIZE = 50
 """The number of decisions on one page of the history."""
-KEYS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("a", "Enter"), "accept the first proposal"),
-    (("2", "…", "9"), "accept another proposal"),
-    (("⇧1", "…", "⇧9"), "also: mark it as one of several parents, then accept"),
-    (("/",), "search for any other parent"),
-    (("m",), "merge: it is the same as an existing concept"),
-    (("i",), "insert it above existing concepts"),
-    (("x",), "reject the first proposal, or the focused one"),
-    (("r",), "reject the concept, with a reason"),
-    (("n",), "not sure: it comes back at the end"),
-    (("c",), "comment"),
-    (("u",), "undo your last decision; again for the one before"),
-    (("b",), "undo your last batch"),
-    (("j", "k"), "next and previous concept"),
-    (("f",), "search the queue"),
-    (("↓", "↑"), "walk through search results"),
-    (("Esc",), "close a panel"),
-    (("q",), "queue"),
-    (("l",), "bulk accept"),
-    (("h",), "history"),
-    (("e",), "export"),
-    (("?",), "this page"),
-)
 CURATOR_COOKIE = "taxoexpan_curator"
 YEAR = 365 * 24 * 60 * 60
+STATUS_NAMES = {
+    Status.TODO: "To do",
+    Status.ACCEPTED: "Accepted",
+    Status.REJECTED: "Rejected",
+    Status.DEFERRED: "Not sure",
+}
+ACTION_NAMES = {
+    Action.ACCEPT: "accepted",
+    Action.REJECT: "rejected",
+    Action.REJECT_PROPOSAL: "proposal rejected",
+    Action.DEFER: "not sure",
+    Action.COMMENT: "comment",
+    Action.UNDO: "undo",
+}
+REASON_NAMES = {
+    Reason.WRONG_PARENTS: "no proposal is right",
+    Reason.OUT_OF_SCOPE: "does not belong in the taxonomy",
+    Reason.OTHER: "another reason",
+}
+_FILES = {
+    "style.css": ("taxoexpan.report", "text/css; charset=utf-8"),
+    "review.css": ("taxoexpan.desk.review.static", "text/css; charset=utf-8"),
+    "review.js": ("taxoexpan.desk.review.static", "text/javascript; charset=utf-8"),
+    "htmx.min.js": ("taxoexpan.desk.review.static", "text/javascript; charset=utf-8"),
+    "icon.svg": ("taxoexpan.desk.review.static", "image/svg+xml"),
+}
+"""The package and the media type of each file; nothing else is served."""
 
 
 class Pages:
@@ -78,9 +82,10 @@ class Pages:
             "curator": self.curator(request),
             "csrf": getattr(request.state, "csrf_token", ""),
             "filter": QueueFilter.parse(request.query_params) if filter is None else filter,
-            "pages": PAGES,
             "page": page,
-            "message": message or self.message(request),
+            "message": message,
+            "did": request.query_params.get("did", ""),
+            "last": self._last_decision(request),
             "is_problem": status >= 400,
         }
         text = self._templates.get_template(template).render(
@@ -95,50 +100,23 @@ class Pages:
             request, "problem.html", status=status, filter=filter, heading=heading, text=about
         )
 
-    def message(self, request: Request) -> str:
-        """Return what the last decision did; the address names it by its number."""
-        text = request.query_params.get("did", "")
-        if text == "nothing":
-            return "Nothing is left to undo."
-        number = natural(text)
-        decision = self.desk.store.decision(number) if number else None
+    def _last_decision(self, request: Request) -> dict[str, Any] | None:
+        """Return what the template says about the last decision; the address has its number."""
+        store, number = self.desk.store, natural(request.query_params.get("did", ""))
+        decision = store.decision(number) if number else None
         if decision is None:
-            return ""
+            return None
+        undone = store.decision(decision.undoes) if decision.undoes else None
+        queued = store.concept(decision.concept) if undone else None
         count = natural(request.query_params.get("count", ""))
-        return self._describe(decision, 1 if count is None else count)
-
-    def _describe(self, decision: Decision, count: int) -> str:
-        """Return a sentence about a decision, or about the batch that it is the last one of."""
-        label = shorten(decision.label, 60)
-        if decision.action == Action.UNDO:
-            return self._describe_undo(decision) if count == 1 else f"{count:,} decisions undone."
-        if count > 1:
-            return f"{count:,} concepts {ACTION_NAMES[decision.action]}."
-        names = [shorten(each.parent.label, 60) for each in decision.suggestions]
-        if decision.action == Action.ACCEPT:
-            moves = [id for each in decision.suggestions for id in each.moves]
-            moved = [shorten(self.desk.label_of(id), 60) for id in moves]
-            relation = "synonym of" if decision.suggestions[0].is_merge else "accepted below"
-            ending = f", with {join_words(moved)} moved below it" if moves else ""
-            return f"{label}: {relation} {' and '.join(names)}{ending}."
-        if decision.action == Action.REJECT_PROPOSAL:
-            return f"{label} is not below {names[0]}. The next proposal moved up."
+        moves = [id for each in decision.suggestions for id in each.moves]
         return {
-            Action.REJECT: f"{label}: rejected.",
-            Action.DEFER: f"{label} comes back at the end of the queue.",
-            Action.COMMENT: f"Comment on {label} saved.",
-        }[decision.action]
-
-    def _describe_undo(self, undo: Decision) -> str:
-        """Return a sentence about an undone decision; another one may stand."""
-        label = shorten(undo.label, 60)
-        undone = self.desk.store.decision(undo.undoes) if undo.undoes else None
-        if undone is not None and undone.action == Action.COMMENT:
-            return f"Undone: the comment on {label}."
-        queued = self.desk.store.concept(undo.concept)
-        if queued is None or queued.status in (Status.TODO, Status.DEFERRED):
-            return f"Undone: {label} is back."
-        return f"Undone: a decision about {label}; another one stands ({queued.status.value})."
+            "decision": decision,
+            "count": 1 if count is None else count,
+            "moved": join_words([shorten(self.desk.label_of(id), 60) for id in moves] or [""]),
+            "undone": undone.action if undone else None,
+            "status": queued.status if queued else Status.TODO,
+        }
 
 
 def see_other(url: str) -> RedirectResponse:
@@ -173,4 +151,69 @@ def show_history(pages: Pages, request: Request) -> Response:
 
 def show_help(pages: Pages, request: Request) -> Response:
     """Return the page that lists the keys."""
-    return pages.render(request, "help.html", "Keys", keys=KEYS)
+    return pages.render(request, "help.html", "Keys")
+
+
+@lru_cache
+def make_environment() -> Environment:
+    """Return the compiled templates."""
+    environment = template_environment("taxoexpan.desk.review")
+    environment.globals["asset"] = _asset_url
+    environment.filters.update(
+        shorten=shorten,
+        clock=_clock,
+        plain=_plain,
+        errors=_errors,
+        percent=percent,
+        status=STATUS_NAMES.__getitem__,
+        action=ACTION_NAMES.__getitem__,
+        reason=lambda reason: REASON_NAMES.get(reason, ""),
+    )
+    for name in environment.list_templates():  # compiled now, not for the first curator
+        environment.get_template(name)
+    return environment
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return a text with its end left out if it is longer than the limit."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _clock(time: datetime) -> str:
+    """Return a time of this day, or a day with its time, in the time zone of the server."""
+    local = time.astimezone()
+    is_today = local.date() == datetime.now().astimezone().date()
+    return f"{local:%H:%M}" if is_today else f"{local.day} {local:%b %Y, %H:%M}"
+
+
+def _plain(number: float | None) -> str:
+    """Return a number without needless digits, or nothing."""
+    return "" if number is None else f"{number:.4f}".rstrip("0").rstrip(".")
+
+
+def _errors(number: float | None) -> str:
+    """Return an expected number of errors: exact to one digit, but never a false zero."""
+    if number is None:
+        return "unknown"
+    if 0 < number < 0.1:
+        return "under 0.1"
+    return f"{number:.1f}" if number < 100 else f"{number:,.0f}"
+
+
+@lru_cache
+def _static_file(name: str) -> bytes:
+    return resources.files(_FILES[name][0]).joinpath(name).read_bytes()
+
+
+def _asset_url(name: str) -> str:
+    """Return the address of a file; it changes with the content, so that it can be kept."""
+    return f"/static/{name}?v={hashlib.sha256(_static_file(name)).hexdigest()[:12]}"
+
+
+def serve_static(request: Request) -> Response:
+    """Answer a request for a script, a style or the icon."""
+    name = request.path_params["name"]
+    if name not in _FILES:
+        return Response("not found", 404, media_type="text/plain")
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(_static_file(name), media_type=_FILES[name][1], headers=headers)

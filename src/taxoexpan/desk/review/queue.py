@@ -3,48 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.desk.review.concept import PANELS, panel_values, tree_around
+from taxoexpan.desk.review.concept import panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
-from taxoexpan.desk.review.environment import STATUS_NAMES
-from taxoexpan.desk.review.filters import ALL, PAGE_SIZE, QueueFilter
+from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter
 from taxoexpan.desk.review.pages import Pages
 from taxoexpan.desk.store.queue import QueueOrder
-from taxoexpan.desk.store.records import Action, Decision, QueuedConcept, Status
+from taxoexpan.desk.store.records import Action, Decision, QueuedConcept
 from taxoexpan.taxonomy import Concept
 
 MAX_BRANCHES = 100
 """The number of branches to choose from."""
 RECENT = 20
 """The number of decisions among which the curator's last one is looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How much of the queue is decided; the parts are statuses with a start and a width, in ‰."""
-
-    parts: tuple[tuple[Status, float, float], ...]
-    total: int
-    left: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueuePlace:
-    """The number of a concept in the queue, and its neighbors."""
-
-    number: int | None = None
-    previous_url: str = ""
-    next_url: str = ""
-    next: str = ""
-    """The key of the next concept."""
 
 
 def show_queue(
@@ -68,18 +46,12 @@ def show_queue(
     wanted = key if key is not None else request.query_params.get("concept")
     opened = desk.store.concept(wanted) if wanted else next(iter(items), None)
     is_list = request.query_params.get("view") == "queue" or not wanted
-    counts = desk.counts()
-    measure, note = _measure([*items, *([opened] if opened else [])])
+    shown = [*items, *([opened] if opened else [])]
+    scores = [each.confidence is None for concept in shown for each in concept.proposals]
     values: dict[str, Any] = {
-        "progress": progress_of(counts),
-        "tabs": _tabs(filter, counts),
-        "measure": measure,
-        "measure_note": note,
-        "orders": (
-            (QueueOrder.CONFIDENCE, f"by {measure}"),
-            (QueueOrder.PARENT, "grouped by parent"),
-            (QueueOrder.LISTED, "as listed"),
-        ),
+        "counts": desk.counts(),
+        "measure": "score" if scores and all(scores) else "confidence",
+        "has_scores": any(scores),
         "branches": _branches(desk, filter),
         "groups": _groups(items, filter),
         "items": items,
@@ -116,7 +88,6 @@ def _concept_values(
     return {
         "definition": desk.with_definition(opened.concept).definition,
         "tree": tree_around(taxonomy, first, opened.concept) if first and has_tree else None,
-        "panels": PANELS,
         "chosen_ids": chosen,
         "chosen": [
             {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}
@@ -135,47 +106,6 @@ def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
         if each.curator == curator and not each.undone and each.action != Action.UNDO:
             return each if each.batch else None
     return None
-
-
-def progress_of(counts: dict[Status, int]) -> Progress:
-    """Return how much of the queue is decided."""
-    total, start = sum(counts.values()), 0.0
-    parts = []
-    for status in (Status.ACCEPTED, Status.REJECTED, Status.DEFERRED):
-        width = round(1000 * counts[status] / total, 2) if total else 0.0
-        parts.append((status, round(start, 2), width))
-        start += width
-    left = counts[Status.TODO] + counts[Status.DEFERRED]
-    decided = [status for status in (Status.ACCEPTED, Status.REJECTED) if counts[status]]
-    shown = ", ".join(f"{counts[status]:,} {status.value}" for status in decided)
-    text = f"{total - left:,} of {total:,} decided" + (f": {shown}" if shown else "")
-    if counts[Status.DEFERRED]:
-        text += f"; {counts[Status.DEFERRED]:,} not sure"
-    return Progress(tuple(parts), total, left, text)
-
-
-def _tabs(filter: QueueFilter, counts: dict[Status, int]) -> list[tuple[str, int, str, bool]]:
-    """Return a link per status: its text, number and address, and whether it is the current one."""
-    texts = [(status.value, name, counts[status]) for status, name in STATUS_NAMES.items()]
-    texts[0] = (Status.TODO.value, "To do", counts[Status.TODO] + counts[Status.DEFERRED])
-    texts.append((ALL, "All", sum(counts.values())))
-    return [
-        (text, count, filter.with_status(value).url(view="queue"), value == filter.status)
-        for value, text, count in texts
-    ]
-
-
-def _measure(concepts: Iterable[QueuedConcept]) -> tuple[str, str]:
-    """Return the name of the number that sorts the queue, and a note if it is not a confidence."""
-    proposals = [each for concept in concepts for each in concept.proposals]
-    scored = sum(each.confidence is None for each in proposals)
-    if not scored:
-        return "confidence", ""
-    is_mixed = scored < len(proposals)
-    who, whose = ("Some proposals have", "their") if is_mixed else ("The model has", "the")
-    about = "which orders parents, but is not the probability that they are right."
-    note = f"{who} no confidence, so the queue uses {whose} score, {about}"
-    return "confidence" if is_mixed else "score", note
 
 
 def _branches(desk: ReviewDesk, filter: QueueFilter) -> list[tuple[str, str]]:
@@ -202,23 +132,26 @@ def _groups(
 
 def _place(
     opened: QueuedConcept, filter: QueueFilter, found: Sequence[QueuedConcept]
-) -> QueuePlace:
-    """Return where the open concept is in the queue; its neighbors may be on other pages."""
+) -> dict[str, Any]:
+    """Return the number of the open concept in the queue, and its neighbors.
+
+    The neighbors may be on other pages. `next` is the key of the next one.
+    """
     lead = min(filter.offset, 1)
     last = lead + PAGE_SIZE - 1
     keys = [each.key for each in found]
 
     def url(at: int) -> str:
+        if not 0 <= at < len(keys):
+            return ""
         page = filter.page(-1 if at < lead else 1 if at > last else 0)
         return page.url(concept=keys[at])
 
-    if opened.key not in keys[lead : last + 1]:
-        return QueuePlace(next=keys[lead], next_url=url(lead)) if keys[lead:] else QueuePlace()
-    at = keys.index(opened.key, lead)
-    has_next = at + 1 < len(keys)
-    return QueuePlace(
-        number=filter.offset + at - lead + 1,
-        previous_url=url(at - 1) if at else "",
-        next_url=url(at + 1) if has_next else "",
-        next=keys[at + 1] if has_next else "",
-    )
+    is_shown = opened.key in keys[lead : last + 1]
+    at = keys.index(opened.key, lead) if is_shown else lead - 1
+    return {
+        "number": filter.offset + at - lead + 1 if is_shown else None,
+        "previous_url": url(at - 1) if is_shown else "",
+        "next_url": url(at + 1),
+        "next": keys[at + 1] if at + 1 < len(keys) else "",
+    }
