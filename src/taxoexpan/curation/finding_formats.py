@@ -80,10 +80,7 @@ WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def annotated_path(path: Path | None) -> PurePath | None:
-    """Return the path from the root of the repository, or else from the current folder.
-
-    A file outside of both keeps its absolute path; standard input has none.
-    """
+    """Return the path relative to the repository or the current directory, or the absolute path."""
     if path is None or path == STANDARD_STREAM:
         return None
     roots = [Path(os.environ[name]) for name in WORKSPACES if os.environ.get(name)]
@@ -181,10 +178,7 @@ _ROOT = "%SRCROOT%"
 
 
 def sarif_log(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a log of SARIF 2.1.0, the Static Analysis Results Interchange Format of OASIS.
-
-    It has the first findings if there are more than GitHub accepts.
-    """
+    """Return a SARIF 2.1.0 log with as many findings as GitHub accepts."""
     rules = [
         {
             "id": name,

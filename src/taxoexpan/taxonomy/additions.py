@@ -13,11 +13,7 @@ from taxoexpan.taxonomy.concept import Concept
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What placed the new concepts, and when.
-
-    `reasons` maps relations to what the model says about them, such as "confidence 0.87". A
-    relation without a reason was chosen by a person.
-    """
+    """The program that placed the concepts, the time, and the model's reason for each relation."""
 
     agent: str
     when: datetime
@@ -25,10 +21,7 @@ class Provenance:
 
 
 class Move(NamedTuple):
-    """An existing child that moves from its parent to a new concept below that parent, by ids.
-
-    Its other parents stay.
-    """
+    """A child that moves from its parent to a new concept below that parent; other parents stay."""
 
     child: str
     old_parent: str
@@ -37,11 +30,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """New concepts and relations, the latter as (parent id, child id).
-
-    `moves` insert new concepts between existing concepts and their parents. `synonyms` are new
-    synonyms of existing concepts, as (concept id, name). Nothing else changes existing concepts.
-    """
+    """New concepts, relations (parent id, child id), moves, and synonyms (concept id, name)."""
 
     concepts: Sequence[Concept]
     relations: Sequence[tuple[str, str]]
@@ -60,10 +49,7 @@ class Additions:
     def extend(
         self, concepts: Iterable[Concept], relations: Iterable[tuple[str, str]]
     ) -> tuple[list[Concept], list[tuple[str, str]]]:
-        """Return the concepts and relations of a taxonomy with the additions.
-
-        The new parent of a moved child takes the position of the old one.
-        """
+        """Return the concepts and relations with the additions; moved children stay in position."""
         placed = set(self.relations)
         for child, old_parent, new_parent in self.moves:
             if (old_parent, new_parent) not in placed:

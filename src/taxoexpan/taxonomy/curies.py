@@ -22,11 +22,7 @@ def is_long(id: str) -> bool:
 
 @dataclass(frozen=True)
 class Prefixes:
-    """The prefixes that a file declares, each with its namespace.
-
-    A prefix that is not declared is expanded as in OBO. The empty prefix is never used: outside
-    its file, nobody knows what it stands for.
-    """
+    """The namespaces of the prefixes that a file declares; others are expanded as in OBO."""
 
     namespaces: Mapping[str, str] = field(default_factory=dict)
 

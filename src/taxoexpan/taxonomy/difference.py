@@ -130,10 +130,7 @@ class MatchedBy(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two taxonomies, and which concepts of the new one are concepts of the old one.
-
-    `matches` maps ids of the new taxonomy to ids of the old one, and to how they were found.
-    """
+    """Two taxonomies; `matches` maps ids of the new one to ids of the old one and to the reason."""
 
     old: Taxonomy
     new: Taxonomy

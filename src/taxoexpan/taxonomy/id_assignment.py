@@ -20,10 +20,7 @@ PROVISIONAL = "new:"
 def with_ids(
     taxonomy: Taxonomy, concepts: Sequence[Concept], policy: IdPolicy = DEFAULT_IDS
 ) -> list[Concept]:
-    """Return the concepts, and give each one without an id an unused one.
-
-    If ids depend on the parent, as in hierarchical codes, the new ones are provisional.
-    """
+    """Give concepts without an id an unused one, provisional if it depends on the parent."""
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
     unnamed = [concept for concept in concepts if not concept.id]
     if not unnamed:
@@ -76,10 +73,7 @@ def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
 def resolve_ids(
     taxonomy: Taxonomy, additions: Additions, policy: IdPolicy = DEFAULT_IDS
 ) -> tuple[Additions, dict[str, str]]:
-    """Replace provisional ids by ids that fit the parent; also return the new id of each of them.
-
-    The first parent counts. A new parent gets its id before its children.
-    """
+    """Replace provisional ids by ids that fit the first parent, and return the new id of each."""
     waiting = [c for c in additions.concepts if c.id.startswith(PROVISIONAL)]
     if not waiting:
         return additions, {}

@@ -85,10 +85,7 @@ _CURIE = re.compile(r"(?P<prefix>[A-Za-z][\w.-]*):(?P<local>.+)")
 
 @dataclass(frozen=True)
 class IdPolicy:
-    """What the user wants of new ids; by default they are in the style of the taxonomy.
-
-    `first` and `last` are the range of the numbers in them.
-    """
+    """The user's template and range for new ids; by default, ids follow the existing ones."""
 
     template: IdTemplate | None = None
     first: int | None = None

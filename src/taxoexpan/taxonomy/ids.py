@@ -81,10 +81,7 @@ def numbering(ids: Sequence[str]) -> tuple[str, int, int] | None:
 
 
 def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """Make ids from the most common prefix and the label, spelled as in most ids.
-
-    If most ids are UUIDs, a new id is one too; the same label always gets the same UUID.
-    """
+    """Make ids from the most common prefix and the label; UUIDs if most ids are UUIDs."""
     prefix = common_prefix(taxonomy.ids)
     random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]
     if len(random) * 2 > len(taxonomy):

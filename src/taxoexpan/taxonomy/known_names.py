@@ -61,10 +61,7 @@ def filter_known_names(
 
 
 def known_names(taxonomy: Taxonomy) -> dict[str, int]:
-    """Return the index of the concept that has each normalized name.
-
-    Labels take precedence over synonyms, and synonyms over names in other languages.
-    """
+    """Return the concept of each normalized name: a label, a synonym, or a foreign name."""
     known: dict[str, int] = {}
     for others in (taxonomy.foreign_names, taxonomy.synonyms):
         known.update((normalize_name(name), i) for i, names in others.items() for name in names)

@@ -157,10 +157,7 @@ _NUMBERED = re.compile(rf"(?P<stem>.*?[^0-9])(?P<number>{NUMBER})")
 
 @dataclass
 class BranchNumbers:
-    """The stems of the branches, each with its next number and the width of its numbers.
-
-    The most frequent stem comes first. If `shared`, a number is used with one stem only.
-    """
+    """The stem of each branch, most frequent first, with its next number and their width."""
 
     following: dict[str, int]
     widths: Mapping[str, int]

@@ -129,10 +129,7 @@ class AncestorIntervals:
         self._reach = ReachIntervals.build(upwards, Adjacency.from_pairs(above, owners, size))
 
     def intervals(self, concepts: Indices) -> tuple[Indices, Indices, Indices]:
-        """The ancestors of many concepts and themselves, as (index into `concepts`, start, stop).
-
-        The intervals of a concept are disjoint and ascending.
-        """
+        """Return disjoint, ascending intervals of ancestors and self: (index, start, stop)."""
         return self._reach.intervals(np.searchsorted(self._members, concepts))
 
     def pairs(self, concepts: Indices) -> tuple[Indices, Indices]:
@@ -141,10 +138,7 @@ class AncestorIntervals:
         return owners, self._members[members]
 
     def contain(self, concepts: Indices, others: Indices) -> NDArray[np.bool_]:
-        """Whether each other concept [N, B] is an ancestor of its column's [B], or the same.
-
-        The others must be among the ancestors of the concepts that this was built for.
-        """
+        """Return whether `others` [N, B] are the concepts [B] of their columns, or ancestors."""
         ours, theirs = (np.searchsorted(self._members, each) for each in (concepts, others))
         return self._reach.contain(ours, theirs)
 

@@ -18,12 +18,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class PackedTexts(Sequence[str]):
-    """A read-only sequence of texts that are decoded on request.
-
-    Args:
-        text: all texts one after the other, in UTF-8 [bytes].
-        offsets: where each text begins, and where the last one ends [N + 1].
-    """
+    """A read-only sequence of strings, stored in UTF-8; string i starts at `offsets[i]`."""
 
     def __init__(self, text: NDArray[np.uint8], offsets: Indices) -> None:
         if not len(offsets) or offsets[-1] != len(text):
@@ -111,12 +106,7 @@ class PackedTextMapping(_PackedMapping[str]):
 
 
 class PackedNameMapping(_PackedMapping[tuple[str, ...]]):
-    """The names of some of N concepts by index, such as synonyms.
-
-    Args:
-        names: the names of all concepts.
-        offsets: where the names of each concept begin, and where the last ones end [N + 1].
-    """
+    """The names of some of N concepts by index; the names of concept i start at `offsets[i]`."""
 
     def __init__(self, names: PackedTexts, offsets: Indices) -> None:
         if not len(offsets) or offsets[-1] != len(names):

@@ -101,10 +101,7 @@ def taxonomy_arrays(taxonomy: Taxonomy) -> dict[str, NDArray[Any]]:
 
 
 def taxonomy_from_arrays(arrays: Arrays) -> Taxonomy:
-    """Restore a taxonomy from the arrays of `taxonomy_arrays`; nothing is read before it is used.
-
-    The arrays are trusted; `check_taxonomy_arrays` finds out whether they can be.
-    """
+    """Restore a taxonomy from arrays that were checked (`check_taxonomy_arrays`), lazily."""
 
     def texts(name: str) -> PackedTexts:
         return PackedTexts(arrays[f"{name}.text"], arrays[f"{name}.offsets"])
@@ -146,10 +143,7 @@ def check_taxonomy_arrays(arrays: Arrays) -> None:
 
 
 def _check_relations(arrays: Arrays, size: int) -> None:
-    """Refuse two directions that differ, repeated relations, and levels that are not theirs.
-
-    Since the level of every concept is above the levels of its parents, there is no cycle.
-    """
+    """Refuse directions that differ, repeated relations and wrong levels, and so all cycles."""
     pairs = []
     for name in ("parents_of", "children_of"):
         targets = check_indices(arrays, f"{name}.targets", size)

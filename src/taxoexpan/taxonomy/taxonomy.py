@@ -244,11 +244,7 @@ class Taxonomy:
             index = int(parents[0])
 
     def short_path(self, id: str) -> tuple[str, ...]:
-        """The path of a concept, without the middle of a very long one.
-
-        Such a path has the root, "…" and the last `MAX_PATH` labels, so that the paths of a long
-        chain do not grow with its length.
-        """
+        """Return the path of a concept; a long path has only the root and its last labels."""
         above, index = self.first_parents, self.index(id)
         labels = [self.labels[index]]
         while len(labels) < MAX_PATH and above[index] != index:
@@ -381,10 +377,7 @@ class Taxonomy:
         return same
 
     def expanded(self, additions: Additions) -> Taxonomy:
-        """The taxonomy with the additions.
-
-        The new parent of a moved child takes the position of the old one.
-        """
+        """Return the taxonomy with the additions; moved children keep their position."""
         for child, old_parent, new_parent in additions.moves:
             if old_parent not in self.parents(child):
                 raise impossible_move(child, old_parent, new_parent)

@@ -29,10 +29,7 @@ def no_lines(_: Collection[str]) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class LabelIndex:
-    """The distinct labels, their normalized forms, and the concepts of each label.
-
-    Concepts without a label are left out.
-    """
+    """The distinct labels, their normalized forms, and the concepts of each label."""
 
     taxonomy: Taxonomy
     labels: Sequence[str]
@@ -127,10 +124,7 @@ def parent_indices(taxonomy: Taxonomy, index: int) -> list[int]:
 
 
 def repeated_labels(index: LabelIndex) -> Iterator[Finding]:
-    """Labels that several concepts have; among children of one parent that is a mistake.
-
-    The finding is about the last of them in the file, which is usually the new one.
-    """
+    """Find labels that several concepts have, at the last of these concepts in the file."""
     taxonomy = index.taxonomy
     for number in np.flatnonzero(index.concepts.degrees > 1).tolist():
         label, concepts = index.labels[number], index.of_label(number)
@@ -149,10 +143,7 @@ def repeated_labels(index: LabelIndex) -> Iterator[Finding]:
 
 
 def labels_as_synonyms(index: LabelIndex) -> Iterator[Finding]:
-    """Labels that are also a synonym of another concept.
-
-    The finding is about the concept that is later in the file, which is usually the new one.
-    """
+    """Find labels that are a synonym of another concept, at the later of the two in the file."""
     taxonomy = index.taxonomy
     labeled: dict[str, list[int]] = defaultdict(list)
     for number in index.comparable:

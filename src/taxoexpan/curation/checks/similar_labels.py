@@ -43,10 +43,7 @@ class SimilarPair(NamedTuple):
 
 
 def similar_labels(index: LabelIndex) -> Iterator[Finding]:
-    """Labels that differ so little that they may name the same concept.
-
-    The finding is about the concept that is later in the file, which is usually the new one.
-    """
+    """Find labels that may name the same concept, at the later of the two concepts in the file."""
     taxonomy = index.taxonomy
     pairs = [*_forms_of_one_name(index), *_one_edit_apart(index)]
     for first, second, difference, same_name in sorted(pairs):
@@ -100,10 +97,7 @@ def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
 def _difference(
     longer: str, shorter: str, position: int, word_counts: Counter[str]
 ) -> tuple[str, bool] | None:
-    """How two names one edit apart differ, and whether they are surely the same name.
-
-    None if the two are likely to be different names.
-    """
+    """Return how two names differ and whether they surely mean the same; None if they do not."""
     words = _word_at(longer, position), _word_at(shorter, position)
     if min(map(len, words)) < MIN_PLURAL_LENGTH or any(map(_has_digit, words)):
         return None

@@ -178,11 +178,7 @@ def _parents_of_each(taxonomy: Taxonomy) -> list[list[int]]:
 def _marked_ancestors(
     order: Sequence[int], parents_of: Sequence[Sequence[int]], marks: Mapping[int, int]
 ) -> list[int]:
-    """The marks of each concept and of its ancestors, as the bits of one integer.
-
-    Python unites thousands of bits of long integers at a time, so this is fast even if every
-    concept has thousands of ancestors.
-    """
+    """Return the marks of each concept and its ancestors, as the bits of one integer."""
     ancestors = [0] * len(parents_of)
     for index in order:
         bits = marks.get(index, 0)

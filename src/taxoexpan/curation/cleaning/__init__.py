@@ -1,8 +1,4 @@
-"""Self-cleaning: find relations that look wrong to a model that was not trained on them.
-
-Exports `clean`, the `ModelOptions` it trains with, and its result: `SuspiciousRelation`s, which
-`suspicious_relations_csv` writes as a table.
-"""
+"""Self-cleaning: find relations that may be wrong, according to models trained without them."""
 
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from taxoexpan.curation.cleaning.self_cleaning import clean

@@ -165,10 +165,7 @@ def _at(values: Tensor, rows: Indices, columns: Indices) -> Floats:
 def _reasons(
     model: TaxoExpan, taxonomy: Taxonomy, kept: Indices, scores: RelationScores, count: int
 ) -> dict[tuple[int, int], Mapping[str, Any]]:
-    """Explain the `count` most suspicious relations, most suspicious first.
-
-    `kept` are the indices in the whole taxonomy of the concepts that the model was trained on.
-    """
+    """Explain the `count` most suspicious relations; `kept` are the model's concepts by index."""
     rows = scores.order[:count]
     if not len(rows):
         return {}

@@ -45,11 +45,7 @@ def split_into_folds(concepts: Indices, folds: int, seed: int) -> list[Indices]:
 
 
 def hide_parents(taxonomy: Taxonomy, queries: Indices) -> Taxonomy:
-    """The taxonomy without the relations from the queries to their parents.
-
-    Leaves are removed. An inner concept becomes a root and keeps its descendants, because the model
-    can still learn from those relations.
-    """
+    """Return the taxonomy without the queries' parents: leaves go, inner concepts become roots."""
     columns = columns_of(taxonomy)
     is_query = np.zeros(len(taxonomy), dtype=np.bool_)
     is_query[queries] = True
@@ -61,10 +57,7 @@ def hide_parents(taxonomy: Taxonomy, queries: Indices) -> Taxonomy:
 
 
 def columns_of(taxonomy: Taxonomy) -> dict[str, Any]:
-    """The arguments of `Taxonomy.from_columns` that build the same taxonomy again.
-
-    Unlike a `Taxonomy`, they can be sent to another process.
-    """
+    """Return the arguments of `Taxonomy.from_columns`, which can be sent to another process."""
     parents, children = taxonomy.relation_indices
     return {
         "ids": taxonomy.ids,

@@ -113,10 +113,7 @@ def suspicious_relations(taxonomy: Taxonomy, scores: RelationScores) -> list[Sus
 def suspicious_relations_csv(
     relations: Iterable[SuspiciousRelation], keep_formulas: bool = False
 ) -> str:
-    """The relations as a CSV table.
-
-    Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
-    """
+    """Return the relations as a CSV table, with formulas escaped unless `keep_formulas`."""
     rows = (protect_cells(relation.as_dict(), keep_formulas) for relation in relations)
     return csv_text(COLUMNS, rows)
 

@@ -42,11 +42,7 @@ _BATCH_SIZE = 256
 def score_candidates(
     tracked: TrackedPhrases, observations: Observations, names: Iterable[str]
 ) -> Floats:
-    """A score from 0 to 1 for each candidate: how likely it is a concept of the domain.
-
-    The score is a product, so a single bad factor is enough to lower it. `names` are the names of
-    the taxonomy.
-    """
+    """Return how likely each candidate is a concept of the domain, as a product of factors."""
     candidates, table = tracked.candidates, observations.counts.T
     own = table[: len(candidates)]
     independence = np.array([candidate.independence for candidate in candidates])
@@ -103,10 +99,7 @@ def _topicality(own: Indices, observations: Observations) -> Floats:
 
 
 def _specificity(tracked: TrackedPhrases, names: Iterable[str]) -> Floats:
-    """Return a factor per candidate, which is 1 for a phrase of several words.
-
-    For a single word, the factor is lower the more multi-word names of the taxonomy contain it.
-    """
+    """Return a factor per candidate, lower for a single word that occurs in many names."""
     uses: Counter[str] = Counter()
     for name in names:
         words = {singular(word) for word in normalize_name(name).split()}

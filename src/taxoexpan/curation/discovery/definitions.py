@@ -100,10 +100,7 @@ def find_abbreviations(tokens: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def is_abbreviation(short: str, words: list[str]) -> bool:
-    """Whether the letters occur in the words in order, including the first letter of each word.
-
-    Parts of a hyphenated word may be missing: TTS, text-to-speech.
-    """
+    """Return whether the letters are in the words in order, with the first letter of each word."""
     letters = [letter for letter in short.lower() if letter.isalnum()]
     return bool(letters) and _spells(letters, [word.lower() for word in words])
 

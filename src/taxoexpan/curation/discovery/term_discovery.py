@@ -103,10 +103,7 @@ def discover(
 def discovered_concepts_table(
     path: Path, concepts: Sequence[DiscoveredConcept], keep_formulas: bool = False
 ) -> str:
-    """The concepts as a table, which can be read as a list of new concepts.
-
-    Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
-    """
+    """Return the concepts as a list of new concepts; formulas are escaped unless kept."""
     rows = []
     for concept in concepts:
         synonyms, score = VALUE_SEPARATOR.join(concept.synonyms), f"{concept.score:.4f}"

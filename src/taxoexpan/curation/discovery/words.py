@@ -114,10 +114,7 @@ def _respelled(word: str) -> str:
 
 
 class PhraseCounts:
-    """Counts of phrases; if there are too many phrases, the rarest ones are dropped.
-
-    A count is too low by at most `max_error`, so a phrase with more mentions is never lost.
-    """
+    """Counts of phrases, too low by at most `max_error`, because rare phrases are dropped."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self.counts: dict[str, int] = {}
@@ -144,11 +141,7 @@ class PhraseCounts:
 def count_phrases(
     texts: Iterator[str], keys: WordKeys, workers: int | None = None, capacity: int = CAPACITY
 ) -> PhraseCounts:
-    """Count all phrases of a corpus by their keys.
-
-    Phrases with one word more than `MAX_PHRASE_WORDS` are counted too, because they show whether
-    a shorter phrase is only a part of a longer one.
-    """
+    """Count the phrases of a corpus by key, up to one word longer than candidates may be."""
 
     def count(block: list[str]) -> Counter[str]:
         counts: Counter[str] = Counter()
