@@ -292,7 +292,7 @@ def _insertions(graphs: OboGraphs, additions: Additions) -> Iterator[Insertion]:
     found = [node for id in graphs.classes for node in graphs.nodes.get(id, ())]
     classes = found or graph["nodes"]
     editor = JsonEditor(graphs.source, classes, {"edges": graph["nodes"]})
-    sample, old_edge = max(classes, key=len), next(iter(graphs.edges), {})
+    sample, old_edge = max(classes, key=len), (graphs.edges or [{}])[0]
     nodes = [in_order(_node(concept.id, concept), sample) for concept in additions.concepts]
     if not any("type" in node for node in classes):
         nodes = [{key: node[key] for key in node if key != "type"} for node in nodes]

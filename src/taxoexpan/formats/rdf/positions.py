@@ -68,11 +68,9 @@ def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
                 terms[f"<{local}>" if prefix.lower() == "base" else prefix.split()[1] + local] = iri
     found, indented = dict[str, int](), dict[str, int]()
     for number, line in enumerate(source.lines, start=1):
-        words = line.split(maxsplit=2)
-        if len(words) != 2 or words[1][0] not in ",;.":
-            iri = terms.get(words[0] if words else "")
-            if iri:
-                (indented if line[0].isspace() else found).setdefault(iri, number)
+        term, *others = line.split(maxsplit=2) or [""]
+        if term in terms and not (others and others[0][0] in ",;."):
+            (indented if line[0].isspace() else found).setdefault(terms[term], number)
     return indented | found
 
 
