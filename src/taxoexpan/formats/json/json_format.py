@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Note, TaxonomyBuilder
+from taxoexpan.formats.builder import TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.json.document import DocumentFormat
@@ -42,20 +42,16 @@ class JsonFormat(DocumentFormat):
     def build(self, concepts: JsonConcepts) -> TaxonomyBuilder:
         """Merge the objects of each concept; without ids, its path `A > B` is its id."""
         builder, rows = TaxonomyBuilder(concepts.source.path), dict[str, int]()
-        lines: list[int] = []
         for index, (id, own_id) in enumerate(zip(concepts.ids, concepts.own_ids, strict=True)):
             # Only an object with an id may describe a concept again; a repeated path is an error.
             row = rows.get(id) if own_id else None
             if row is None:
                 row = len(builder.ids)
-                builder.ids.append(id)
-                builder.labels.append("")
-                lines.append(concepts.line(concepts.objects[index]))
+                builder.add(id, "", concepts.line(concepts.objects[index]))
                 if own_id:
                     rows[id] = row
             _describe(builder, row, concepts, index)
-        builder.lines = lines
-        _add_relations(builder, concepts, lines)
+        _add_relations(builder, concepts)
         builder.ignored.update(
             key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
         )
@@ -149,34 +145,27 @@ def _label_by_id(builder: TaxonomyBuilder) -> None:
         if not builder.labels[row]:
             builder.labels[row] = id
             if has_labels:
-                message = f"{id!r} has no label; its id is used instead"
-                builder.notes.append(Note(builder.lines[row], message, id=id))
+                builder.note(builder.lines[row], f"{id!r} has no label; its id is used instead", id)
 
 
-def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts, lines: list[int]) -> None:
+def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
     """Add every relation, and the parents that only objects of their children describe."""
     known, seen = set(builder.ids), set[tuple[str, str]]()
-    relation_lines: list[int] = []
     for listed in concepts.relations():
         # Both ends may name a relation; a repetition within one list is kept, and noted later.
         for relation in [each for each in listed if each[:2] not in seen]:
             parent, child, container, key, names_parent = relation
             line = concepts.line(container, key)
-            builder.parents.append(parent)
-            builder.children.append(child)
-            relation_lines.append(line)
+            builder.relate(parent, child, line)
             seen.add((parent, child))
             value = container[key] if names_parent else None
             if parent not in known and isinstance(value, dict) and find_key(value, "label"):
                 known.add(parent)
-                builder.ids.append(parent)
-                builder.labels.append(concepts.field(value, "label"))
-                lines.append(line)
+                builder.add(parent, concepts.field(value, "label"), line)
                 message = f"the parent {builder.labels[-1]!r} has no object of its own"
-                builder.notes.append(Note(line, f"{message}; it is added as a concept", id=parent))
-    builder.relation_lines = relation_lines
+                builder.note(line, f"{message}; it is added as a concept", parent)
     if not builder.parents:
         concepts.refuse_unread_relations()
         for key, line in concepts.unread_lists().items():
             message = f"{key!r} lists objects with labels, but they are not read as concepts"
-            builder.notes.append(Note(line, f"{message}; rename the key to 'children' if they are"))
+            builder.note(line, f"{message}; rename the key to 'children' if they are")

@@ -227,10 +227,9 @@ def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
     for id in index.concepts:
         if not is_blank_node(id):
             _add_concept(builder, index, languages, id)
-    relations = [pair for pair in index.relations if not any(map(is_blank_node, pair))]
-    builder.parents = [parent for parent, _ in relations]
-    builder.children = [child for _, child in relations]
-    builder.lines, builder.relation_lines = [0] * len(builder.ids), [0] * len(relations)
+    for parent, child in index.relations:
+        if not is_blank_node(parent) and not is_blank_node(child):
+            builder.relate(parent, child)
     builder.ignored.update(index.count_ignored())
     builder.tops = index.top_concepts
     builder.reserved = index.reserved()
@@ -246,30 +245,24 @@ def _add_concept(
 ) -> None:
     """Add one concept with its label, its synonyms and its definition."""
     language, label = _choose_label(builder, index, languages, id)
-    row = len(builder.ids)
     texts = [*index.labels(id), *index.synonyms(id)]
     synonyms = dict.fromkeys(languages.matching(texts, language))
     synonyms.pop(label, None)
-    foreign = [name for other, name in texts if other != language and languages.is_foreign(other)]
-    if synonyms:
-        builder.synonyms[row] = tuple(synonyms)
-    if foreign:
-        builder.foreign_names[row] = tuple(dict.fromkeys(foreign))
-        builder.ignored["labels in other languages"] += len(foreign)
-    builder.ignored[LANGUAGE_TAGS] += bool(language)
     definitions = index.definitions(id)
-    if definition := languages.best(definitions):
-        builder.definitions[row] = definition[1]
+    definition = languages.best(definitions)
+    if foreign := [name for tag, name in texts if tag != language and languages.is_foreign(tag)]:
+        builder.foreign_names[len(builder.ids)] = tuple(dict.fromkeys(foreign))
+        builder.ignored["labels in other languages"] += len(foreign)
+    chosen = definition[1] if definition else ""
+    builder.add(id, label, 0, synonyms, chosen, id in index.deprecated)
+    builder.ignored[LANGUAGE_TAGS] += bool(language)
+    if definition:
         others = [other for other in definitions if other[1] and other != definition]
         foreign_count = sum(other[0] != definition[0] for other in others)
         builder.ignored["definitions in other languages"] += foreign_count
         builder.ignored["further definitions"] += len(others) - foreign_count
     used = [(language, label), *((tag, name) for tag, name in texts if name in synonyms)]
     _tag_texts(builder, languages, id, [*used, *([definition] if definition else [])])
-    if id in index.deprecated:
-        builder.deprecated.append(row)
-    builder.ids.append(id)
-    builder.labels.append(label)
 
 
 def _tag_texts(builder: TaxonomyBuilder, languages: Languages, id: str, texts: list[Text]) -> None:
