@@ -19,7 +19,7 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from taxoexpan.report.charts import WIDTH, Chart, coordinate
 
@@ -213,6 +213,12 @@ def render(page: Page) -> str:
     return template.render(page=page, groups=groups, policy=policy, style=style, script=script)
 
 
+def paragraphs(text: str, **values: Any) -> list[str]:
+    """Return the paragraphs of a text that the template `texts.txt` has, filled with values."""
+    macro = getattr(_environment().get_template("texts.txt").module, text)
+    return [line for line in str(macro(**values)).split("\n") if line]
+
+
 @lru_cache
 def _environment() -> Environment:
     """Return the templates of reports."""
@@ -230,7 +236,7 @@ def template_environment(
     """Return the templates of a package; every text is escaped, and unknown names are errors."""
     environment = Environment(
         loader=PackageLoader(package),
-        autoescape=True,
+        autoescape=select_autoescape(default=True),  # not in .txt
         undefined=StrictUndefined,
         finalize=printable,
         trim_blocks=True,

@@ -26,6 +26,7 @@ from taxoexpan.report.page import (
     TextSection,
     Tree,
     TreePosition,
+    paragraphs,
 )
 from taxoexpan.report.suggestion_details import (
     ConceptProposal,
@@ -44,13 +45,6 @@ BARS = 10
 MAX_NEIGHBORS = 5
 """The number of siblings, and of children, that are shown of a concept placed together."""
 INSTRUCTIONS = "How to read this report"
-TOGETHER = (
-    "All new concepts were placed together, under existing concepts or under each other. The "
-    "score is the probability that the model gives to this parent among all possible ones. It "
-    "ranks the suggestions, but it does not say how often they are right: that was learned from "
-    "concepts that were placed one at a time.",
-    "Open a row to see the tree around the new concept and the concepts under it.",
-)
 
 Present = Sequence[tuple[Concept, Concept]]
 """The listed concepts that the taxonomy already has, each with the existing one."""
@@ -73,8 +67,15 @@ def suggestions_page(
     proposals = group_by_query(suggestions, evidence, () if added is None else added.moves)
     sections: list[Section] = [_key_figures(proposals, calibrators, present, added)]
     if proposals:
+        calibration = calibrators.calibration
+        instructions = paragraphs(
+            "suggestions",
+            measured=len(calibration.reliability.right) if calibration else None,
+            finds_duplicates=calibrators.duplicates is not None,
+            abstains=calibrators.abstention is not None,
+        )
         sections += [
-            TextSection(INSTRUCTIONS, _instructions(calibrators)),
+            TextSection(INSTRUCTIONS, instructions),
             _table(taxonomy, proposals, calibrators, added),
             *reliability_charts(calibrators),
             _histogram(proposals, calibrators),
@@ -106,7 +107,7 @@ def joint_page(
     sections: list[Section] = [KeyFigures("", figures)]
     if suggestions:
         expanded = taxonomy.expanded(additions)
-        sections.append(TextSection(INSTRUCTIONS, TOGETHER))
+        sections.append(TextSection(INSTRUCTIONS, paragraphs("together")))
         sections.append(_joint_table(expanded, suggestions, new, added))
     sections += _present_tables(taxonomy, present)
     count = pluralize(len(suggestions), "new concept")
@@ -166,32 +167,6 @@ def _key_figures(
         else KeyFigure("No suitable parent", abstentions, "anywhere in the taxonomy"),
     ]
     return KeyFigures("", figures)
-
-
-def _instructions(calibrators: Calibrators) -> list[str]:
-    """Explain the columns."""
-    text = (
-        "The model compared each new concept with every concept of the taxonomy. Each row shows "
-        "the most likely parent"
-    )
-    if calibrators.duplicates is not None:
-        text += ", or the existing concept of which the new one is likely a synonym"
-    text += ". "
-    if calibrators.abstention is not None:
-        text += "If no parent is suitable, the row shows the closest one. "
-    if calibrators.calibration is None:
-        text += (
-            "The score is the probability that the model gives to this parent among all concepts. "
-            "It ranks the suggestions, but it does not say how often they are right: too few "
-            "leaves were held out to learn that."
-        )
-    else:
-        leaves = len(calibrators.calibration.reliability.right)
-        text += (
-            "The confidence is the probability that the suggestion is right. It was measured on "
-            f"{leaves:,} existing concepts whose parents were hidden from the model."
-        )
-    return [text, "Open a row to see the reasons, the other suggestions and the tree around them."]
 
 
 def _table(

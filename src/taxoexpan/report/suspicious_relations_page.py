@@ -19,6 +19,7 @@ from taxoexpan.report.page import (
     TextSection,
     Tree,
     TreePosition,
+    paragraphs,
 )
 from taxoexpan.report.suggestion_details import (
     Fact,
@@ -55,22 +56,13 @@ def suspicious_relations_page(
         KeyFigure("Relations checked", checked, "each by a model that was not trained on it"),
         KeyFigure("Shown here", len(relations), "the most suspicious ones"),
     ]
-    instructions = TextSection(
-        "How to read this report",
-        [
-            "The concepts were held out in groups. Each time, a model was trained on the others "
-            "and ranked all parents for the held-out concepts. The suspicion compares the better "
-            "parent with the current one: it is the logarithm of the ratio of their "
-            "probabilities. At 2.3 the better parent is ten times as probable.",
-            _confidence_text(relations),
-            "Please review this list; nothing was changed. Words with several meanings are often "
-            "listed because of a parent that fits another meaning.",
-        ],
-    )
+    measured = not relations or any(each.confidence is not None for each in relations)
+    instructions = paragraphs("suspicious", has_confidence=measured)
     rows = [_row(taxonomy, relation) for relation in relations]
     table = Table("Suspicious relations", COLUMNS, rows)
     subtitle = f"A taxonomy of {len(taxonomy):,} concepts"
-    return Page(title, subtitle, [KeyFigures("", figures), instructions, table], created)
+    text = TextSection("How to read this report", instructions)
+    return Page(title, subtitle, [KeyFigures("", figures), text, table], created)
 
 
 def _row(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Row:
@@ -83,29 +75,14 @@ def _row(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Row:
         relation.parent_confidence,
         relation.rank,
     )
-    paragraphs = [
+    reasons = [
         f"The model gives a probability of {_probability(relation.better_score)} to "
         f"'{relation.better.label}' and {_probability(relation.score)} to "
         f"'{relation.parent.label}', the current parent."
     ]
     if relation.why:
-        paragraphs.append(relation.why)
-    return Row(cells, Details(paragraphs, list(_facts(relation)), _tree(taxonomy, relation)))
-
-
-def _confidence_text(relations: Sequence[SuspiciousRelation]) -> str:
-    """Explain the confidences, or say why there are none."""
-    if relations and all(relation.confidence is None for relation in relations):
-        return "There is no confidence, because too few leaves were left to learn it from."
-    return (
-        "The confidence is the probability that the better parent is right, and the current "
-        "confidence is the same for the current parent. Both were measured on other leaves whose "
-        "parents were hidden from the same model. They say where the concept belongs if its "
-        "relation is wrong. They do not say how likely it is that the relation is wrong, because "
-        "the model ignores the judgment of the people who chose the current parent. If both are "
-        "low, the model knows no suitable parent. The current rank is the rank of the current "
-        "parent among all concepts."
-    )
+        reasons.append(relation.why)
+    return Row(cells, Details(reasons, list(_facts(relation)), _tree(taxonomy, relation)))
 
 
 def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:

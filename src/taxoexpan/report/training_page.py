@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -23,6 +22,7 @@ from taxoexpan.report.page import (
     Section,
     Table,
     TextSection,
+    paragraphs,
 )
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import History, TrainingRecord
@@ -44,7 +44,7 @@ def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
     sections += reliability_charts(model.calibrators)
     if calibration is not None:
         sections.append(_threshold_table(calibration.reliability))
-    if missing := list(_missing_calibrators(model)):
+    if missing := _missing_calibrators(model):
         sections.append(TextSection("What could not be learned", missing))
     subtitle = f"Trained on {record.concepts:,} concepts and {record.relations:,} relations"
     return Page(title, subtitle, sections, created)
@@ -104,12 +104,9 @@ def _setup(model: TaxoExpan) -> list[str]:
         if value != defaults[name] and name not in ("features", "use_mentions")
     ]
     preset = f"{model.preset} with {join_words(changed)}" if changed else model.preset
-    return [
-        f"Preset {preset}; seed {model.seed}; vectors: {config.features} ({record.encoder}).",
-        f"Trained on {model.device} ({record.machine}) with Python {record.python}, "
-        f"{join_words(versions)}. The SHA-256 of the taxonomy starts with "
-        f"{record.taxonomy_sha256[:16]}.",
-    ]
+    return paragraphs(
+        "setup", model=model, record=record, preset=preset, versions=join_words(versions)
+    )
 
 
 def _validation(metrics: Metrics, concepts: int) -> KeyFigures:
@@ -142,28 +139,17 @@ def _threshold_table(reliability: Reliability) -> Table:
     ]
     names = ("Minimum confidence", "Fraction accepted", "Fraction right")
     columns = [Column("Target precision"), *(Column(name, "number") for name in names)]
-    introduction = (
-        "For each target precision: the minimum confidence that reaches it, the fraction of the "
-        "concepts that this accepts, and the fraction of these that was right. All were measured "
-        f"on {len(reliability.right):,} held-out leaves. The thresholds have a safety margin of "
-        "one standard error. A dash means that no threshold reaches the precision."
-    )
+    (introduction,) = paragraphs("thresholds", leaves=len(reliability.right))
     return Table("Confidence thresholds", columns, rows, introduction)
 
 
-def _missing_calibrators(model: TaxoExpan) -> Iterator[str]:
+def _missing_calibrators(model: TaxoExpan) -> list[str]:
     """Say which calibrators of a model could not be learned, and why."""
-    if model.calibrators.calibration is None:
-        missing = MissingConfidence.find(model.taxonomy, model.config)
-        reason = f"{missing.sentence()}. " if missing else ""
-        yield f"Confidence: {reason}Suggestions have a score, but no confidence."
-    if model.calibrators.abstention is None:
-        yield (
-            "Whether a new concept has a suitable parent at all: this needs "
-            f"{abstention.MIN_HELD_OUT} held-out leaves in branches that can be hidden for a test."
-        )
-    if model.calibrators.duplicates is None:
-        yield (
-            "Whether a new concept is a synonym of an existing one: this needs "
-            f"{duplicates.MIN_SYNONYM_CONCEPTS} concepts with synonyms."
-        )
+    missing = MissingConfidence.find(model.taxonomy, model.config)
+    return paragraphs(
+        "missing",
+        calibrators=model.calibrators,
+        reason=missing.sentence() if missing else "",
+        min_leaves=abstention.MIN_HELD_OUT,
+        min_synonyms=duplicates.MIN_SYNONYM_CONCEPTS,
+    )
