@@ -12,7 +12,7 @@ def scores_of(logits: np.ndarray, truth: np.ndarray) -> HeldOutScores:
     own = logits[np.arange(len(logits)), truth]
     likelihood = np.stack([own / t for t in TEMPERATURES], axis=1) - totals
     best = np.take_along_axis(logits, order, axis=1)
-    return HeldOutScores(best, order == truth[:, None], totals, likelihood.mean(axis=0))
+    return HeldOutScores(best, order == truth[:, None], totals, likelihood, ())
 
 
 def drawn_scores(seed: int, count: int, temperature: float) -> HeldOutScores:

@@ -48,7 +48,7 @@ from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.query_assessment import Placer
+from taxoexpan.placement.suggesting.proposals import Placer
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept import as_concept, as_concepts

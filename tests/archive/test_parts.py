@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from calibration_data import drawn_scores
 
@@ -21,7 +20,7 @@ LEARNED = Calibrators(
     AbstentionModel((1.0,) * 6, (2.0,) * 6, (3.0,) * 7, 0.5),
     (1.0, 2.0, 3.0),
     PRIOR,
-    (NewParentPrior(np.array([0.5, 1.5, -1.0]), 0.25),),
+    (NewParentPrior((0.5, 1.5, -1.0), 0.25),),
     1.5,
 )
 

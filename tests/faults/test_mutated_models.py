@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 from model_mutations import DAMAGE, MUTATIONS
 
@@ -71,7 +70,7 @@ def _saved(model: TaxoExpan, pantry: Path, folder: Path) -> tuple[Path, Path]:
         calibration=CALIBRATION,
         duplicates=(5.0, 5.0, -9.0),
         abstention=AbstentionModel((0.0,) * 6, (1.0,) * 6, (0.1,) * 7, -100.0),
-        joint_priors=(NewParentPrior(np.array([0.5, 1.0, 0.1]), 0.3),),
+        joint_priors=(NewParentPrior((0.5, 1.0, 0.1), 0.3),),
     )
     rejected = Rejections({"cashew milk": ("soup",)}, {"white tea": ("tea",)})
     archive = replace(model._fitted(), calibrators=calibrators, rejections=rejected)

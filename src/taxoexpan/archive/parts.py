@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self, TypeVar
 
-import numpy as np
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -69,7 +68,7 @@ class _Prior(_Stored):
     rate: Annotated[float, Field(gt=0, lt=1)]
 
     def restored(self) -> NewParentPrior:
-        return NewParentPrior(np.array(self.weights), self.rate)
+        return NewParentPrior(self.weights, self.rate)
 
 
 class _Calibrators(_Part):

@@ -31,7 +31,7 @@ from taxoexpan.model_directory import (
     write_manifest,
 )
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.learned.calibrators import MissingConfidence
+from taxoexpan.placement.learned.calibrators import missing_confidence
 from taxoexpan.taxonomy.storage import taxonomy_arrays
 
 
@@ -140,5 +140,5 @@ def _describe_confidence(archive: Archive) -> str:
             f"Confidence: expected calibration error {calibration.reliability.error:.3f}, on "
             f"{len(calibration.reliability.right):,} leaves that it was not fitted to."
         )
-    missing = MissingConfidence.find(archive.taxonomy, archive.config)
-    return f"There is no confidence{f': {missing.sentence()}' if missing else ''}."
+    missing = missing_confidence(archive.taxonomy, archive.config)
+    return f"There is no confidence{f': {missing}' if missing else ''}."

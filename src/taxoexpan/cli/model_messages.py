@@ -75,13 +75,13 @@ def print_confidence(calibrators: Calibrators) -> None:
 
 def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
     """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
-    from taxoexpan.placement.learned.calibrators import MissingConfidence
+    from taxoexpan.placement.learned.calibrators import missing_confidence
     from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
 
     calibration = model.calibrators.calibration
     if calibration is None:
-        missing = MissingConfidence.find(model.taxonomy, model.config)
-        reason = missing.sentence() if missing else "the model has no confidence"
+        missing = missing_confidence(model.taxonomy, model.config)
+        reason = missing or "the model has no confidence"
         note(f"note: {reason}; scores do not say how often suggestions are right")
     elif (count := len(calibration.reliability.right)) < FEW_HELD_OUT:
         note(

@@ -9,7 +9,7 @@ from taxoexpan.config import load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.placement.learned import abstention, duplicates
-from taxoexpan.placement.learned.calibrators import Calibrators, MissingConfidence
+from taxoexpan.placement.learned.calibrators import Calibrators, missing_confidence
 from taxoexpan.placement.learned.confidence import CoveragePoint, Reliability
 from taxoexpan.report.charts import Chart, coverage_chart, reliability_chart, training_chart
 from taxoexpan.report.page import (
@@ -145,11 +145,10 @@ def _threshold_table(reliability: Reliability) -> Table:
 
 def _missing_calibrators(model: TaxoExpan) -> list[str]:
     """Say which calibrators of a model could not be learned, and why."""
-    missing = MissingConfidence.find(model.taxonomy, model.config)
     return paragraphs(
         "missing",
         calibrators=model.calibrators,
-        reason=missing.sentence() if missing else "",
+        reason=missing_confidence(model.taxonomy, model.config),
         min_leaves=abstention.MIN_HELD_OUT,
         min_synonyms=duplicates.MIN_SYNONYM_CONCEPTS,
     )

@@ -14,8 +14,7 @@ from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.adding.acceptance import Acceptance, decide, select_additions
-from taxoexpan.placement.adding.additions import accept_suggestions
-from taxoexpan.placement.adding.change_validation import validate_additions
+from taxoexpan.placement.adding.additions import accept_suggestions, validate_additions
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
@@ -146,18 +145,18 @@ def test_the_longer_name_gets_a_child_that_two_inserts_claim(order: list[int]) -
         merge_into(Concept("m", "brinjal"), "aubergine"),
     ]
     chosen = select([rows[i] for i in order], allow_moves=True, allow_merges=True)
-    validated = validate_additions(DRINKS, chosen)
-    assert set(validated.additions.moves) == {
+    kept, rejected = validate_additions(DRINKS, chosen)
+    assert set(kept.moves) == {
         Move("organic oat milk", "drink", "oat milk"),
         Move("tea", "drink", "milk"),
     }
-    assert validated.rejected == [
+    assert rejected == [
         "'organic oat milk' is not moved from 'drink' below 'milk': "
         "it already moves below 'oat milk'",
         "'tea' is not moved from 'drink' below 'wet': it already moves below 'milk'",
     ]
-    assert validated.additions.synonyms == (("aubergine", "brinjal"),)
-    expanded = DRINKS.expanded(validated.additions)
+    assert kept.synonyms == (("aubergine", "brinjal"),)
+    expanded = DRINKS.expanded(kept)
     assert expanded.parents("organic oat milk") == ("oat milk", "organic")
     assert expanded.parents("tea") == ("milk",)
 

@@ -1,16 +1,25 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_batches import random_batch, random_network
+from random_batches import random_batch, random_fused_batch, random_network
 
+from taxoexpan.features.label_words import LabelWords, first_parents
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.joint.placement import mentions_among, place_jointly
+from taxoexpan.placement.joint.placement import BatchScorer, mentions_among, place_jointly
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-EAGER = NewParentPrior(np.array([6.0, 0.0, 0.0]), 0.8)
+EAGER = NewParentPrior((6.0, 0.0, 0.0), 0.8)
 """A prior that makes most parents new ones."""
 
 
@@ -88,3 +97,76 @@ def test_mentions_include_other_new_concepts() -> None:
     mentions = mentions_among(taxonomy, concepts)
     assert set(mentions.of_row.of(0).tolist()) >= {1}
     assert set(mentions.of_row.of(1).tolist()) >= {2}
+
+
+def plain_scores(
+    network: MatchingNetwork, ranker: Ranker, new: Queries, parents: list[int], query: int
+) -> torch.Tensor:
+    """The raw scores of all anchors in the expanded taxonomy without the query: [N + Q]."""
+    old, known = ranker.anchors.taxonomy, len(ranker.keys)
+    ids = [*old.ids, *(concept.id for concept in new.concepts)]
+    own = known + query
+    # Without the query, its children are attached to its parent.
+    up = [parents[query] if parent == own else parent for parent in parents]
+    relations = [(ids[p], ids[known + c]) for c, p in enumerate(up) if c != query]
+    others = [concept for i, concept in enumerate(new.concepts) if i != query]
+    grown = old.expanded(Additions(others, relations))
+    left = [i for i in range(len(ids)) if i != own]
+    vectors = ranker.anchors.vectors
+    both = torch.stack([vectors.names, vectors.heads[vectors.head_of]])
+    both = torch.cat([both, new.vectors], dim=1)[:, left]
+    texts = texts_of(ranker, new, left)
+    anchors = Anchors(grown, ConceptVectors.of(both), ranker.anchors.siblings, texts=texts)
+    mentions = new.mentions
+    if mentions is not None:
+        places = np.full(len(ids), -1)
+        places[left] = np.arange(len(left))
+        mentions = mentions.reindex(places, np.array([query]))
+    asked = replace(replace(new, mentions=None)[query : query + 1], mentions=mentions)
+    without = Ranker(network, anchors, fusion=ranker.fusion).scores(asked)[:, 0]
+    scores = torch.full((len(ids),), -torch.inf)
+    scores[left] = without
+    return scores
+
+
+def texts_of(ranker: Ranker, new: Queries, left: list[int]) -> AnchorTexts | None:
+    """The texts of the anchors that are left; words weigh as much as in the old taxonomy."""
+    old, texts = ranker.anchors.taxonomy, ranker.anchors.texts
+    if texts is None:
+        return None
+    everyone = [*old.concepts, *new.concepts]
+    parents = np.append(first_parents(old), np.full(len(new), -1))[left]
+    words = LabelWords.from_concepts([everyone[i] for i in left], parents, old.active_indices)
+    assert texts.as_anchors is not None
+    assert texts.as_queries is not None
+    assert new.tower is not None
+    as_anchors, as_queries = (
+        torch.cat([known, new.tower])[left] for known in (texts.as_anchors, texts.as_queries)
+    )
+    return AnchorTexts(words, as_anchors, as_queries)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("mentions", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_query_is_scored_in_the_taxonomy_without_it(
+    seed: int, mentions: bool, fused: bool
+) -> None:
+    network = random_network(seed, use_mentions=mentions)
+    ranker, new = (random_fused_batch if fused else random_batch)(seed, 7, network)
+    known = len(ranker.keys)
+    rng = np.random.default_rng(seed)
+    # Chains, siblings and existing parents, each below an existing or an earlier concept.
+    parents = [
+        int(rng.integers(0, known)) if i < 2 or rng.random() < 0.3 else known + i - 1 - i % 2
+        for i in range(7)
+    ]
+    scores = BatchScorer(ranker, new).scores(np.array(parents))
+    for query in range(7):
+        plain = plain_scores(network, ranker, new, parents, query)
+        assert torch.allclose(
+            torch.from_numpy(scores.among[query]).float(), plain[known:], atol=1e-4
+        )
+        assert scores.anchors[query] == int(plain[:known].argmax())
+        assert abs(scores.best[query] - float(plain[:known].max())) < 1e-4
+        assert abs(scores.total[query] - float(plain[:known].logsumexp(0))) < 1e-4

@@ -113,7 +113,7 @@ def test_the_learned_priors_put_an_unseen_family_together(grocery: TaxoExpan) ->
 def test_the_same_seed_learns_the_same_priors(grocery: TaxoExpan) -> None:
     one, other = (learn_new_parent_priors(grocery._ranker, seed=4) for _ in range(2))
     assert len(one) == 2
-    assert [n.weights.tolist() for n in one] == [n.weights.tolist() for n in other]
+    assert [n.weights for n in one] == [n.weights for n in other]
 
 
 def test_nothing_is_learned_from_a_taxonomy_without_subtrees() -> None:

@@ -28,7 +28,7 @@ from taxoexpan.placement.learned.abstention import (
     nearest_region,
 )
 from taxoexpan.placement.scoring.ranking import RankedBlock
-from taxoexpan.placement.scoring.score_summary import best_of
+from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.training.holdout import hold_out, hold_out_leaves
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))

@@ -100,10 +100,10 @@ def test_the_curve_that_predicts_best_is_chosen(is_first_wrong: bool) -> None:
     logistic = np.random.default_rng(0).random(400) < sigmoid(log_odds)
     for right, kind in ((steps, "isotonic"), (logistic, "platt")):
         scores = np.log(sigmoid(log_odds))[:, None].repeat(2, axis=1)
-        likelihood = np.array([float(heat == 1) for heat in TEMPERATURES])
+        likelihood = np.array([[float(heat == 1) for heat in TEMPERATURES]])
         both = right[:, None].repeat(2, axis=1)
         totals = np.zeros((400, len(TEMPERATURES)))
-        calibration = calibrate(HeldOutScores(scores, both, totals, likelihood))
+        calibration = calibrate(HeldOutScores(scores, both, totals, likelihood, ()))
         assert calibration is not None
         assert calibration.temperature == 1
         assert calibration.first.kind == calibration.later.kind == kind
@@ -135,7 +135,7 @@ def test_held_out_scores_agree_with_the_scores_of_all_anchors(
             np.log(np.exp(scores[row, own] / heat).sum()) - total[row]
             for row, own in enumerate(parents)
         ]
-        assert held_out.likelihood[at] == pytest.approx(np.mean(likely), rel=1e-3, abs=1e-4)
+        assert held_out.likelihood[:, at] == pytest.approx(likely, rel=1e-3, abs=1e-4)
 
 
 def test_held_out_queries_are_scored_by_the_fusion_of_their_fold() -> None:
@@ -143,14 +143,13 @@ def test_held_out_queries_are_scored_by_the_fusion_of_their_fold() -> None:
     folds = np.arange(9) % 3
     fusions = [random_fusion(seed) for seed in range(4)]
     found = score_held_out_by_fold(ranker, queries, fusions, folds)  # the last fold is empty
-    likelihoods = []
     for row in range(9):
         alone = score_held_out(ranker.with_fusion(fusions[row % 3]), queries[row : row + 1])
         np.testing.assert_allclose(found.scores[row], alone.scores[0], atol=1e-3)
         np.testing.assert_allclose(found.totals[row], alone.totals[0], atol=1e-3)
         assert np.array_equal(found.right[row], alone.right[0])
-        likelihoods.append(alone.likelihood)
-    np.testing.assert_allclose(found.likelihood, np.mean(likelihoods, axis=0), atol=1e-3)
+        np.testing.assert_allclose(found.likelihood[row], alone.likelihood[0], atol=1e-3)
+        assert np.array_equal(found.ranks[row], alone.ranks[0])
 
 
 @pytest.mark.parametrize("matching", ["bilinear", "mlp"])

@@ -74,7 +74,7 @@ def test_nothing_is_learned_without_new_parents() -> None:
 
 
 def test_a_batch_that_looks_like_a_family_gains_more_than_an_unrelated_one() -> None:
-    prior = NewParentPrior(np.zeros(3), 0.5)
+    prior = NewParentPrior((0.0, 0.0, 0.0), 0.5)
     gains = []
     for odds in ([3.0] * 6, [-3.0] * 6):
         scores, features = batch_with_odds(odds)
@@ -90,7 +90,7 @@ def test_the_gain_is_relative_to_the_rate_that_was_learned() -> None:
     """All six concepts have a new parent, so the rate of the batch has pseudo-counts alone."""
     scores, features = batch_with_odds([50.0] * 6)
     for rate in (0.2, 0.5):
-        adjusted = NewParentPrior(np.zeros(3), rate).adjust(scores, features)
+        adjusted = NewParentPrior((0.0, 0.0, 0.0), rate).adjust(scores, features)
         finite = np.isfinite(adjusted)
         gains = adjusted[finite] - scores.among[finite] + np.log(5)
         expected = np.log((6 + PSEUDO_COUNT) / PSEUDO_COUNT) - np.log(rate / (1 - rate))
@@ -101,7 +101,7 @@ def test_a_small_batch_changes_the_rate_less_than_a_large_one() -> None:
     gains = []
     for count in (2, 40):
         scores, features = batch_with_odds([1.0] * count)
-        gains.append(float(NewParentPrior(np.zeros(3), 0.5).adjust(scores, features)[0, 1]) - 1)
+        gains.append(float(NewParentPrior((0.0, 0.0, 0.0), 0.5).adjust(scores, features)[0, 1]) - 1)
     assert 0 < gains[0] < gains[1] / 2
 
 

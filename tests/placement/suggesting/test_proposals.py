@@ -5,8 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from taxoexpan import TaxoExpan
+from taxoexpan.network.queries import MAX_BLOCK
 from taxoexpan.placement.adding.acceptance import Acceptance, merges, select_additions
+from taxoexpan.placement.learned.abstention import FEATURES, AbstentionModel, abstention_features
+from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.suggesting.proposals import (
+    Placer,
     related_concepts,
     with_further_parents,
     with_inserts,
@@ -132,3 +137,26 @@ def test_nothing_is_merged_with_a_deprecated_concept() -> None:
     )
     parents = [Suggestion(Concept("q", "milk"), 1, taxonomy.concept("food"), ("food",), 0.9)]
     assert with_merge(taxonomy, parents, taxonomy.index("old"), 5.0) == parents
+
+
+@pytest.mark.parametrize("leaf_bonus", [0.0, 3.0])
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_assessment_uses_the_features_of_abstention(
+    model: TaxoExpan, leaf_bonus: float, fused: bool
+) -> None:
+    labels = [f"{word} {number}" for number in range(MAX_BLOCK) for word in ("milk", "zinc")]
+    queries = model._queries([Concept(label, label) for label in labels])
+    ranker = model._ranker.with_leaf_bonus(leaf_bonus)
+    ranker = ranker if fused else ranker.with_fusion(None)
+    features = abstention_features(ranker, queries)
+    abstention = AbstentionModel(
+        center=tuple(np.median(features, axis=0).tolist()),
+        scale=(1.0,) * len(FEATURES),
+        weights=(1.0,) * (len(FEATURES) + 1),
+        threshold=1.0,
+    )
+    expected = abstention.has_parent(features)
+    assert 0 < expected.sum() < len(labels)
+    calibrators = replace(Calibrators(), abstention=abstention)
+    _, has_parent, _ = Placer(ranker, calibrators).rank(queries, 3)
+    assert has_parent.tolist() == expected.tolist()

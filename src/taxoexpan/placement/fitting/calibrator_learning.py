@@ -15,8 +15,8 @@ from taxoexpan.network.text_tower import query_text
 from taxoexpan.placement.fitting.preparation import AddedQueries, PreparedTaxonomy
 from taxoexpan.placement.learned.abstention import learn_abstention
 from taxoexpan.placement.learned.calibration import (
+    HeldOutScores,
     calibrate,
-    join_scores,
     learn_leaf_bonus,
     score_held_out,
     score_held_out_by_fold,
@@ -102,7 +102,7 @@ def _learn_fused_calibrators(
     if added is not None:
         theirs = folds[len(queries) :]
         scores = score_held_out_by_fold(added.ranker, added.queries, by_fold, theirs)
-        held_out = join_scores(held_out, scores)
+        held_out = HeldOutScores.concatenate([held_out, scores])
     release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
     return Calibrators(calibrate(held_out, seed), abstention, fusion=fusion), metrics

@@ -8,7 +8,7 @@ from itertools import chain
 
 from taxoexpan.errors import ModelError
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.adding.change_validation import validate_additions
+from taxoexpan.placement.adding.additions import validate_additions
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Feedback, Rejections
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -71,7 +71,7 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
         raise ModelError(
             f"no parent of the {count} is in this taxonomy; the decisions are about another one"
         )
-    additions = validate_additions(taxonomy, _additions(reachable, merged)).additions
+    additions, _ = validate_additions(taxonomy, _additions(reachable, merged))
     return JudgedTaxonomy(
         taxonomy.expanded(additions) if additions.concepts or additions.synonyms else taxonomy,
         tuple(concept.id for concept in additions.concepts),

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.joint.batch_scoring import BatchScorer
-from taxoexpan.placement.joint.placement import mentions_among
+from taxoexpan.placement.joint.placement import BatchScorer, mentions_among
 from taxoexpan.placement.learned.new_parent_prior import LabeledBatch, NewParentPrior
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker

@@ -18,7 +18,7 @@ from torch import Tensor
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.learned.regression import logistic
 from taxoexpan.placement.scoring.ranking import RankedBlock, Ranker
-from taxoexpan.placement.scoring.score_summary import best_of
+from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals

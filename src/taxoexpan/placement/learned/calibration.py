@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -35,7 +34,7 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.placement.scoring.score_summary import best_of
+from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.holdout import Holdout
@@ -94,7 +93,7 @@ class HeldOutScores:
     """The best raw scores of Q held-out queries [Q, K], and which anchors were right [Q, K].
 
     `totals` [Q, T] are the logarithms of the softmax's denominators at every temperature, and
-    `likelihood` [T] the mean log-probability of the true parents. `ranks` are those of the true
+    `likelihood` [Q, T] the log-probabilities of the true parents. `ranks` has the ranks of the true
     parents of each query.
     """
 
@@ -102,26 +101,36 @@ class HeldOutScores:
     right: NDArray[np.bool_]
     totals: Floats
     likelihood: Floats
-    ranks: Sequence[NDArray[np.floating]] = ()
+    ranks: Sequence[NDArray[np.floating]]
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[HeldOutScores]) -> HeldOutScores:
+        """Join the scores of several lists of queries, cut to the same number of anchors."""
+        width = min(part.scores.shape[1] for part in parts)
+        return cls(
+            np.concatenate([part.scores[:, :width] for part in parts]),
+            np.concatenate([part.right[:, :width] for part in parts]),
+            np.concatenate([part.totals for part in parts]),
+            np.concatenate([part.likelihood for part in parts]),
+            [ranks for part in parts for ranks in part.ranks],
+        )
 
 
 def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
     """Score held-out queries whose true parents are known."""
-    columns: list[list[NDArray[Any]]] = [[], [], [], []]
-    ranks: list[NDArray[np.floating]] = []
+    parts = []
     for _, some in queries.blocks(len(ranker.keys)):
         log_f = ranker.log_match(ranker.scores(some))
-        ranks += rank_true_parents(log_f, some.parents, TIES)
         best, rows = best_of(log_f, min(TOP_K, len(log_f)))
         own = padded_parents(some).to(log_f.device)
         right = (rows[:, None] == own).any(1)
         totals = _log_totals(log_f)
         own_log_f = log_f.gather(0, own.relu()).masked_fill(own < 0, -torch.inf)
-        likelihoods = _log_totals(own_log_f) - totals
-        for column, tensor in zip(columns, (best, right, totals, likelihoods), strict=True):
-            column.append(tensor.T.cpu().numpy())
-    scores, right_ones, denominators, likelihood = (np.concatenate(c) for c in columns)
-    return HeldOutScores(scores, right_ones, denominators, likelihood.mean(axis=0), ranks)
+        of_block = best, right, totals, _log_totals(own_log_f) - totals
+        first, second, third, last = (column.T.cpu().numpy() for column in of_block)
+        ranks = rank_true_parents(log_f, some.parents, TIES)
+        parts.append(HeldOutScores(first, second, third, last, ranks))
+    return HeldOutScores.concatenate(parts)
 
 
 def score_held_out_by_fold(
@@ -129,34 +138,20 @@ def score_held_out_by_fold(
 ) -> HeldOutScores:
     """Score each fold of the queries by a fusion that was not fitted to it."""
     rows = [np.flatnonzero(folds == fold) for fold in range(len(fusions))]
-    parts = [
-        (some, score_held_out(ranker.with_fusion(fusion), queries.select(some)))
-        for some, fusion in zip(rows, fusions, strict=True)
-        if len(some)
-    ]
-    order = np.argsort(np.concatenate([some for some, _ in parts]))
-    scores, right, totals = (
-        np.concatenate([getattr(part, name) for _, part in parts])[order]
-        for name in ("scores", "right", "totals")
+    joined = HeldOutScores.concatenate(
+        [
+            score_held_out(ranker.with_fusion(fusion), queries.select(some))
+            for some, fusion in zip(rows, fusions, strict=True)
+            if len(some)
+        ]
     )
-    weights = [len(some) for some, _ in parts]
-    likelihood = np.average([part.likelihood for _, part in parts], axis=0, weights=weights)
-    all_ranks = [ranks for _, part in parts for ranks in part.ranks]
+    order = np.argsort(np.concatenate(rows))
     return HeldOutScores(
-        scores, right, totals, likelihood, ranks=[all_ranks[row] for row in order.tolist()]
-    )
-
-
-def join_scores(one: HeldOutScores, other: HeldOutScores) -> HeldOutScores:
-    """Return the scores of two lists of queries; both are cut to the same number of anchors."""
-    width = min(one.scores.shape[1], other.scores.shape[1])
-    counts = len(one.scores), len(other.scores)
-    return HeldOutScores(
-        np.concatenate([one.scores[:, :width], other.scores[:, :width]]),
-        np.concatenate([one.right[:, :width], other.right[:, :width]]),
-        np.concatenate([one.totals, other.totals]),
-        np.average([one.likelihood, other.likelihood], axis=0, weights=counts),
-        ranks=[*one.ranks, *other.ranks],
+        joined.scores[order],
+        joined.right[order],
+        joined.totals[order],
+        joined.likelihood[order],
+        [joined.ranks[row] for row in order.tolist()],
     )
 
 
@@ -169,7 +164,7 @@ def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
     """Fit the calibration that predicts held-out queries best; None where they are too few."""
     if len(held_out.scores) < MIN_HELD_OUT:
         return None
-    best = int(held_out.likelihood.argmax())
+    best = int(held_out.likelihood.mean(axis=0).argmax())
     temperature = TEMPERATURES[best]
     probabilities = np.exp(held_out.scores / temperature - held_out.totals[:, best, None])
     log_odds, right = logit(probabilities), held_out.right

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from taxoexpan.config import Config
@@ -37,55 +37,32 @@ class Calibrators:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON stores them."""
-        priors = self.joint_priors
-        return asdict(replace(self, joint_priors=None, fusion=None)) | {
-            "fusion": None if self.fusion is None else self.fusion.as_mapping(),
-            "joint_priors": None if priors is None else [prior.as_dict() for prior in priors],
-        }
+        fusion = None if self.fusion is None else self.fusion.as_mapping()
+        return asdict(self) | {"fusion": fusion}
 
 
-@dataclass(frozen=True)
-class MissingConfidence:
-    """A taxonomy of which too few leaves are held out.
+def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
+    """Return why no confidence can be learned with these settings, or an empty text if one can.
 
-    Args:
-        leaves: the number of leaves that can be held out.
-        held_out: how many of them are.
-        settings: those that hold out enough, as `NAME=VALUE`; empty if the taxonomy is too small.
+    The sentence has the remedy: settings that hold out enough leaves.
     """
-
-    leaves: int
-    held_out: int
-    settings: tuple[str, ...]
-
-    @classmethod
-    def find(cls, taxonomy: Taxonomy, config: Config) -> MissingConfidence | None:
-        """Return why no confidence can be learned with these settings, or None if one can."""
-        leaves = leaf_count(taxonomy.active)
-        fraction, limit = config.validation_fraction, config.max_validation_leaves
-        held_out = held_out_count(leaves, fraction, limit)
-        if held_out >= MIN_HELD_OUT:
-            return None
-        enough = fraction_for(leaves, MIN_HELD_OUT)
-        if enough is None:
-            return cls(leaves, held_out, ())
-        settings = []
-        if held_out_count(leaves, fraction, leaves) < MIN_HELD_OUT:
-            settings.append(f"validation_fraction={enough}")
-        if limit < MIN_HELD_OUT:
-            settings.append(f"max_validation_leaves={MIN_HELD_OUT}")
-        return cls(leaves, held_out, tuple(settings))
-
-    def sentence(self) -> str:
-        """Return one sentence with the reason and the remedy."""
-        few = pluralize(self.held_out, "held-out leaf", "held-out leaves")
-        text = f"no confidence can be learned from {few}; it takes {MIN_HELD_OUT}"
-        if not self.settings:
-            return (
-                f"{text}, too many for a taxonomy with {pluralize(self.leaves, 'leaf', 'leaves')}"
-            )
-        noun = "setting" if len(self.settings) == 1 else "settings"
-        return f"{text}, so train with the {noun} {join_words(self.settings)}"
+    leaves = leaf_count(taxonomy.active)
+    fraction, limit = config.validation_fraction, config.max_validation_leaves
+    held_out = held_out_count(leaves, fraction, limit)
+    if held_out >= MIN_HELD_OUT:
+        return ""
+    few = pluralize(held_out, "held-out leaf", "held-out leaves")
+    text = f"no confidence can be learned from {few}; it takes {MIN_HELD_OUT}"
+    enough = fraction_for(leaves, MIN_HELD_OUT)
+    if enough is None:
+        return f"{text}, too many for a taxonomy with {pluralize(leaves, 'leaf', 'leaves')}"
+    settings = []
+    if held_out_count(leaves, fraction, leaves) < MIN_HELD_OUT:
+        settings.append(f"validation_fraction={enough}")
+    if limit < MIN_HELD_OUT:
+        settings.append(f"max_validation_leaves={MIN_HELD_OUT}")
+    noun = "setting" if len(settings) == 1 else "settings"
+    return f"{text}, so train with the {noun} {join_words(settings)}"
 
 
 def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
@@ -104,9 +81,6 @@ def confidence_threshold(calibrators: Calibrators, precision: float, kept: str =
 
 def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
     """Refuse, before training, a taxonomy of which too few leaves are held out."""
-    missing = MissingConfidence.find(taxonomy, config)
-    if missing is None:
-        return
-    if missing.settings:
-        raise ConfigurationError(missing.sentence())
-    raise ConfigurationError(f"{missing.sentence()}; use a minimum score", "min_score")
+    if missing := missing_confidence(taxonomy, config):
+        message = f"{missing}; without a confidence, use a minimum score"
+        raise ConfigurationError(message, "min_score")

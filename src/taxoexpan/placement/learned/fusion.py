@@ -19,7 +19,7 @@ from torch import Tensor
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.placement.scoring.score_summary import best_of
+from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy.arrays import Indices
 
 CANDIDATES = 50

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +56,7 @@ class LabeledBatch:
 class NewParentPrior:
     """The weights of the features, and the rate of new parents that they were fitted at."""
 
-    weights: Floats
+    weights: tuple[float, ...]
     rate: float
 
     @classmethod
@@ -79,7 +78,7 @@ class NewParentPrior:
             weights = weights + step.clip(-1, 1)
             if np.abs(step).max() < 1e-6:
                 break
-        return cls(weights, float(has_new.mean()))
+        return cls(tuple(weights.tolist()), float(has_new.mean()))
 
     def adjust(self, scores: BatchScores, features: Floats) -> Floats:
         """Return log f among the new concepts with their gain [Q, Q].
@@ -87,7 +86,7 @@ class NewParentPrior:
         The more concepts of a batch look like children of others in it, the more all pairs gain:
         the rate of new parents is the likeliest one for this batch (by EM, with pseudo-counts).
         """
-        gained = _with_gain(scores, features, self.weights)
+        gained = _with_gain(scores, features, np.array(self.weights))
         log_odds = _log_sum(gained) - scores.total - _logit(self.rate)
         rate = self.rate
         for _ in range(MAX_STEPS):
@@ -95,10 +94,6 @@ class NewParentPrior:
             rate = float((has_new.sum() + PSEUDO_COUNT) / (len(has_new) + 2 * PSEUDO_COUNT))
         adjusted: Floats = gained + (_logit(rate) - _logit(self.rate))
         return adjusted
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the prior as a JSON-serializable dict."""
-        return {"weights": self.weights.tolist(), "rate": self.rate}
 
 
 def label_features(concepts: Sequence[Concept]) -> Floats:

@@ -2,6 +2,6 @@
 
 An `embedder` turns concepts into queries. `features` defines the features of a pair and the score,
 their weighted sum. `ranking` ranks the `anchors` by a `scorer`, which scores all of them; its parts
-are `cosines`, `families` and `score_summary`. Import from the modules;
+are `cosines` and `families`. Import from the modules;
 nothing is exported here.
 """

@@ -18,8 +18,7 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.cosines import QueryCosines, ReusedMemory
 from taxoexpan.placement.scoring.features import SignalFusion
-from taxoexpan.placement.scoring.score_summary import ScoreSummary, best_of
-from taxoexpan.placement.scoring.scorer import Scorer
+from taxoexpan.placement.scoring.scorer import Scorer, ScoreSummary, best_of
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import rank_true_parents
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.placement.learned.duplicates import DuplicateCandidates
+from taxoexpan.errors import DamagedModelError
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.learned.abstention import NEAREST, abstention_features, features_of_block
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.learned.regression import sigmoid
-from taxoexpan.placement.scoring.ranking import Ranking
+from taxoexpan.placement.scoring.ranking import RankedBlock, Ranker, Ranking
+from taxoexpan.placement.scoring.scorer import best_of
+from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import name_key
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
@@ -22,65 +29,120 @@ LIKELY = 0.5
 
 
 @dataclass(frozen=True)
-class QueryAssessment:
-    """What is known of Q queries besides their ranking.
+class Placer:
+    """Suggests parents of queries.
 
-    `confidence` [Q, K] is about each ranked anchor, `has_parent` [Q] says which queries have a
-    suitable parent, and `duplicates` what each query may be a synonym of. The first and the last
-    are None where they could not be learned.
+    Args:
+        ranker: ranks all concepts of the taxonomy.
+        calibrators: what was learned from held-out concepts.
+        rejections: what must not be proposed again.
     """
 
-    confidence: Floats | None
-    has_parent: NDArray[np.bool_]
-    duplicates: DuplicateCandidates | None
+    ranker: Ranker
+    calibrators: Calibrators
+    rejections: Rejections = NO_REJECTIONS
 
+    def suggest(
+        self, queries: Queries, top_k: int, min_ranked: int = 1
+    ) -> tuple[list[Suggestion], Ranking]:
+        """Return the suggestions for queries, without rejected ones, and the ranking behind them.
 
-def propose(
-    taxonomy: Taxonomy,
-    concepts: Sequence[Concept],
-    ranking: Ranking,
-    assessment: QueryAssessment,
-    top_k: int,
-) -> list[Suggestion]:
-    """Return the `top_k` parents of each query, with inserts, further parents and merges."""
-    indices = np.unique(ranking.anchors[:, :top_k]).tolist()
-    parents = {i: (taxonomy.concept_at(i), taxonomy.short_path(taxonomy.ids[i])) for i in indices}
-    anchors, scores = ranking.anchors[:, :top_k].tolist(), ranking.scores[:, :top_k].tolist()
-    known = assessment.confidence
-    confidence = None if known is None else known[:, :top_k].tolist()
-    related = {} if known is None else _related_parents(taxonomy, ranking, known[:, :top_k])
-    suggestions: list[Suggestion] = []
-    for row, concept in enumerate(concepts):
-        ranked = [
-            Suggestion(
-                query=concept,
-                rank=index + 1,
-                parent=parents[anchor][0],
-                path=parents[anchor][1],
-                score=score,
-                confidence=confidence[row][index] if confidence else None,
-                place=Place.POSSIBLE if assessment.has_parent[row] else Place.NONE,
+        They are the `top_k` parents of each query, with inserts, further parents and merges. At
+        least `min_ranked` anchors are ranked.
+        """
+        ranking, has_parent, duplicates = self.rank(queries, max(top_k, min_ranked))
+        taxonomy, calibration = self.ranker.anchors.taxonomy, self.calibrators.calibration
+        anchors, scores = ranking.anchors[:, :top_k], ranking.scores[:, :top_k].tolist()
+        confidence, related = None, {}
+        if calibration is not None:
+            known = calibration.confidence(ranking.tempered)[:, :top_k]
+            confidence, related = known.tolist(), _related_parents(taxonomy, anchors, known)
+        indices = np.unique(anchors).tolist()
+        paths = {i: taxonomy.short_path(taxonomy.ids[i]) for i in indices}
+        parents = {i: taxonomy.concept_at(i) for i in indices}
+        suggestions: list[Suggestion] = []
+        for row, (concept, own) in enumerate(zip(queries.concepts, anchors.tolist(), strict=True)):
+            ranked = [
+                Suggestion(
+                    query=concept,
+                    rank=index + 1,
+                    parent=parents[anchor],
+                    path=paths[anchor],
+                    score=scores[row][index],
+                    confidence=None if confidence is None else confidence[row][index],
+                    place=Place.POSSIBLE if has_parent[row] else Place.NONE,
+                )
+                for index, anchor in enumerate(own)
+            ]
+            if row in related:
+                ranked = with_further_parents(ranked, related[row])
+            ranked = with_inserts(taxonomy, ranked)
+            if duplicates is not None:
+                index, log_odds = int(duplicates.indices[row]), float(duplicates.log_odds[row])
+                ranked = with_merge(taxonomy, ranked, index, log_odds)
+            suggestions += ranked
+        if self.rejections:
+            suggestions = self.rejections.filtered(suggestions)
+        refuse_nonfinite_scores(suggestions)
+        return suggestions, ranking
+
+    def rank(
+        self, queries: Queries, top_k: int
+    ) -> tuple[Ranking, NDArray[np.bool_], DuplicateCandidates | None]:
+        """Rank the anchors of queries except rejected ones, and assess the queries.
+
+        Return also which queries have a suitable parent [Q], and what each may be a synonym of.
+        All queries have a suitable parent if the opposite was not learned.
+        """
+        ranker, calibrators = self.ranker, self.calibrators
+        calibration, abstention = calibrators.calibration, calibrators.abstention
+        vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
+        temperature = calibration.temperature if calibration else 1.0
+        excluded = None
+        if self.rejections:
+            excluded = self.rejections.anchors_of(taxonomy, queries.concepts)
+        features: list[Floats] = []
+        nearest_rows: list[Indices] = []
+        # The features have the scores of the ranking, but no leaf bonus and no rejected parents.
+        is_plain = excluded is None and (ranker.fusion is not None or not ranker.leaf_bonus)
+
+        def assess(block: RankedBlock) -> None:
+            cosines = block.cosines.names
+            nearest, rows = best_of(cosines, min(NEAREST, len(cosines)))
+            nearest_rows.append(rows.T.cpu().numpy())
+            if abstention is not None and is_plain:
+                features.append(features_of_block(ranker, block, nearest))
+
+        is_assessed = abstention is not None or calibrators.duplicates is not None
+        on_block = assess if is_assessed else None
+        ranking = ranker.rank(queries, top_k, temperature, excluded, on_block)
+        has_parent = np.ones(len(queries), dtype=bool)
+        if abstention is not None:
+            known = np.concatenate(features) if features else abstention_features(ranker, queries)
+            has_parent = abstention.has_parent(known)
+        duplicates = None
+        if calibrators.duplicates is not None:
+            detector = DuplicateDetector(
+                taxonomy, vectors.names.cpu().numpy(), calibrators.duplicates
             )
-            for index, (anchor, score) in enumerate(zip(anchors[row], scores[row], strict=True))
-        ]
-        if row in related:
-            ranked = with_further_parents(ranked, related[row])
-        ranked = with_inserts(taxonomy, ranked)
-        duplicates = assessment.duplicates
-        if duplicates is not None:
-            index, log_odds = int(duplicates.indices[row]), float(duplicates.log_odds[row])
-            ranked = with_merge(taxonomy, ranked, index, log_odds)
-        suggestions += ranked
-    return suggestions
+            own = queries.vectors[0].cpu().numpy()
+            duplicates = detector.candidates(queries.concepts, own, np.concatenate(nearest_rows))
+        return ranking, has_parent, duplicates
+
+
+def refuse_nonfinite_scores(suggestions: Sequence[Suggestion]) -> None:
+    """Refuse scores that are NaN or infinite: the weights of the model are damaged."""
+    if not all(math.isfinite(suggestion.score) for suggestion in suggestions):
+        message = "the model gives scores that are NaN or infinite, so its weights are damaged"
+        raise DamagedModelError(f"{message}; train again, or restore the model")
 
 
 def _related_parents(
-    taxonomy: Taxonomy, ranking: Ranking, confidence: Floats
+    taxonomy: Taxonomy, anchors: Indices, confidence: Floats
 ) -> dict[int, NDArray[np.bool_]]:
     """Return which parents of a query are related [K, K], for queries with a likely further one."""
     rows = np.flatnonzero((confidence[:, 1:] > LIKELY).any(axis=1))
-    anchors = ranking.anchors[rows, : confidence.shape[1]]
-    return dict(zip(rows.tolist(), related_concepts(taxonomy, anchors), strict=True))
+    return dict(zip(rows.tolist(), related_concepts(taxonomy, anchors[rows]), strict=True))
 
 
 def related_concepts(taxonomy: Taxonomy, concepts: Indices) -> NDArray[np.bool_]:
