@@ -18,7 +18,7 @@ from reproduction.task import Task, make_task
 from taxoexpan.errors import FormatError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.formats.wordnet.database import PARTS_OF_SPEECH, WordNetFiles
+from taxoexpan.formats.wordnet import PARTS_OF_SPEECH, WordNetFiles, open_parts
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import Holdout
 
@@ -70,15 +70,9 @@ class WordNet:
         """Read nouns, then verbs; with `instances`, instance synsets and relations count too."""
         whole = Taxonomy.read(directory, instances=instances)
         parts = []
-        for pos in PARTS_OF_SPEECH:
+        for pos, files in open_parts(TextFile.open(directory)).items():
             others = [id for id in whole.ids if f"#{pos}#" not in id]
-            parts.append(
-                cls(
-                    pos,
-                    whole.without(others),
-                    _senses(WordNetFiles.open(TextFile.open(directory), pos)),
-                )
-            )
+            parts.append(cls(pos, whole.without(others), _senses(files)))
         return parts
 
     def id_of(self, sense: str) -> str | None:

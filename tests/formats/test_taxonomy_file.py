@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import obo, terms, text_file
+from taxoexpan.formats import obo, terms, text_file, wordnet
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.json import document
 from taxoexpan.formats.rdf.skos import SkosIndex
@@ -18,7 +18,6 @@ from taxoexpan.formats.tables import path_layouts, table
 from taxoexpan.formats.tables.columns import checked_columns
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
-from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 IRI = "http://food.org/"
@@ -50,7 +49,7 @@ CASES = [
     Case("obographs", "food.json", document, "load"),
     Case("skos", "food.ttl", SkosIndex, "read"),
     Case("skos", "food.rdf", SkosIndex, "read", moves=False),
-    Case("wordnet", "wn", wordnet_format, "open_parts", moves=False),
+    Case("wordnet", "wn", wordnet, "open_parts", moves=False),
 ]
 of_every_format = pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.format}-{case.name}"

@@ -17,7 +17,7 @@ from reproduction.semeval.task import (
     score_key,
 )
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.wordnet.database import PARTS_OF_SPEECH
+from taxoexpan.formats.wordnet import PARTS_OF_SPEECH
 
 WORDNET = Path("/usr/share/wordnet")
 TASK = Path(__file__).parents[4] / "shared" / "data" / "semeval-2016-task14"

@@ -64,7 +64,7 @@ FORMATS = Formats(
             (".terms", ".taxo"),
         ),
         "wordnet": Declaration(
-            "wordnet.wordnet_format:WordNetFormat",
+            "wordnet:WordNetFormat",
             "a directory with WordNet's data.noun and index.noun, data.verb and index.verb",
         ),
         "obo": Declaration(

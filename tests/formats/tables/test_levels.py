@@ -10,7 +10,7 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
-from taxoexpan.formats.tables.levels import LevelStyle, cells_for
+from taxoexpan.formats.tables.path_layouts import LevelStyle, cells_for
 from taxoexpan.formats.tables.table import table_text
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy

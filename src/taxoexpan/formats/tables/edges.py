@@ -8,7 +8,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, labels_as_ids
 from taxoexpan.formats.property_index import PropertyIndex
-from taxoexpan.formats.tables.parents import is_root_marker, root_marker_notes
+from taxoexpan.formats.tables.rows import is_root_marker, root_marker_notes
 from taxoexpan.formats.tables.table import Table, column_error, open_if_table, table_text
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy

@@ -16,13 +16,13 @@ from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
-from taxoexpan.formats.tables.levels import LevelTable
 from taxoexpan.formats.tables.path_layouts import (
     DEFAULT_SEPARATOR,
     MARKER,
     MAX_DEPTH,
     SEPARATOR,
     Category,
+    LevelTable,
     Parts,
     PathLines,
     PathTable,

@@ -1,7 +1,9 @@
-"""The WordNet format: a directory with data and index files of nouns, verbs or both.
+"""WordNet: a directory of data and index files, as wndb(5WN) describes them.
 
-Offsets change from one build to the next, so the id of a concept is `lemma#pos#sense` of its first
-word. The sense is the position of the offset in the line of the lemma in the index file.
+A line of a data file is a synset: `offset file pos count (word id)… count (symbol offset pos
+words)… | gloss`. The offset is the byte at which the line begins. Offsets change from one build to
+the next, so the id of a concept is `lemma#pos#sense` of its first word. The sense is the position
+of the offset in the line of the lemma in the index file.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
@@ -17,16 +21,10 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.formats.wordnet.database import (
-    EXAMPLE_START,
-    PARTS_OF_SPEECH,
-    WordNetFiles,
-    definition_in,
-    is_blank,
-    open_parts,
-)
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
+PARTS_OF_SPEECH = {"n": "noun", "v": "verb"}
+EXAMPLE_START = '; "'
 MAX_WORDS = 0xFF
 _MAX_POINTERS = 999
 _MAX_OFFSET = 99_999_999
@@ -38,12 +36,128 @@ _HEADER = "  1 Made by taxoexpan, in the format of wndb(5WN).  \n"
 _EMPTY_FILES = {
     **{f"{kind}.{part}": _HEADER for kind in ("data", "index") for part in _ALL_PARTS},
     **{f"{part}.exc": "" for part in _ALL_PARTS},
-    "sents.vrb": "",
-    "sentidx.vrb": "",
+    **dict.fromkeys(("sents.vrb", "sentidx.vrb"), ""),
 }
 """All files of a WordNet database, without content; `wn` cannot open one that lacks any of them."""
 _ROOT_FILE = {"n": "03", "v": "29"}
 """The lexicographer file of a synset without parents: noun.Tops, and the first file of verbs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synset:
+    """One line of a data file.
+
+    `hypernyms` are offsets in the same file; `file` is the number of the lexicographer file.
+    """
+
+    line: int
+    offset: str
+    file: str
+    words: tuple[str, ...]
+    hypernyms: tuple[str, ...]
+    definition: str
+    other_pointers: int
+    """The number of pointers that are neither hypernyms nor hyponyms."""
+
+
+@dataclass(frozen=True)
+class WordNetFiles:
+    """The data file and the index file of one part of speech."""
+
+    pos: str
+    data: TextFile
+    index: TextFile
+
+    @cached_property
+    def synsets(self) -> list[Synset]:
+        """All synsets; the classes of an instance are hypernyms if the options say so."""
+        symbols = frozenset({"@", "@i"} if self.data.options.instances else {"@"})
+        synsets = []
+        for number, line in _numbered_lines(self.data):
+            try:
+                synsets.append(_parse_synset(number, line, self.pos, symbols))
+            except (ValueError, IndexError):
+                raise _invalid(self.data, number, "a synset") from None
+        return synsets
+
+    @cached_property
+    def lemmas(self) -> dict[str, int]:
+        """The line number of each lemma in the index."""
+        return {line.partition(" ")[0]: number for number, line in _numbered_lines(self.index)}
+
+    @cached_property
+    def senses(self) -> dict[tuple[str, str], int]:
+        """The sense number of each pair of lemma and offset."""
+        senses: dict[tuple[str, str], int] = {}
+        for number, line in _numbered_lines(self.index):
+            cells = line.split(" ")
+            try:
+                start = 6 + int(cells[3])
+                offsets = cells[start : start + int(cells[2])]
+            except (ValueError, IndexError):
+                raise _invalid(self.index, number, "an index") from None
+            for sense, offset in enumerate(offsets, start=1):
+                senses.setdefault((cells[0], offset), sense)
+        return senses
+
+    def id_of(self, synset: Synset) -> str:
+        """Return `lemma#pos#sense` of the first word of a synset."""
+        lemma = synset.words[0].lower()
+        sense = self.senses.get((lemma, synset.offset))
+        if sense is None:
+            message = f"{self.index.path.name} has no sense of {lemma!r} at {synset.offset}"
+            raise FormatError(self.data.path, f"{message}; add it there", synset.line)
+        return f"{lemma}#{self.pos}#{sense}"
+
+
+def open_parts(directory: TextFile) -> dict[str, WordNetFiles]:
+    """Load the files of all parts of speech; a missing file is empty."""
+    return {
+        pos: WordNetFiles(
+            pos,
+            directory.sibling(directory.path / f"data.{part}", optional=True),
+            directory.sibling(directory.path / f"index.{part}", optional=True),
+        )
+        for pos, part in PARTS_OF_SPEECH.items()
+    }
+
+
+def definition_in(gloss: str) -> str:
+    """Return a gloss without its examples."""
+    return gloss.partition(EXAMPLE_START)[0].strip()
+
+
+def _numbered_lines(source: TextFile) -> Iterator[tuple[int, str]]:
+    """Yield every line with its number, without blank lines and the license, which is indented."""
+    for number, line in enumerate(source.lines, start=1):
+        if line and not line.startswith("  ") and not line.isspace():
+            yield number, line
+
+
+def _invalid(file: TextFile, number: int, kind: str) -> FormatError:
+    message = f"not {kind} line as in wndb(5WN): {file.lines[number - 1][:60]!r}"
+    return FormatError(file.path, f"{message}; correct or remove the line", number)
+
+
+def _parse_synset(number: int, line: str, pos: str, symbols: frozenset[str]) -> Synset:
+    """Parse one line; an invalid one raises a ValueError or an IndexError."""
+    head, _, gloss = line.partition(" | ")
+    cells = head.split(" ")
+    words_end = 4 + 2 * int(cells[3], 16)
+    words = cells[4:words_end:2]
+    start, end = words_end + 1, words_end + 1 + 4 * int(cells[words_end])
+    counts_match = bool(words) and start <= end <= len(cells)
+    if not counts_match or cells[2] != pos or not all(w.replace("_", " ").strip() for w in words):
+        raise ValueError
+    pointers, offsets, targets = (cells[start + k : end : 4] for k in range(3))
+    hypernyms = tuple(
+        offset
+        for symbol, offset, target in zip(pointers, offsets, targets, strict=True)
+        if symbol in symbols and target == pos
+    )
+    # Pointers to hyponyms repeat the pointers to hypernyms.
+    others = len(pointers) - len(hypernyms) - pointers.count("~") - pointers.count("~i")
+    return Synset(number, cells[0], cells[1], tuple(words), hypernyms, definition_in(gloss), others)
 
 
 class WordNetFormat(Format):
@@ -60,14 +174,12 @@ class WordNetFormat(Format):
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read every synset as a concept below its hypernyms, and its classes if requested."""
-        files = source.parsed(open_parts)
-        if not files:
+        if not self.can_read(source):
             message = "WordNet is a directory that contains data.noun or data.verb"
             raise FormatError(source.path, f"{message}; give the path of that directory")
         # Relations do not cross files, so each file is checked alone, and errors name it.
-        parsed = [_build(part).finish() for part in files.values() if part.synsets]
-        if not parsed:
-            raise FormatError(source.path, "no synset in the data files; they need at least one")
+        files = [*source.parsed(open_parts).values()]
+        parsed = [_build(part).finish() for part in [f for f in files if f.synsets] or files]
         taxonomy = parsed[0].taxonomy
         for other in (one.taxonomy for one in parsed[1:]):
             taxonomy = taxonomy.expanded(Additions(list(other.concepts), list(other.relations)))
@@ -79,9 +191,8 @@ class WordNetFormat(Format):
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append a synset to the data file for each new concept, and insert lines into the index.
 
-        Existing lines stay unchanged. Therefore an existing parent gets no pointer to its new
-        child: `wn` shows the hypernyms of the child, but not the child as a hyponym. A word that
-        is already in the index gets no new sense. A new concept gets the id of its first word.
+        Existing lines stay unchanged: a parent gets no pointer to its new child, and a word that is
+        already in the index gets no new sense. A new concept gets the id of its first word.
         """
         by_part: dict[str, list[Concept]] = {}
         for concept in additions.concepts:
@@ -93,8 +204,7 @@ class WordNetFormat(Format):
             by_part.setdefault(kinds.pop(), []).append(concept)
         insertions: Insertions = {}
         for pos, concepts in by_part.items():
-            files = source.parsed(open_parts).get(pos) or WordNetFiles.open(source, pos)
-            insertions.update(_extend_part(files, expanded, concepts))
+            insertions.update(_extend_part(source.parsed(open_parts)[pos], expanded, concepts))
         return insertions
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -110,9 +220,8 @@ class WordNetFormat(Format):
                 writer = SynsetWriter(pos, concepts, taxonomy)
                 data, index = (target.path / f"{kind}.{part}" for kind in ("data", "index"))
                 offsets = writer.offsets(data, len(_HEADER), len("\n"), {})
-                lines = writer.data_lines(offsets), writer.index_lines(offsets).values()
-                for path, each in zip((data, index), lines, strict=True):
-                    files[path] += "".join(f"{line}\n" for line in each)
+                files[data] += "".join(f"{line}\n" for line in writer.data_lines(offsets))
+                files[index] += "".join(f"{s}\n" for s in writer.index_lines(offsets).values())
                 ids.update(writer.ids())
         return Copy(files, ids)
 
@@ -130,10 +239,7 @@ def _build(files: WordNetFiles) -> TaxonomyBuilder:
     builder.ignored["examples"] = files.data.text.count(EXAMPLE_START)
     for synset in files.synsets:
         for offset in synset.hypernyms:
-            if offset not in ids:
-                message = f"a pointer to {offset}, but there is no synset; correct or remove it"
-                raise FormatError(builder.path, message, synset.line)
-            builder.relate(ids[offset], ids[synset.offset], synset.line)
+            builder.relate(ids.get(offset, offset), ids[synset.offset], synset.line)
     return builder
 
 
@@ -149,9 +255,6 @@ def _refuse_unsupported(source: TextFile, concept: Concept) -> None:
             message = f"{name!r} would not be read back unchanged"
             remedy = "a word must not be blank, '|', or contain underscores or line breaks"
             raise FormatError(source.path, f"{message}; {remedy}; rename it")
-    if len(concept.synonyms) >= MAX_WORDS:
-        message = f"{concept.label!r} has {len(concept.synonyms)} synonyms"
-        raise FormatError(source.path, f"{message}; remove all but {MAX_WORDS - 1}")
     if definition_in(as_gloss(concept.definition)) != concept.definition:
         message = f"the definition of {concept.label!r} would not be read back unchanged"
         remedy = f"remove line breaks, outer spaces, and the text after {EXAMPLE_START}"
@@ -175,9 +278,8 @@ def _extend_part(
             message = f"{lemma!r} is already in the index, and a new sense would change its line"
             remedy = f"give {expanded.concept(ids[0]).label!r} another word"
             raise FormatError(files.index.path, f"{message}; {remedy}", files.lemmas[lemma])
-    text, newline_length = files.data.text, len(files.data.newline)
-    missing_newline = newline_length if text[-1:] not in ("", "\n") else 0
-    start = len(files.data.bom + text.encode()) + missing_newline
+    newline_length = len(files.data.newline)
+    start = len(files.data.apply(files.data.append([""]))) - newline_length
     old = {id: synset.offset for id, synset in synsets.items()}
     offsets = writer.offsets(files.data.path, start, newline_length, old)
     return {
@@ -240,9 +342,6 @@ class SynsetWriter:
             message = "the file would become too large for offsets of eight digits"
             raise FormatError(path, f"{message}; choose another format")
         new = {id: f"{position:08d}" for id, position in zip(self.words, positions, strict=False)}
-        if not set(old.values()).isdisjoint(new.values()):
-            message = "the offsets are not the byte positions of the lines; rebuild the file"
-            raise FormatError(path, message)
         return {**old, **new}
 
     def data_lines(self, offsets: Mapping[str, str]) -> list[str]:
@@ -278,7 +377,7 @@ class SynsetWriter:
 def as_word(name: str) -> str:
     """Return a name as WordNet spells it, or "" if nothing is left."""
     word = _BREAKS.sub("_", name)
-    if is_blank(word):
+    if not word.replace("_", " ").strip():
         return ""
     # A single bar would start the gloss.
     return "¦" if word == "|" else word
