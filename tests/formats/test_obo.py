@@ -325,11 +325,6 @@ def test_empty_additions_change_nothing() -> None:
     }
 
 
-def test_all_fields_are_supported() -> None:
-    fields = FORMATS["obo"].supported_fields(source(HEADER + FRUIT))
-    assert fields == {"ids", "labels", "synonyms", "definitions"}
-
-
 @given(growths(ids=awkward(), labels=awkward(), details=True), st.sampled_from(["\n", "\r\n"]))
 @quickly
 def test_the_old_text_is_kept_and_the_new_text_reads_back_in_full(

@@ -167,11 +167,26 @@ def test_a_synonym_is_added_to_an_existing_class(tmp_path: Path, id: str) -> Non
     assert nodes[id]["meta"]["synonyms"][-1] == {"pred": "hasExactSynonym", "val": "pet"}
 
 
-def test_a_class_that_only_an_edge_names_is_a_concept(tmp_path: Path) -> None:
-    nodes = [{"id": DOG, "lbl": "dog", "type": "CLASS"}]
-    taxonomy = read(tmp_path, (DOG, "is_a", f"{OBO}Y_1"), nodes=nodes)
-    assert taxonomy.parents(DOG) == (f"{OBO}Y_1",)
-    assert taxonomy.concept(f"{OBO}Y_1").label == "Y_1"
+@pytest.mark.parametrize(
+    ("nodes", "edges", "ids"),
+    [
+        ([(DOG, "CLASS")], [(DOG, f"{OBO}Y_1")], (DOG, f"{OBO}Y_1")),
+        ([("x:1", ""), ("x:2", "")], [("x:2", "x:1")], ("x:1", "x:2")),
+        (
+            [(DOG, "CLASS"), (PART_OF, "PROPERTY"), ("x:p", "PROPERTY"), ("x:untyped", "")],
+            [(DOG, "http://www.w3.org/2002/07/owl#Thing"), (PART_OF, "x:p")],
+            (DOG,),
+        ),
+    ],
+    ids=["only-in-an-edge", "no-types", "properties-and-owl-thing"],
+)
+def test_classes_are_concepts(
+    tmp_path: Path, nodes: list[tuple[str, str]], edges: list[tuple[str, str]], ids: tuple[str, ...]
+) -> None:
+    written = [{"id": id, "lbl": id} | ({"type": type} if type else {}) for id, type in nodes]
+    taxonomy = read(tmp_path, *((sub, "is_a", obj) for sub, obj in edges), nodes=written)
+    assert taxonomy.ids == ids
+    assert list(taxonomy.relations) == [(obj, sub) for sub, obj in edges if obj in ids]
 
 
 def test_new_classes_need_a_list_of_nodes(tmp_path: Path) -> None:
@@ -183,24 +198,6 @@ def test_new_classes_need_a_list_of_nodes(tmp_path: Path) -> None:
     kiwi = Additions([Concept("kiwi", "kiwi")], [("http://food.org/fruit", "kiwi")])
     with pytest.raises(FormatError, match="no graph has a list of nodes"):
         file.write(kiwi, tmp_path / "out.json")
-
-
-def test_properties_and_owl_thing_are_no_concepts(tmp_path: Path) -> None:
-    nodes = [
-        {"id": DOG, "lbl": "dog", "type": "CLASS"},
-        {"id": PART_OF, "type": "PROPERTY"},
-        {"id": "x:p", "type": "PROPERTY"},
-        {"id": "x:untyped"},
-    ]
-    thing = "http://www.w3.org/2002/07/owl#Thing"
-    taxonomy = read(tmp_path, (DOG, "is_a", thing), (PART_OF, "is_a", "x:p"), nodes=nodes)
-    assert taxonomy.ids == (DOG,)
-
-
-def test_nodes_without_any_types_are_concepts(tmp_path: Path) -> None:
-    nodes = [{"id": "x:1", "lbl": "a"}, {"id": "x:2", "lbl": "b"}]
-    taxonomy = read(tmp_path, ("x:2", "is_a", "x:1"), nodes=nodes)
-    assert list(taxonomy.relations) == [("x:1", "x:2")]
 
 
 @pytest.mark.parametrize(

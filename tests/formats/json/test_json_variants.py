@@ -146,37 +146,6 @@ def test_two_lists_are_ambiguous(tmp_path: Path) -> None:
 # ---- copies ---------------------------------------------------------------------------------
 
 
-def test_a_new_child_goes_under_every_copy_of_its_parent(tmp_path: Path) -> None:
-    apple = '{"id": "a", "name": "apple", "children": [{"id": "g", "name": "gala"}]}'
-    text = (
-        '[{"id": "f", "name": "fruit", "children": [%s]}, '
-        '{"id": "r", "name": "red", "children": [%s]}]'
-    )
-    new = '{"id": "kiwi", "name": "kiwi"}'
-    wanted = apple.replace('"gala"}', f'"gala"}}, {new}')
-    assert expanded(tmp_path, text % (apple, apple), under("a")) == text % (wanted, wanted)
-
-
-def test_a_leaf_with_several_copies_gets_children_in_all_of_them(tmp_path: Path) -> None:
-    text = """[
-  {"id": "f", "children": [
-    {"id": "a", "children": null}
-  ]},
-  {"id": "r", "children": [
-    {"id": "s", "children": [
-      {"id": "a", "children": null}
-    ]}
-  ]}
-]
-"""
-    additions = Additions([KIWI, BERRY], [("a", "kiwi"), ("kiwi", "b")])
-    value = json.loads(expanded(tmp_path, text, additions))
-    leaf = {"id": "b", "children": None, "label": "berry"}
-    kiwi = {"id": "kiwi", "children": [leaf], "label": "kiwi"}
-    assert value[0]["children"][0]["children"] == [kiwi]
-    assert value[1]["children"][0]["children"][0]["children"] == [kiwi]
-
-
 def test_short_references_get_no_children(tmp_path: Path) -> None:
     text = (
         '[{"id": "f", "children": [{"id": "a", "name": "apple", "children": [{"id": "g"}]}]}, '

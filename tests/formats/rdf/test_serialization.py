@@ -102,20 +102,6 @@ EXPANDED = f"""\
   }}
 ]
 """
-BRACES = f"""\
-{{
-  "@context": {{"s": "{SKOS}"}},
-  "@graph": [{{
-    "@id": "{FRUIT}",
-    "@type": "s:Concept",
-    "s:prefLabel": "fruit"
-  }}, {{
-    "@id": "{APPLE}",
-    "s:broader": {{"@id": "{FRUIT}"}},
-    "s:prefLabel": "apple"
-  }}]
-}}
-"""
 
 
 @pytest.mark.parametrize(
@@ -171,18 +157,8 @@ BRACES = f"""\
     ]
   }}""",
         ),
-        (
-            BRACES,
-            f""", {{
-    "@id": "{KIWI}",
-    "@type": "s:Concept",
-    "s:prefLabel": "kiwi",
-    "s:altLabel": "Actinidia \\u00e9",
-    "s:broader": {{"@id": "{FRUIT}"}}
-  }}""",
-        ),
     ],
-    ids=["aliases", "maps", "one-line", "expanded", "braces"],
+    ids=["aliases", "maps", "one-line", "expanded"],
 )
 def test_json_ld_follows_the_terms_and_the_layout_of_the_file(
     tmp_path: Path, text: str, wanted: str
@@ -290,23 +266,8 @@ BARE_XML = f"""\
    </Concept>
 """,
         ),
-        (
-            BARE_XML,
-            f"""
-  <skos:Concept rdf:about="{KIWI}" xmlns:skos="{SKOS}" \
-xmlns:owl="http://www.w3.org/2002/07/owl#" xmlns:rdf="{RDF}">
-    <skos:prefLabel>kiwi</skos:prefLabel>
-    <owl:deprecated rdf:datatype="{rdflib.XSD.boolean}">true</owl:deprecated>
-    <skos:broader rdf:resource="{FRUIT}"/>
-  </skos:Concept>
-  <skos:Concept rdf:about="{FIG}" xmlns:skos="{SKOS}" xmlns:rdf="{RDF}">
-    <skos:prefLabel>fig</skos:prefLabel>
-    <skos:broader rdf:resource="{FRUIT}"/>
-  </skos:Concept>
-""",
-        ),
     ],
-    ids=["tabs", "default-namespace", "nothing-declared"],
+    ids=["tabs", "default-namespace"],
 )
 def test_rdf_xml_follows_the_prefixes_and_the_indentation_of_the_file(
     tmp_path: Path, text: str, wanted: str
@@ -503,7 +464,6 @@ STYLES = {
     "maps.jsonld": MAPS,
     "line.jsonld": ONE_LINE,
     "expanded.jsonld": EXPANDED,
-    "braces.jsonld": BRACES,
     "tabs.rdf": XML,
     "default.rdf": DEFAULT_XML,
     "bare.rdf": BARE_XML,
