@@ -9,6 +9,7 @@ import rdflib
 from expanded_files import refusal, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
+from rdf_files import concepts_of, graph_of, in_syntax
 from rdflib.compare import isomorphic
 from strategies import Growth, growths, names, quickly
 
@@ -17,7 +18,7 @@ from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import ReadOptions, TextFile
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
@@ -54,24 +55,8 @@ def ontology(folder: Path, body: str, prefixes: str = PREFIXES) -> Path:
     return write_file(folder / "food.ttl", prefixes + body)
 
 
-def concepts_of(path: Path, language: str | None = None) -> dict[str, Concept]:
-    taxonomy = TaxonomyFile.open(path, "owl", ReadOptions(language)).taxonomy
-    return {concept.id.rpartition("/")[2]: concept for concept in taxonomy.concepts}
-
-
 def notes_of(path: Path) -> list[tuple[str, str]]:
     return [(n.code, n.place) for n in TaxonomyFile.open(path, "owl").notes]
-
-
-def in_syntax(path: Path, suffix: str) -> Path:
-    """Write the same statements in another syntax with rdflib."""
-    kinds = {".ttl": "turtle", ".nt": "nt", ".owl": "xml", ".jsonld": "json-ld"}
-    text = rdflib.Graph().parse(path).serialize(format=kinds[suffix])
-    return write_file(path.with_name(f"copy{suffix}"), text)
-
-
-def graph_of(path: Path) -> rdflib.Graph:
-    return rdflib.Graph().parse(path, format="xml" if path.suffix == ".owl" else None)
 
 
 def added_triples(path: Path, additions: Additions) -> rdflib.Graph:
@@ -125,7 +110,7 @@ def test_rdfs_classes_and_comments_are_read(tmp_path: Path) -> None:
         ex:b a rdfs:Class ; rdfs:label "B" ; rdfs:subClassOf ex:a , rdfs:Class , ex:b .""",
     )
     document = TaxonomyFile.open(path)
-    assert concepts_of(path)["a"] == Concept("http://food.org/a", "A", (), "the first")
+    assert concepts_of(path, "owl")["a"] == Concept("http://food.org/a", "A", (), "the first")
     assert list(document.taxonomy.relations) == [("http://food.org/a", "http://food.org/b")]
 
 
@@ -143,7 +128,7 @@ def test_labels_and_synonyms(
     tmp_path: Path, description: str, expected: tuple[str, tuple[str, ...]]
 ) -> None:
     body = f'ex:it a owl:Class ; {description} . ex:b a owl:Class ; rdfs:label "b" .'
-    it = concepts_of(ontology(tmp_path, body, PREFIXES + OTHER_PREFIXES))["it"]
+    it = concepts_of(ontology(tmp_path, body, PREFIXES + OTHER_PREFIXES), "owl")["it"]
     assert (it.label, it.synonyms) == expected
 
 
@@ -151,7 +136,7 @@ def test_the_more_frequent_label_property_is_used(tmp_path: Path) -> None:
     body = """ex:a a owl:Class ; rdfs:label "A1" ; skos:prefLabel "a" .
         ex:b a owl:Class ; skos:prefLabel "b" . ex:eats rdfs:label "x" . ex:is rdfs:label "y" ."""
     path = ontology(tmp_path, body, PREFIXES + OTHER_PREFIXES)
-    assert concepts_of(path)["a"] == Concept("http://food.org/a", "a", ("A1",))
+    assert concepts_of(path, "owl")["a"] == Concept("http://food.org/a", "a", ("A1",))
 
 
 @pytest.mark.parametrize(
@@ -168,13 +153,13 @@ def test_definitions_in_order_of_preference(
 ) -> None:
     body = f'ex:x a owl:Class ; rdfs:label "x"@en ; {properties} .'
     path = ontology(tmp_path, body, PREFIXES + OTHER_PREFIXES)
-    assert concepts_of(path)["x"].definition == definition
+    assert concepts_of(path, "owl")["x"].definition == definition
 
 
 def test_labels_with_and_without_a_tag_are_in_one_language(tmp_path: Path) -> None:
     body = 'ex:a a owl:Class ; rdfs:label "a" . ex:b a owl:Class ; rdfs:label "b" . '
     path = ontology(tmp_path, body + 'ex:c a owl:Class ; rdfs:label "c"@en .')
-    assert [c.label for c in concepts_of(path).values()] == ["a", "b", "c"]
+    assert [c.label for c in concepts_of(path, "owl").values()] == ["a", "b", "c"]
     assert notes_of(path) == []
 
 
@@ -205,7 +190,7 @@ def test_a_class_that_is_only_declared_is_not_a_concept_of_another_namespace(
 
 def test_classes_without_any_label_are_named_by_their_iris(tmp_path: Path) -> None:
     path = ontology(tmp_path, "ex:Apple a owl:Class . <http://other.org/B> a owl:Class .")
-    assert [c.label for c in concepts_of(path).values()] == ["Apple", "B"]
+    assert [c.label for c in concepts_of(path, "owl").values()] == ["Apple", "B"]
     assert notes_of(path) == []
 
 
@@ -213,7 +198,7 @@ def test_deprecated_classes(tmp_path: Path) -> None:
     body = """ex:a a owl:DeprecatedClass . ex:b a owl:Class ; owl:deprecated "true" .
         ex:c a owl:Class ; owl:deprecated false . ex:d a owl:Class ; rdfs:label "d" ."""
     path = ontology(tmp_path, body)
-    assert {id for id, c in concepts_of(path).items() if c.deprecated} == {"a", "b"}
+    assert {id for id, c in concepts_of(path, "owl").items() if c.deprecated} == {"a", "b"}
     assert [place for _, place in notes_of(path)] == ["http://food.org/c"]
 
 
