@@ -28,10 +28,10 @@ def task(model_directory: Path) -> WorkerTask:
     return WorkerTask(model_directory, digest, "cpu", None, 3, True, threads)
 
 
-def placed(model: TaxoExpan, task: WorkerTask, first: int = 0) -> SuggestedBlock:
+def placed(model: TaxoExpan, task: WorkerTask) -> SuggestedBlock:
     """Let a worker place all concepts, and read its table."""
     table = PlacementWorker(task)(concepts_table(0, CONCEPTS))
-    return read_block(model.taxonomy, CONCEPTS, table.to_pylist(), first)
+    return read_block(model.taxonomy, CONCEPTS, table.to_pylist())
 
 
 @pytest.mark.parametrize("explain", [True, False])
@@ -47,14 +47,6 @@ def test_a_worker_gives_what_the_model_gives(
     assert [e.to_dict() for e in block.evidence] == [e.to_dict() for e in local.evidence]
     assert len(block.evidence) == (3 if explain else 0)
     assert [str(each.message) for each in passed_on] == [str(each.message) for each in expected]
-
-
-@pytest.mark.filterwarnings("ignore:names without words")
-def test_concepts_that_come_back_in_another_order_are_an_error(
-    model: TaxoExpan, task: WorkerTask
-) -> None:
-    with pytest.raises(ModelError, match="the concept 0 came back, but 1 is the next"):
-        placed(model, task, first=1)
 
 
 def problem(model: TaxoExpan, task: WorkerTask) -> str:

@@ -106,7 +106,7 @@ def suggest_on_cluster(
             directory.resolve(), digest, device, features, top_k, explain, pool.threads
         )
         for table in _placed(ray, blocks, task, pool):
-            yield read_block(taxonomy, concepts, table.to_pylist(), placed)
+            yield read_block(taxonomy, concepts, table.to_pylist())
             placed += len(table)
     if placed != len(concepts):
         message = f"only {placed:,} of {len(concepts):,} concepts came back"
@@ -114,19 +114,16 @@ def suggest_on_cluster(
 
 
 def read_block(
-    taxonomy: Taxonomy, concepts: Sequence[Concept], rows: Sequence[dict[str, Any]], first: int
+    taxonomy: Taxonomy, concepts: Sequence[Concept], rows: Sequence[dict[str, Any]]
 ) -> SuggestedBlock:
-    """Return the suggestions in the rows of one table, whose first concept has this number."""
+    """Return the suggestions in the rows of one table."""
     block = SuggestedBlock([], [])
-    for number, row in enumerate(rows, start=first):
+    for row in rows:
         content = json.loads(row["content"])
         if "error" in content:
             raise ModelError(content["error"])
-        if row["number"] != number:
-            message = f"the concept {row['number']} came back, but {number} is the next"
-            raise ModelError(f"{message}; use the engine local, and report this error")
         for values in content["suggestions"]:
-            suggestion = Suggestion.restored(concepts[number], values)
+            suggestion = Suggestion.restored(concepts[row["number"]], values)
             parent = taxonomy.concept(suggestion.parent.id)
             block.suggestions.append(replace(suggestion, parent=parent))
         if "evidence" in content:
@@ -183,17 +180,7 @@ def _next(tables: Iterator[Any]) -> Any:
         try:
             return next(tables, None)
         except Exception as error:
-            raise ModelError(_message(error)) from None
-
-
-def _message(error: Exception) -> str:
-    """Say what to do about an error of Ray; its own text may have pages."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    last = lines[-1] if lines else type(error).__name__
-    if "No module named" in str(error):
-        return (
-            f"a worker cannot import what it needs ({last}); install the same taxoexpan everywhere"
-        )
-    if "made no progress" in str(error):
-        last = f"no worker has finished a block for {NO_PROGRESS_SECONDS / 60:.0f} minutes"
-    return f"the workers failed ({last}); if memory is short, use fewer workers"
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            message = f"the workers failed ({lines[-1] if lines else type(error).__name__})"
+            fix = "install the same taxoexpan everywhere and, if memory is short, use fewer workers"
+            raise ModelError(f"{message}; {fix}") from None

@@ -34,7 +34,6 @@ REMOVE_SECONDS = 10
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-START_ATTEMPTS = 2
 CONNECT_SECONDS = 10
 
 _SILENT: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
@@ -50,7 +49,6 @@ _QUIET = {
 @contextmanager
 def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
     """Yield the module `ray`, connected to a cluster or to `cpus` cores of this machine."""
-    refuse_ray_client(address)
     with _environment(_QUIET if address else _QUIET | _local_environment()):
         ray = _import_ray()  # takes seconds, so it comes before there is anything to remove
         with nullcontext() if address else temporary_folder(_sockets_place()) as folder:
@@ -84,18 +82,31 @@ def _import_ray() -> Any:
 
 
 def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> None:
+    """Connect to a cluster, or start Ray on this machine, which gives up after 30 seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if address is None:
-            _start(ray, cpus, folder)
-            return
         try:
-            _refuse_closed_port(address)
-            ray.init(address=address, **_SILENT)
+            if address is not None:
+                _refuse_closed_port(address)
+                ray.init(address=address, **_SILENT)
+                return
+            ray.init(
+                address="local",
+                num_cpus=cpus,
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE_BYTES,
+                _temp_dir=str(folder),
+                **_SILENT,
+            )
         except Exception as error:
-            message = f"no connection to the Ray cluster at {address!r} ({_first_line(error)})"
-            fix = "start one, and check the address and the versions"
-            raise ConfigurationError(f"{message}; {fix} of Ray and Python") from None
+            reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+            if address is None:
+                message = f"Ray did not start on this machine ({reason})"
+                fix = "try again when the machine is less busy, or use the engine local"
+                raise ModelError(f"{message}; {fix}") from None
+            message = f"no connection to the Ray cluster at {address!r} ({reason})"
+            fix = "start one, and check the address and the versions of Ray and Python"
+            raise ConfigurationError(f"{message}; {fix}") from None
 
 
 def refuse_ray_client(address: str | None) -> None:
@@ -111,31 +122,6 @@ def _refuse_closed_port(address: str) -> None:
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-
-
-def _start(ray: Any, cpus: int, folder: Path | None) -> None:
-    """Start Ray on this machine; it gives up after 30 seconds, which may be too few."""
-    for attempt in range(START_ATTEMPTS):
-        try:
-            ray.init(
-                address="local",
-                num_cpus=cpus,
-                include_dashboard=False,
-                object_store_memory=OBJECT_STORE_BYTES,
-                _temp_dir=str(folder),
-                **_SILENT,
-            )
-            return
-        except Exception as error:
-            ray.shutdown()
-            if attempt + 1 == START_ATTEMPTS:
-                message = f"Ray did not start on this machine ({_first_line(error)})"
-                fix = "try again when the machine is less busy, or use the engine local"
-                raise ModelError(f"{message}; {fix}") from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 @contextmanager

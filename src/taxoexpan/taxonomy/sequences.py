@@ -61,9 +61,6 @@ class PackedTexts(Sequence[str]):
 
     __hash__ = None  # type: ignore[assignment]  # it would have to decode all texts
 
-    def __repr__(self) -> str:
-        return f"PackedTexts of {len(self):,} texts"
-
     @staticmethod
     def _decode(encoded: NDArray[np.uint8]) -> str:
         return encoded.tobytes().decode("utf-8", "surrogatepass")
@@ -158,6 +155,3 @@ class LazySequence(Sequence[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         return self._iterate()
-
-    def __repr__(self) -> str:
-        return f"LazySequence of {self._size:,} items"

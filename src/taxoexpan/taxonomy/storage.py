@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,31 +45,18 @@ def check_texts(arrays: Arrays, name: str, rows: int | None = None) -> PackedTex
     starts = offsets[:-1][offsets[:-1] < len(text)]
     if (text[starts] & 0xC0 == 0x80).any():
         raise ValueError(f"{name} has a text that begins inside a character")
-    for start, stop in _blocks(len(offsets) - 1):
-        text[offsets[start] : offsets[stop]].tobytes().decode("utf-8", "surrogatepass")
+    for start in range(0, len(offsets) - 1, BLOCK):
+        ends = offsets[start : start + BLOCK + 1]
+        text[ends[0] : ends[-1]].tobytes().decode("utf-8", "surrogatepass")
     return PackedTexts(text, offsets)
 
 
-def check_indices(arrays: Arrays, name: str, size: int, length: int | None = None) -> Indices:
+def check_indices(arrays: Arrays, name: str, size: int) -> Indices:
     """Return indices below `size`."""
     indices = check_type(arrays, name, np.int64)
-    if length is not None and len(indices) != length:
-        raise ValueError(f"{name} has the wrong length")
     if len(indices) and (indices.min() < 0 or indices.max() >= size):
         raise ValueError(f"{name} has an index out of range")
     return indices
-
-
-def check_distinct(texts: PackedTexts, name: str) -> None:
-    """Refuse texts that occur twice."""
-    if len(set(texts)) < len(texts):
-        raise ValueError(f"{name} has a text twice")
-
-
-def _blocks(count: int) -> Iterator[tuple[int, int]]:
-    """Yield the first text of each block, and the one after the last."""
-    for start in range(0, count, BLOCK):
-        yield start, min(start + BLOCK, count)
 
 
 def taxonomy_arrays(taxonomy: Taxonomy) -> dict[str, NDArray[Any]]:
@@ -132,7 +119,8 @@ def check_taxonomy_arrays(arrays: Arrays) -> None:
     size = len(ids)
     if not size:
         raise ValueError("there are no concepts")
-    check_distinct(ids, "ids")
+    if len(set(ids)) < size:
+        raise ValueError("ids has a text twice")
     for name in ("labels", "definitions"):
         check_texts(arrays, name, size)
     check_texts(arrays, "reserved")
@@ -153,14 +141,11 @@ def _check_relations(arrays: Arrays, size: int) -> None:
     upwards, downwards = np.sort(above * size + children), np.sort(parents * size + below)
     if not np.array_equal(upwards, downwards) or (np.diff(upwards) == 0).any():
         raise ValueError("the parents and the children of the concepts do not match")
-    levels = check_type(arrays, "levels", np.int64)
-    if len(levels) != size:
-        raise ValueError("levels has the wrong length")
-    expected = np.zeros(size, np.int64)
-    offsets = arrays["parents_of.offsets"]
-    placed = np.flatnonzero(np.diff(offsets))
-    if len(placed):
-        expected[placed] = np.maximum.reduceat(levels[above], offsets[placed]) + 1
+    levels, expected = check_type(arrays, "levels", np.int64), np.zeros(size, np.int64)
+    starts = arrays["parents_of.offsets"]
+    placed = np.flatnonzero(np.diff(starts))
+    if len(placed) and len(levels) == size:
+        expected[placed] = np.maximum.reduceat(levels[above], starts[placed]) + 1
     if not np.array_equal(levels, expected) or (levels[above] >= levels[children]).any():
         raise ValueError("the levels of the concepts do not fit their relations")
 

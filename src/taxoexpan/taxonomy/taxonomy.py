@@ -102,8 +102,6 @@ class Taxonomy:
         levels: Indices,
     ) -> Taxonomy:
         """Restore a taxonomy from the parts of a valid one, without a copy or a check of them."""
-        if not len(ids) == len(labels) == len(levels) == len(parents_of) == len(children_of):
-            raise TaxonomyError("the parts of the taxonomy have different sizes")
         taxonomy = cls.__new__(cls)
         taxonomy.ids, taxonomy.labels = ids, labels
         taxonomy.synonyms, taxonomy.definitions = synonyms, definitions
