@@ -131,16 +131,6 @@ def test_many_texts_are_prepared_at_once_and_encoded_in_blocks(tmp_path: Path) -
     assert encode_and_check(tmp_path, texts[::-1]) == []
 
 
-def test_different_encoders_share_no_vectors(tmp_path: Path) -> None:
-    cache_file(tmp_path, NAMES)
-    for inner in (Counting("two"), Counting(dimension=5), Counting("one two")):
-        encoder = CachedEncoder(inner, tmp_path)
-        assert same(encoder.encode(NAMES), inner.vectors(NAMES))
-        assert len(inner.encoded) == 1
-    assert len(list(tmp_path.iterdir())) == 4
-    assert encode_and_check(tmp_path, NAMES) == []
-
-
 def test_other_methods_are_delegated_to_the_encoder(tmp_path: Path) -> None:
     inner = Counting()
     encoder: Encoder = CachedEncoder(inner, folder=tmp_path)

@@ -167,10 +167,6 @@ def test_an_encoder_that_may_know_the_language_gets_no_warning(features: str) ->
     warn_of_language(features, OTHERS["Russian"].split(", "))
 
 
-def test_no_labels_are_no_language() -> None:
-    warn_of_language("static", [])
-
-
 @pytest.fixture
 def vegetables(tmp_path: Path) -> Path:
     path = tmp_path / "gemüse.csv"

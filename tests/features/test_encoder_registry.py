@@ -40,14 +40,6 @@ def word_vectors(tmp_path: Path, pantry: Path) -> Path:
     return path
 
 
-def test_a_vector_file_encodes_names(word_vectors: Path) -> None:
-    encoder = make_encoder(f"vectors:{word_vectors}")
-    both, oat, milk = encoder.encode(["oat milk", "oat", "milk"])
-    assert encoder.dimension == 20
-    assert both @ oat > 0.2
-    assert both @ milk > 0.2
-
-
 def test_concatenated_encoders_have_equal_weights(word_vectors: Path) -> None:
     names = ["oat milk", "quasar", "goat cheese"]
     both = make_encoder(f"static+vectors:{word_vectors}").encode(names)
@@ -219,13 +211,3 @@ def test_the_default_model_names_its_encoder_everywhere(
     assert json.loads(capsys.readouterr().out)["model"]["validation"]["queries"] > 0
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
     assert loaded.suggest(["cashew milk"], 3) == model.suggest(["cashew milk"], 3)
-
-
-def test_evaluate_uses_the_default_encoder(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = tmp_path / "new.csv"
-    new.write_text(pantry.read_text(encoding="utf-8") + "rice milk,milk\n", encoding="utf-8")
-    command = ["evaluate", str(pantry), str(new), "--methods", "closest-parent", "--json"]
-    assert main([*command, "--quiet"]) == 0
-    assert json.loads(capsys.readouterr().out)["features"] == BEST

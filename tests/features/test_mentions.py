@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.config import load_preset
-from taxoexpan.features.mentions import MAX_SENSES, Lexicon, MentionKind, Mentions, resolve_mentions
+from taxoexpan.features.mentions import Lexicon, MentionKind, Mentions, resolve_mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 PAIRS = st.tuples(st.integers(0, 9), st.integers(0, len(MentionKind) - 1))
@@ -128,12 +128,6 @@ def test_senses_with_more_children_come_first() -> None:
     assert mentioned(Lexicon.from_taxonomy(taxonomy), defined("some bb"), FIRST) == [2, 1]
 
 
-def test_the_number_of_senses_is_limited() -> None:
-    concepts = [Concept(str(i), "thing") for i in range(40)]
-    lexicon = Lexicon.from_taxonomy(Taxonomy(concepts, []))
-    assert mentioned(lexicon, defined("a thing"), FIRST) == list(range(MAX_SENSES))
-
-
 def test_a_given_order_of_senses_takes_precedence(taxonomy: Taxonomy) -> None:
     order = {"plants": ["2", "of another taxonomy"], "cell": ["6", "5"]}
     lexicon = Lexicon.from_taxonomy(taxonomy, order)
@@ -185,7 +179,3 @@ def test_mentions_are_used_by_default_if_a_tenth_of_the_concepts_have_a_definiti
     concepts = [Concept(str(i), f"c{i}", definition="x" * (i < defined_of_20)) for i in range(20)]
     config = load_preset("best", use_mentions=asked)
     assert resolve_mentions(config, Taxonomy(concepts)).uses_mentions is used
-
-
-def test_a_taxonomy_without_concepts_has_no_definitions() -> None:
-    assert not resolve_mentions(load_preset("best"), Taxonomy([])).uses_mentions

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,10 +47,6 @@ def test_a_text_is_the_mean_of_its_known_names_and_words(
     assert np.allclose(SkipGramEncoder(small()).encode([text, "cup"])[0], expected, atol=1e-6)
 
 
-def test_no_texts_have_no_vectors() -> None:
-    assert SkipGramEncoder(small()).encode([]).shape == (0, 2)
-
-
 @pytest.mark.parametrize("fallback", [None, Letters()])
 def test_a_saved_encoder_gives_the_same_vectors(tmp_path: Path, fallback: Letters | None) -> None:
     learned = linear_vectors()
@@ -65,19 +60,6 @@ def test_a_saved_encoder_gives_the_same_vectors(tmp_path: Path, fallback: Letter
         "vectors.safetensors",
         "vocabulary.json",
     ]
-
-
-def test_the_fingerprint_depends_on_all_data_of_the_vectors() -> None:
-    learned = linear_vectors()
-    changed = learned.vectors.copy()
-    changed[0, 0] += 1
-    encoders = [
-        SkipGramEncoder(learned),
-        SkipGramEncoder(learned, Letters()),
-        SkipGramEncoder(replace(learned, vectors=changed)),
-        SkipGramEncoder(replace(learned, names=frozenset())),
-    ]
-    assert len({encoder.fingerprint() for encoder in encoders}) == 4
 
 
 def damage(folder: Path, kind: str) -> None:

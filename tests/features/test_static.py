@@ -48,11 +48,6 @@ def test_sums_of_tokens_have_the_bits_of_numpy_sums(monkeypatch: pytest.MonkeyPa
     assert np.array_equal(sum_tokens(embedding, tokens, counts), expected)
 
 
-def test_case_does_not_matter() -> None:
-    one, other = ENCODER.encode(["Oat Milk", "oat milk"])
-    assert np.array_equal(one, other)
-
-
 def test_a_text_without_tokens_is_a_row_of_zeros() -> None:
     assert not ENCODER.encode([""]).any()
     assert ENCODER.encode([]).shape == (0, 256)

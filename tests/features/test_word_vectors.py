@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 import gzip
-import re
 import struct
-import subprocess
-import sys
-import textwrap
+import tracemalloc
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
@@ -277,38 +274,15 @@ def test_a_truncated_binary_file_is_always_refused(
         read_vectors(path, {"coffee"})
 
 
-@pytest.mark.slow
-def test_a_large_binary_file_needs_little_memory(tmp_path: Path) -> None:
-    path = tmp_path / "large.bin"
-    vectors = np.random.default_rng(0).normal(size=(100, 300)).astype("<f4")
-    with path.open("wb") as out:
-        out.write(b"166000 300\n")
-        for row in range(166_000):
-            out.write(b"word%d " % row + vectors[row % 100].tobytes() + b"\n")
-    program = """
-        import re, sys
-        from pathlib import Path
-        from taxoexpan.features.word_vectors import read_vectors
-
-        def peak():
-            return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
-
-        before = peak()
-        found = read_vectors(Path(sys.argv[1]), {f"word{row}" for row in range(5, 166_000, 16_600)})
-        print(len(found), peak() - before)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    size = path.stat().st_size
-    path.unlink()
-    words, kilobytes = map(int, done.stdout.split())
-    assert size > 200_000_000
-    assert words == 10
-    assert kilobytes < 60_000
+@pytest.mark.parametrize("writer", [text, binary])
+def test_a_large_file_needs_little_memory(tmp_path: Path, writer: Callable[[Rows], bytes]) -> None:
+    path = file(tmp_path, writer([(f"word{row}", [1.5] * 300) for row in range(20_000)]))
+    tracemalloc.start()
+    found = read_vectors(path, {f"word{row}" for row in range(5, 20_000, 2_000)})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found) == 10
+    assert peak < path.stat().st_size / 3 > 7_000_000
 
 
 PANTRY: Rows = [
@@ -403,22 +377,9 @@ def test_word_vectors_encode_concepts(pantry_vectors: Path) -> None:
     assert np.allclose(vectors[1, 0], [0, 1, 0, 0])
 
 
-def test_a_bad_file_is_refused_by_the_constructor(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="is not a file of word vectors"):
-        WordVectorEncoder(file(tmp_path, b"a,b\n"))
-
-
 def test_the_fingerprint_depends_on_the_content_and_not_on_the_name(tmp_path: Path) -> None:
-    def digest(content: bytes | bytearray, name: str = "vectors") -> str:
-        (tmp_path / name).write_bytes(b"a 1 2\n" + content)
+    def digest(content: bytes, name: str = "vectors") -> str:
+        (tmp_path / name).write_bytes(content)
         return WordVectorEncoder(tmp_path / name).fingerprint()
 
-    large = bytearray(5_000_000)
-    assert digest(b"") == digest(b"", "other")
-    assert re.fullmatch("[0-9a-f]{16}", digest(b""))
-    before = digest(large)
-    for position in (0, 1_500_000, len(large) // 2, -1):
-        changed = large.copy()
-        changed[position] = 1
-        assert digest(changed) != before
-    assert digest(large + b"\0") != before
+    assert digest(b"a 1 2\n") == digest(b"a 1 2\n", "other") != digest(b"a 1 3\n")

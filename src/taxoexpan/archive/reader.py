@@ -188,11 +188,9 @@ def _read_network(about: ModelSummary) -> MatchingNetwork:
         raise ValueError(f"{WEIGHTS} has fewer layers than the settings")
     with torch.device("meta"):
         expected = MatchingNetwork(config, dimension).state_dict()
-    if {*expected} != {*stored}:
+    found = {name: (info.dtype, info.shape) for name, info in stored.items()}
+    if found != {name: ("F32", tuple(tensor.shape)) for name, tensor in expected.items()}:
         raise ValueError(f"{WEIGHTS} has the weights of another network")
-    for name, tensor in expected.items():
-        if stored[name].dtype != "F32" or stored[name].shape != tuple(tensor.shape):
-            raise ValueError(f"{WEIGHTS} has another shape of {name} than the settings")
     network = MatchingNetwork(config, dimension)
     network.load_state_dict(load_file(about.directory.path / WEIGHTS))
     return network.eval()

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.errors import FormatError, TaxoExpanError
+from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.corpus import parallel
-from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.parallel import available_cores, map_blocks
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs several processes")
@@ -73,14 +72,6 @@ def test_workers_run_ahead_of_a_slow_one_up_to_a_limit(
     assert next(results) == "0"
     assert read == list(range(last + 1))
     assert list(results) == [str(number) for number in range(1, 30)]
-
-
-@pytest.mark.usefixtures("small_blocks")
-def test_an_error_in_the_corpus_is_passed_on(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"tea\n" * 9 + b"\xff\n")
-    with pytest.raises(FormatError, match="line 10: byte 0xff is not UTF-8"):
-        list(map_blocks(len, read_documents(path), workers=2))
 
 
 @pytest.mark.usefixtures("small_blocks")
