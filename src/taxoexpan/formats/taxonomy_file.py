@@ -280,7 +280,7 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
     different = _facts(old, reread, expanded) ^ _facts(old, expanded, reread)
     if different:
         fact = min(different, key=str)
-        parent, child = (end[0] if isinstance(end, tuple) else end for end in fact[:2])
+        parent, child = (str(end[0] if isinstance(end, tuple) else end) for end in fact[:2])
         what = f"{child!r} under {parent!r}"
         if len(fact) > 2:
             read = reread.concept(parent).synonyms if parent in reread else ()

@@ -235,9 +235,9 @@ def _attribute(attributes: str, name: str) -> str:
 
 def _relations(archive: zipfile.ZipFile, part: str) -> list[Any]:
     """The relations of a part to other parts; a sheet may have none."""
-    from openpyxl.packaging.relationship import get_dependents, get_rels_path
+    from openpyxl.packaging.relationship import get_dependents
 
-    file = get_rels_path(part)
+    file = "/_rels/".join(part.rsplit("/", 1)) + ".rels"
     return list(get_dependents(archive, file)) if file in archive.namelist() else []
 
 
