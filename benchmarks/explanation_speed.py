@@ -22,6 +22,7 @@ from taxoexpan.explain.removals import Removals, score_removals
 from taxoexpan.explain.similarity import QueryAnchorPairs, find_neighborhood
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features
+from taxoexpan.network.egonets import LeftOutSiblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
@@ -136,9 +137,9 @@ def plain_margin(
     around = family.nodes[family.sizes[0] :]
     by_head = Cosines(near.heads @ query[1].T, near.head_of[around])
     assert network.fusion is not None
-    scores += network.fusion(
-        cosine_features(Cosines(near.names @ query[0].T, around), by_head, family)
-    )
+    by_name = Cosines(near.names @ query[0].T, around)
+    nothing = LeftOutSiblings(torch.zeros(1, dtype=torch.int64), torch.full((1,), -1))
+    scores += network.fusion(cosine_features(by_name, by_head, family, nothing))
     return float(scores[0, 0] - scores[1, 0])
 
 

@@ -21,7 +21,7 @@ from taxoexpan.evaluation.networks import (
 )
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.pooling import LeftOutSiblings
+from taxoexpan.network.egonets import LeftOutSiblings
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker

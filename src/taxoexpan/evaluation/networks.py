@@ -19,11 +19,10 @@ from taxoexpan.config import Config, load_preset
 from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.features.mentions import resolve_mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.egonets import Egonets, Position
+from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import ReluMLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.propagation import Layer
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.fitting.preparation import TrainingData

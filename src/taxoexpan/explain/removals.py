@@ -23,9 +23,8 @@ from taxoexpan.network.cosine_features import (
     child_cosines_of_pairs,
     cosine_features_of_pairs,
 )
-from taxoexpan.network.egonets import build_egonets, spread_siblings
+from taxoexpan.network.egonets import LeftOutSiblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.features import OF_HEAD, OF_WORDS, Input, pair_features

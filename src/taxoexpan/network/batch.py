@@ -41,45 +41,42 @@ class TrainingBatch:
         drawn: the number of queries in that batch; without it, this is not a part.
     """
 
-    queries: torch.Tensor
+    queries: Tensor
     egonets: Egonets
-    positives: torch.Tensor
-    own_sibling: torch.Tensor
-    blocked: torch.Tensor
-    negatives: torch.Tensor | None = None
-    mentions: torch.Tensor | None = None
+    positives: Tensor
+    own_sibling: Tensor
+    blocked: Tensor
+    negatives: Tensor | None = None
+    mentions: Tensor | None = None
     first: int = 0
     drawn: int | None = None
 
-    def part(self, first: int, stop: int) -> TrainingBatch:
-        """Return the instances of some consecutive queries, over the same egonets."""
-        return replace(
-            self,
-            queries=self.queries[first:stop],
-            positives=self.positives[first:stop],
-            own_sibling=self.own_sibling[first:stop],
-            blocked=_select_columns(self.blocked, first, stop),
-            mentions=None if self.mentions is None else _select_columns(self.mentions, first, stop),
-            negatives=self.negatives
-            if self.negatives is None or self.negatives.dim() == 1
-            else self.negatives[:, first:stop],
-            first=self.first + first,
-            drawn=len(self.queries) if self.drawn is None else self.drawn,
-        )
-
     def to(self, device: torch.device) -> TrainingBatch:
         """Return the same batch on another device."""
-        arrays = {n: v for n, v in vars(self).items() if isinstance(v, torch.Tensor)}
+        arrays = {n: v for n, v in vars(self).items() if isinstance(v, Tensor)}
         moved: dict[str, Any] = {n: v.to(device, non_blocking=True) for n, v in arrays.items()}
         return replace(self, egonets=self.egonets.to(device), **moved)
 
     def split(self, parts: int) -> Iterator[TrainingBatch]:
-        """Split the instances into parts, to save memory."""
+        """Split the instances into parts of consecutive queries over the same egonets."""
         bounds = [-(-len(self.queries) * number // parts) for number in range(parts + 1)]
         for first, stop in pairwise(bounds):
-            yield self.part(first, stop)
+            mentions, negatives = self.mentions, self.negatives
+            if negatives is not None and negatives.dim() == 2:
+                negatives = negatives[:, first:stop]
+            yield replace(
+                self,
+                queries=self.queries[first:stop],
+                positives=self.positives[first:stop],
+                own_sibling=self.own_sibling[first:stop],
+                blocked=_select_columns(self.blocked, first, stop),
+                mentions=None if mentions is None else _select_columns(mentions, first, stop),
+                negatives=negatives,
+                first=first,
+                drawn=len(self.queries),
+            )
 
-    def drop_queries(self, values: torch.Tensor, rate: float) -> torch.Tensor:
+    def drop_queries(self, values: Tensor, rate: float) -> Tensor:
         """Apply dropout to rows of queries; a part gets the rows that the whole batch would get."""
         if self.drawn is None:
             return drop(values, rate)
@@ -89,7 +86,7 @@ class TrainingBatch:
         return drop(whole, rate)[own]
 
 
-def _select_columns(pairs: torch.Tensor, first: int, stop: int) -> torch.Tensor:
+def _select_columns(pairs: Tensor, first: int, stop: int) -> Tensor:
     """Select the pairs (row, column, ...) of a range of columns, and number these from 0."""
     inside = pairs[:, (pairs[1] >= first) & (pairs[1] < stop)]
     return torch.cat([inside[:1], inside[1:2] - first, inside[2:]])
@@ -115,7 +112,7 @@ class PaddedShape:
         anchors: of anchors; at least one is padding.
         siblings: of siblings.
         blocked: of blocked pairs, including all pairs of padding anchors.
-        mentions: of mentioned anchors, or None for a batch without them.
+        mentions: of mentioned anchors.
     """
 
     queries: int
@@ -126,7 +123,7 @@ class PaddedShape:
     anchors: int
     siblings: int
     blocked: int
-    mentions: int | None
+    mentions: int
 
     @classmethod
     def needed_by(cls, batch: TrainingBatch, anchors: int | None = None) -> PaddedShape:
@@ -143,7 +140,7 @@ class PaddedShape:
             anchors,
             siblings,
             batch.blocked.shape[1] + max(anchors - own, 1) * queries,
-            None if batch.mentions is None else batch.mentions.shape[1],
+            0 if batch.mentions is None else batch.mentions.shape[1],
         )
 
     @classmethod
@@ -154,35 +151,22 @@ class PaddedShape:
         # A batch with fewer anchors has more pairs of padding anchors.
         fewest = int(len(batch.egonets.counts) / ANCHOR_MARGIN**2)
         blocked = batch.blocked.shape[1] + (anchors - fewest) * needed.queries
-        sizes = {
-            field.name: _enlarged(getattr(needed, field.name))
-            for field in fields(cls)
-            if field.name not in ("queries", "anchors", "blocked", "mentions")
-        }
-        mentions = None if needed.mentions is None else _enlarged(needed.mentions)
-        return cls(
-            **sizes,
-            queries=needed.queries,
-            anchors=anchors,
-            blocked=_enlarged(blocked),
-            mentions=mentions,
-        )
+        sizes = {field.name: _enlarged(getattr(needed, field.name)) for field in fields(cls)}
+        sizes |= {"queries": needed.queries, "anchors": anchors, "blocked": _enlarged(blocked)}
+        return cls(**sizes)
 
     def holds(self, batch: TrainingBatch) -> bool:
         """Return whether a batch fits in this shape."""
         needed = PaddedShape.needed_by(batch, self.anchors)
         if batch.negatives is not None or needed.queries != self.queries:
             return False
-        if (needed.mentions is None) != (self.mentions is None):
-            return False
         return len(batch.egonets.counts) < self.anchors and all(
-            (getattr(needed, field.name) or 0) <= (getattr(self, field.name) or 0)
-            for field in fields(self)
+            getattr(needed, field.name) <= getattr(self, field.name) for field in fields(self)
         )
 
     def parts(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each index array, in the order of the buffer."""
-        parts: dict[str, tuple[int, ...]] = {
+        return {
             "concepts": (self.near + self.far,),
             "nodes": (self.grandparents + self.anchors + self.siblings,),
             "grandparent": (self.entries,),
@@ -193,23 +177,21 @@ class PaddedShape:
             "positives": (self.queries,),
             "own_sibling": (self.queries,),
             "blocked": (2, self.blocked),
+            "mentions": (3, self.mentions),
         }
-        if self.mentions is not None:
-            parts["mentions"] = (3, self.mentions)
-        return parts
 
-    def buffer(self, device: torch.device, pinned: bool = False) -> torch.Tensor:
+    def buffer(self, device: torch.device, pinned: bool = False) -> Tensor:
         """Return a buffer that a padded batch fits in exactly."""
         size = sum(map(prod, self.parts().values()))
         return torch.zeros(size, dtype=torch.int64, device=device, pin_memory=pinned)
 
-    def view(self, buffer: torch.Tensor) -> TrainingBatch:
+    def view(self, buffer: Tensor) -> TrainingBatch:
         """Return the batch that lies in a buffer."""
         arrays: dict[str, Any] = self._views(buffer)
         around = {f.name: arrays.pop(f.name) for f in fields(Egonets) if f.name in arrays}
         return TrainingBatch(egonets=Egonets(**around, near=self.near), **arrays)
 
-    def fill(self, buffer: torch.Tensor, batch: TrainingBatch) -> None:
+    def fill(self, buffer: Tensor, batch: TrainingBatch) -> None:
         """Write a batch on the CPU into a buffer on the CPU."""
         arrays, e = self._views(buffer), batch.egonets
         grandparents, anchors, siblings = e.sizes
@@ -234,11 +216,11 @@ class PaddedShape:
         for name in ("queries", "positives", "own_sibling"):
             arrays[name].copy_(getattr(batch, name))
         self._fill_blocked(arrays["blocked"], batch.blocked, anchors)
-        if batch.mentions is not None:
-            _fill(arrays["mentions"][0], batch.mentions[0], last)
-            _fill(arrays["mentions"][1:], batch.mentions[1:], 0)
+        mentions = batch.blocked.new_empty(3, 0) if batch.mentions is None else batch.mentions
+        _fill(arrays["mentions"][0], mentions[0], last)
+        _fill(arrays["mentions"][1:], mentions[1:], 0)
 
-    def _fill_blocked(self, target: torch.Tensor, blocked: torch.Tensor, anchors: int) -> None:
+    def _fill_blocked(self, target: Tensor, blocked: Tensor, anchors: int) -> None:
         """Write the blocked pairs first, and all pairs of the padding anchors last."""
         tail = self.blocked - (self.anchors - anchors) * self.queries
         target[:, : blocked.shape[1]] = blocked
@@ -246,13 +228,13 @@ class PaddedShape:
         target[:, tail:] = self._pairs_from_last_anchor[:, tail:]
 
     @cached_property
-    def _pairs_from_last_anchor(self) -> torch.Tensor:
+    def _pairs_from_last_anchor(self) -> Tensor:
         """All pairs, anchor by anchor; the pairs of the last anchor are at the end: [2, K]."""
         positions = self.blocked - 1 - torch.arange(self.blocked)
         rows = (self.anchors - 1 - positions // self.queries).clamp(min=0)
         return torch.stack([rows, positions % self.queries])
 
-    def _views(self, buffer: torch.Tensor) -> dict[str, torch.Tensor]:
+    def _views(self, buffer: Tensor) -> dict[str, Tensor]:
         parts = self.parts()
         pieces = buffer.split([prod(shape) for shape in parts.values()])
         return {
@@ -266,7 +248,7 @@ def _enlarged(size: int, margin: float = MARGIN) -> int:
     return MULTIPLE * -(-int(size * margin) // MULTIPLE) + MULTIPLE
 
 
-def _fill(target: torch.Tensor, values: torch.Tensor, padding: int) -> None:
+def _fill(target: Tensor, values: Tensor, padding: int) -> None:
     """Write values [..., n] to the beginning of a target [..., m], and the padding after them."""
     count = values.shape[-1]
     target[..., :count] = values

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from taxoexpan.network.egonets import Egonets, Position
+from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
 
 NUM_FEATURES = 8
 """By whole names and by head words: the cosines with the anchor, its nearest child, and the mean of
@@ -32,54 +32,45 @@ class Cosines:
     values: Tensor
     rows: Tensor
 
-    def around(self, egonets: Egonets) -> tuple[Tensor, Tensor]:
-        """Return the rows of the anchors [A] and the cosines of the siblings [S, B]."""
-        anchors, siblings = self.rows.split(egonets.sizes[1:])
-        return anchors, self.values.index_select(0, siblings)
 
-
-def cosine_features(names: Cosines, heads: Cosines, egonets: Egonets) -> Tensor:
-    """Return the features of every pair of an anchor and a query: [8, A, B]."""
-    counts = egonets.counts[:, Position.SIBLING].to(names.values.dtype)
-    features = names.values.new_empty(NUM_FEATURES, egonets.size, names.values.shape[1])
-    for kind, cosines in enumerate((names, heads)):
-        anchors, siblings = cosines.around(egonets)
-        _fill(features[kind::2], cosines, anchors, siblings, counts, egonets)
-    features[LOG_COUNT], features[ONE] = counts.log1p()[:, None], 1.0
-    return features
-
-
-def cosine_features_for_training(
-    names: Cosines, heads: Cosines, egonets: Egonets, positives: Tensor, own_sibling: Tensor
+def cosine_features(
+    names: Cosines, heads: Cosines, egonets: Egonets, left_out: LeftOutSiblings
 ) -> Tensor:
-    """Return the same features, without each query among the children of its own parent.
+    """Return the features of every pair of an anchor and a query: [8, A, B].
+
+    Each query is left out of the children of its own parent.
 
     Args:
         names: the cosines by whole names.
         heads: the cosines by head words.
         egonets: the egonets.
-        positives: the anchor of each query's parent [B].
-        own_sibling: the row of each query among the siblings [B], or -1 where it was not drawn.
+        left_out: the parent of each query, and the row of the query among the siblings [B].
     """
-    if not len(egonets.sibling_of):
-        return cosine_features(names, heads, egonets)
     counts = egonets.counts[:, Position.SIBLING].to(names.values.dtype)
-    features = names.values.new_empty(NUM_FEATURES, egonets.size, len(own_sibling))
-    columns = torch.arange(len(own_sibling), device=own_sibling.device)
-    is_drawn, row = (own_sibling >= 0).to(features.dtype), own_sibling.clamp(min=0)
-    count = counts.index_select(0, positives)
+    features = names.values.new_empty(NUM_FEATURES, egonets.size, len(left_out.rows))
+    pairs = left_out.egonets, torch.arange(len(left_out.rows), device=left_out.rows.device)
+    is_drawn = (left_out.rows >= 0).to(features.dtype)
+    count = counts.index_select(0, left_out.egonets)
     count_without = count - is_drawn
     for kind, cosines in enumerate((names, heads)):
-        anchors, siblings = cosines.around(egonets)
-        # A child with cosine -1 is never the nearest, and its effect on the sum is known.
-        siblings[row, columns] = siblings[row, columns].lerp(-torch.ones_like(is_drawn), is_drawn)
-        _fill(features[kind::2], cosines, anchors, siblings, counts, egonets)
-        _, nearest, mean = features[kind::2][:3]
-        nearest[positives, columns] *= count_without.clamp(max=1)
-        total = mean[positives, columns] * count + is_drawn
-        mean[positives, columns] = total / count_without.clamp(min=1)
+        anchors, siblings = cosines.rows.split(egonets.sizes[1:])
+        children = cosines.values.index_select(0, siblings)
+        if len(children):
+            # A child with cosine -1 is never the nearest, and its effect on the sum is known.
+            own = left_out.rows.clamp(min=0), pairs[1]
+            children[own] = children[own].lerp(-torch.ones_like(is_drawn), is_drawn)
+        anchor, nearest, mean = features[kind::2][:3]
+        torch.index_select(cosines.values, 0, anchors, out=anchor)
+        # One kind at a time, because torch's reductions by index are fast in two dimensions.
+        wide = egonets.sibling_of[:, None].expand_as(children)
+        nearest.fill_(-1.0).scatter_reduce_(0, wide, children, "amax")
+        nearest *= counts.clamp(max=1)[:, None]
+        mean.zero_().index_add_(0, egonets.sibling_of, children)
+        mean /= counts.clamp(min=1)[:, None]
+        nearest[pairs] *= count_without.clamp(max=1)
+        mean[pairs] = (mean[pairs] * count + is_drawn) / count_without.clamp(min=1)
     features[LOG_COUNT], features[ONE] = counts.log1p()[:, None], 1.0
-    features[LOG_COUNT][positives, columns] = count_without.log1p()
+    features[LOG_COUNT][pairs] = count_without.log1p()
     return features
 
 
@@ -156,27 +147,6 @@ def _nearest_without(
 def _highest(cosines: Tensor, of: Tensor, pairs: int) -> Tensor:
     """Return the highest cosine of each pair [P], or -1 without children."""
     return cosines.new_full((pairs,), -1.0).scatter_reduce_(0, of, cosines, "amax")
-
-
-def _fill(
-    features: Tensor,
-    cosines: Cosines,
-    anchors: Tensor,
-    siblings: Tensor,
-    counts: Tensor,
-    egonets: Egonets,
-) -> None:
-    """Write the cosines with the anchor, its nearest child and its mean child, each [A, B].
-
-    One kind is written at a time, because torch's reductions by index are fast in two dimensions.
-    """
-    anchor, nearest, mean = features[:3]
-    torch.index_select(cosines.values, 0, anchors, out=anchor)
-    wide = egonets.sibling_of[:, None].expand_as(siblings)
-    nearest.fill_(-1.0).scatter_reduce_(0, wide, siblings, "amax")
-    nearest *= counts.clamp(max=1)[:, None]
-    mean.zero_().index_add_(0, egonets.sibling_of, siblings)
-    mean /= counts.clamp(min=1)[:, None]
 
 
 class FusionHead(nn.Module):

@@ -72,6 +72,25 @@ class Egonets:
 
 
 @dataclass(frozen=True)
+class LeftOutSiblings:
+    """B egonets that are also needed without one of their siblings.
+
+    Args:
+        egonets: the index of each egonet in its batch [B].
+        rows: the row of the sibling to leave out [B], or -1 for none.
+    """
+
+    egonets: torch.Tensor
+    rows: torch.Tensor
+
+    def counts(self, counts: torch.Tensor) -> torch.Tensor:
+        """Return the number of remaining nodes by position, given all counts: [A, 3] → [B, 3]."""
+        remaining = counts.index_select(0, self.egonets)
+        remaining[:, Position.SIBLING] -= (self.rows >= 0).to(counts.dtype)
+        return remaining
+
+
+@dataclass(frozen=True)
 class Siblings:
     """The children that stand in a batch of egonets.
 

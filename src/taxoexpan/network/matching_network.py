@@ -12,12 +12,11 @@ from taxoexpan.config import Config
 from taxoexpan.device import beside
 from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features_for_training
-from taxoexpan.network.egonets import Egonets
+from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features
+from taxoexpan.network.egonets import Egonets, LeftOutSiblings
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MentionBonus, make_match
 from taxoexpan.network.messages import MessageWeights
-from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 from taxoexpan.network.readout import make_readout
 
@@ -130,17 +129,14 @@ class MatchingNetwork(nn.Module):
         """Return the input of the fusion head [8, A, B]; `known` are the egonets' concepts."""
         egonets = batch.egonets
         around = egonets.nodes[egonets.sizes[0] :]
-        near = ConceptVectors(
-            known.names[: egonets.near], known.heads, known.head_of[: egonets.near]
-        )
+        near = known.first(egonets.near)
         heads, rows = near.used_heads()
         query_heads = queries.heads.index_select(0, queries.head_of)
-        return cosine_features_for_training(
+        return cosine_features(
             Cosines(near.names @ queries.names.T, around),
             Cosines(heads @ query_heads.T, rows.index_select(0, around)),
             egonets,
-            batch.positives,
-            batch.own_sibling,
+            LeftOutSiblings(batch.positives, batch.own_sibling),
         )
 
     def _layers(self) -> list[Layer]:

@@ -7,8 +7,7 @@ anchors, S siblings, E entries of grandparents and n nodes (see `Egonets`), and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,8 +19,7 @@ NEGATIVE_SLOPE = 0.2
 """The slope of the LeakyReLU in Eq. 4."""
 
 
-@dataclass(frozen=True)
-class MessageWeights:
+class MessageWeights(NamedTuple):
     """The weight α of every message in a batch of egonets, for each of M heads.
 
     A grandparent receives only its own message, with α = 1.
@@ -45,10 +43,8 @@ def attention_weights(dots: Tensor, egonets: Egonets) -> MessageWeights:
     `dots` [n, 2 * M] are the two halves of z·[W h_u ‖ W h_v]: of a node as the target of messages,
     and as their source.
     """
-    parent_to_anchor, anchor_to_self, anchor_to_sibling = _Attention.apply(dots, egonets)
-    return MessageWeights(
-        parent_to_anchor, anchor_to_self, anchor_to_sibling, 1 - anchor_to_sibling
-    )
+    above, own, below = _Attention.apply(dots, egonets)
+    return MessageWeights(above, own, below, 1 - below)
 
 
 class _Attention(torch.autograd.Function):
@@ -128,16 +124,7 @@ def pass_messages(
         rows: the row of every node in `projected` [n].
         egonets: the egonets.
     """
-    out: Tensor = _PassMessages.apply(
-        projected,
-        position,
-        weights.parent_to_anchor,
-        weights.anchor_to_self,
-        weights.anchor_to_sibling,
-        weights.sibling_to_self,
-        rows,
-        egonets,
-    )
+    out: Tensor = _PassMessages.apply(projected, position, *weights, rows, egonets)
     return out
 
 

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from taxoexpan.network.batch import drop
-from taxoexpan.network.egonets import Egonets, Position
+from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
 from taxoexpan.network.messages import MessageWeights, attention_weights, pass_messages
-from taxoexpan.network.pooling import LeftOutSiblings, Pooled, pool
+from taxoexpan.network.pooling import pool
 from taxoexpan.network.readout import Readout
 
 
@@ -98,21 +98,12 @@ class Layer(nn.Module, ABC):
         """
         weights = self.message_weights(features, None, egonets)
         means, reduced = pool(features, self.position, weights, egonets, readout, left_out)
-        joined = self._join_blocks(means, readout)
-        if reduced is None:
-            return joined, features.new_empty(0)
-        return joined, self._join_blocks(reduced, readout)
-
-    def _join_blocks(self, pooled: Pooled, readout: Readout) -> Tensor:
-        """Concatenate the blocks of the readout, each with a column for the bias if there is one.
-
-        The bias is added to every node, so it is weighted like the nodes of the readout.
-        """
-        blocks, counts = pooled.blocks, pooled.counts
         if self.bias is not None:
-            ones = (readout.sums(counts) / readout.divisor(counts)).split(1, dim=1)
-            blocks = [torch.cat(pair, dim=1) for pair in zip(blocks, ones, strict=True)]
-        return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
+            counts = egonets.counts.to(features.dtype)
+            means = _with_ones(means, readout, counts)
+            if left_out is not None:
+                reduced = _with_ones(reduced, readout, left_out.counts(counts))
+        return means.flatten(1), reduced.flatten(1)
 
     def matrix(self) -> Tensor:
         """Return the matrix [size, K'] from a pooled mean to an embedding.
@@ -128,6 +119,15 @@ class Layer(nn.Module, ABC):
             bias = self.bias.view(self.heads, self.size).mean(0)
             matrix = torch.cat([matrix, bias[:, None]], dim=1)
         return matrix
+
+
+def _with_ones(means: Tensor, readout: Readout, counts: Tensor) -> Tensor:
+    """Append a column for the bias to every block of means: [A, R, k] → [A, R, k + 1].
+
+    The bias is added to every node, so it is weighted like the nodes of the readout.
+    """
+    ones = readout.sums(counts) / readout.divisor(counts)
+    return torch.cat([means, ones[..., None]], dim=2)
 
 
 class ConvolutionLayer(Layer):
@@ -191,12 +191,7 @@ class AttentionLayer(Layer):
         weights = attention_weights(dots, egonets)
         if not self.training or not self.message_dropout:
             return weights
-        return MessageWeights(
-            drop(weights.parent_to_anchor, self.message_dropout),
-            drop(weights.anchor_to_self, self.message_dropout),
-            drop(weights.anchor_to_sibling, self.message_dropout),
-            drop(weights.sibling_to_self, self.message_dropout),
-        )
+        return MessageWeights(*(drop(each, self.message_dropout) for each in weights))
 
     def _through(self, halves: Tensor, weight: Tensor) -> Tensor:
         """Return zᵀW of both halves and all heads: [2 * M, inputs]."""

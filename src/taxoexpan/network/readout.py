@@ -28,6 +28,10 @@ class Readout(nn.Module, ABC):
     def divisor(self, counts: Tensor) -> Tensor:
         """Return the divisor of each block's sum from node counts by position: [A, 3] → [A, R]."""
 
+    def by_block(self) -> Tensor:
+        """Return the weight of each position in each block [R, 3]; 0 outside the block."""
+        return self.weights()[None] if self.blocks == 1 else self.weights().diag()
+
     def sums(self, counts: Tensor) -> Tensor:
         """Return the sum of the weights of all nodes in each block: [A, 3] → [A, R]."""
         weighted = counts * self.weights()
