@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy, star
+from builders import random_taxonomy
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly, taxonomies
@@ -144,17 +144,6 @@ def test_features_are_in_the_order_of_the_paper() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_an_empty_group_has_no_distances() -> None:
-    taxonomy = star(1)
-    leaf = np.concatenate(list(EgonetDistances(taxonomy, torch.eye(2)).of_all(torch.eye(2))))[1]
-    for children in (slice(9, 17), slice(25, 33)):
-        assert leaf[children].tolist() == [0, *[-999] * 7]
-    alone = Pairs(np.array([0]), np.array([0]), np.array([1]))
-    (root,) = EgonetDistances(taxonomy, torch.eye(2)).of_pairs(torch.eye(2)[1:], alone)
-    assert root[0, [1, 9, 17, 25]].tolist() == [0, 0, 0, 0]
-    assert root[0, 33:].tolist() == [1, 1, 1, 1, 0, 0]
-
-
 @given(st.integers(0, 10_000), st.integers(1, 5))
 @quickly
 def test_every_relation_is_a_positive_with_negatives_of_its_query(seed: int, each: int) -> None:
@@ -267,18 +256,6 @@ def test_scores_are_those_of_the_trees_on_slow_features(
         # A tree may split two features that differ in the last digit, so not all scores agree.
         close = np.isclose(scores.T.numpy().ravel(), margins, atol=1e-4)
         assert close.mean() > 0.95
-
-
-def test_the_training_table_equals_the_slow_one(
-    fitted: tuple[DistXGBoost, Problem, LabeledQueries], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    method, problem, _ = fitted
-    taxonomy, vectors = problem.taxonomy, problem.vectors[0]
-    instances = _from_relations(taxonomy, vectors, 2, np.random.default_rng(0))
-    monkeypatch.setattr(distance_features, "BLOCK_SIZE", 500)
-    found = method._table(instances, SILENT)
-    expected = slow_features(taxonomy, vectors, instances.queries, instances.pairs)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_the_same_seed_gives_the_same_scores(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from taxoexpan.evaluation.networks import (
 )
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.egonets import LeftOutSiblings
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
@@ -133,22 +131,6 @@ def test_the_loss_is_infonce_with_the_query_taken_out_of_its_parents_children(
     )
 
 
-def test_a_positive_pair_does_not_see_the_query_among_the_children() -> None:
-    c = settings()
-    network, vectors = new_network(DeepSetNetwork, c), new_vectors(30)
-    batch = next(TrainingSampler(random_taxonomy(3), c, 0).epoch())
-    names = vectors.select(batch.egonets.concepts).names
-    left_out = LeftOutSiblings(batch.positives, batch.own_sibling)
-    keys, parents = network._pool(names, batch.egonets, left_out)
-    for b, query in enumerate(batch.queries):
-        changed = names.clone()
-        changed[batch.egonets.concepts == query] += 1
-        others, other_parents = network._pool(changed, batch.egonets, left_out)
-        place = batch.positives[b]
-        torch.testing.assert_close(other_parents[b], parents[b])
-        assert not torch.allclose(others[place], keys[place])
-
-
 @pytest.mark.parametrize("kind", NETWORKS)
 @pytest.mark.parametrize("loss", ["infonce", "bce"])
 @pytest.mark.parametrize("negatives", NEGATIVES)
@@ -219,28 +201,6 @@ def test_the_same_seed_gives_the_same_scores_bit_for_bit(kind: type[NetworkMetho
     one, same, other = scores
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
-
-
-@pytest.mark.parametrize("kind", [ParentMLP, DeepSetMLP])
-def test_placing_in_another_taxonomy_scores_as_the_plain_mlp(kind: type[NetworkMethod]) -> None:
-    problem, test = clustered()
-    method = kind(hidden_dim=16, epochs=1)
-    method.fit(problem, 0, SILENT)
-    larger = random_taxonomy(4, 200)
-    vectors = both(np.random.default_rng(1).normal(size=(200, SIZE * 2)))
-    method.set_anchors(larger, vectors)
-    scores = method.score(Queries(test.vectors[:, :2]))
-    assert scores.shape == (200, 2)
-    network = cast(ParentNetwork, method.network)
-    for place, id in enumerate(larger):
-        children = vectors[0, [larger.index(child) for child in larger.children(id)]]
-        for column, query in enumerate(test.vectors[0, :2]):
-            slow = plain_score(
-                network.double(), query.double(), vectors[0, place].double(), children.double()
-            )
-            torch.testing.assert_close(
-                scores[place, column].double(), slow.detach(), atol=1e-5, rtol=1e-4
-            )
 
 
 def test_the_papers_settings_are_used_except_for_the_hidden_layer() -> None:

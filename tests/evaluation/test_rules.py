@@ -69,20 +69,6 @@ def test_anchors_can_be_replaced_after_fitting(
     assert torch.equal(method.score(Queries(vectors_of(3, seed + 1))), expected)
 
 
-def test_of_two_equally_close_anchors_the_one_with_closer_children_is_the_neighbor() -> None:
-    taxonomy = Taxonomy(
-        [Concept(id, id) for id in "abcd"], [("a", "c"), ("b", "d")]
-    )  # c has the query's vector, d the opposite one
-    names = torch.tensor([[1.0, 1.0], [1.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
-    queries = torch.tensor([[1.0, 0.0]]).expand(2, 1, 2)
-    problem = Problem(taxonomy, names.expand(2, 4, 2), LabeledQueries(queries[:, :0], parents=[]))
-    parent, neighbor = ClosestParent(), ClosestNeighbor()
-    for method in (parent, neighbor):
-        method.fit(problem, 0, SILENT)
-    assert parent.score(Queries(queries))[0, 0] == parent.score(Queries(queries))[1, 0]
-    assert neighbor.score(Queries(queries))[0, 0] > neighbor.score(Queries(queries))[1, 0]
-
-
 @quickly
 @given(taxonomies(), st.integers(0, 99))
 def test_popularity_is_the_number_of_children_for_every_query(

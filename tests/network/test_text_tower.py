@@ -80,16 +80,6 @@ def test_neither_padding_nor_order_nor_blocks_change_a_vector(
     assert torch.allclose(tower.encode(TEXTS), together, rtol=0, atol=1e-5)
 
 
-def test_texts_have_the_same_vectors_with_and_without_a_graph(
-    tower: TextTower, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_tower, "CPU_BLOCK", 2)
-    tower.eval()
-    with_graph = tower(tower.tokenize(TEXTS))
-    assert with_graph.requires_grad
-    assert torch.equal(tower.encode(TEXTS), with_graph)
-
-
 def test_texts_are_tokenized_in_blocks(tower: TextTower, monkeypatch: pytest.MonkeyPatch) -> None:
     together = tower.tokenize(TEXTS)
     monkeypatch.setattr(text_tower, "TOKENIZER_BLOCK", 2)
@@ -133,11 +123,6 @@ def test_only_the_first_tokens_of_a_long_text_are_read(tower: TextTower) -> None
     same = tower.encode([" ".join(words), " ".join(["tea", *words[1:]]), " ".join([*words, "tea"])])
     assert torch.equal(same[0], same[2])
     assert not torch.allclose(same[0], same[1])
-
-
-def test_a_transformer_for_shorter_texts_gets_shorter_texts(tower: TextTower) -> None:
-    tower.transformer.max_seq_length = 6
-    assert [len(tokens) for tokens in tower.tokenize(["oat milk " * 20, "tea"])] == [6, 3]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -16,7 +16,6 @@ from taxoexpan.training.metrics import (
     RANK_VALUES,
     Averaging,
     MetricName,
-    Metrics,
     compute_metrics,
     per_query,
     rank_true_parents,
@@ -69,15 +68,6 @@ def test_metrics_equal_the_definitions(ranks: list[list[float]], averaging: Aver
     for figure in SLOW_WORTH:
         assert found[figure] == pytest.approx(slow_mean(ranks, figure, averaging))
         assert per_query(arrays, figure, averaging).shape == (len(ranks),)
-
-
-def test_the_three_averages_differ_for_queries_with_several_parents() -> None:
-    ranks = [np.array([1]), np.array([1, 5, 21])]
-    assert compute_metrics(ranks) == compute_metrics(ranks, "fraction")
-    assert compute_metrics(ranks).hit_at_1 == pytest.approx((1 + 1 / 3) / 2)
-    assert compute_metrics(ranks, "any") == Metrics(2, 1, 1, 1, 1, 1, 1)
-    assert compute_metrics(ranks, "pooled").hit_at_1 == 2 / 4
-    assert compute_metrics(ranks, "pooled").mr == 28 / 4
 
 
 def test_wrong_ranks_metrics_and_averages_are_refused() -> None:
