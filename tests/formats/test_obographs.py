@@ -204,8 +204,8 @@ def test_new_classes_need_a_list_of_nodes(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('"sub" :', '"subject" :', "line 35: an object without 'sub'"),
-        ('"lbl" : "dog"', '"lbl" : 1', "line 11: 'lbl' is a number"),
-        ('"edges" : [ {', '"edges" : [ 1, {', "an entry of the list is a number"),
+        ('"lbl" : "dog"', '"lbl" : 1', "line 11: 'lbl' has the wrong type"),
+        ('"edges" : [ {', '"edges" : [ 1, {', "an entry of a list has the wrong type"),
         ('"synonyms" : [ {', '"synonyms" : 1, "x" : [ {', r"write a list in \[…\]"),
         ('"definition" : {', '"synonyms" : {}, "x" : {', "the key 'synonyms' is used twice"),
     ],

@@ -196,20 +196,13 @@ class OboGraphsFormat(DocumentFormat):
         return {source.path: list(_insertions(graphs, additions))}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """Write one graph with one node or edge per line; ids that are not IRIs become IRIs."""
+        """Write one graph; ids that are not IRIs become IRIs."""
         ids = as_iris(taxonomy, target.base)
         nodes = [_node(ids[concept.id], concept) for concept in taxonomy.concepts]
         edges = [_edge(ids[parent], ids[child]) for parent, child in taxonomy.relations]
-        listed = {
-            key: ",\n".join(f"        {json.dumps(entry, ensure_ascii=False)}" for entry in entries)
-            for key, entries in (("nodes", nodes), ("edges", edges))
-        }
-        members = [
-            f'      "{key}": [\n{text}\n      ]' if text else f'      "{key}": []'
-            for key, text in listed.items()
-        ]
-        body = ",\n".join([f'      "id": {json.dumps(target.base + "ontology")}', *members])
-        return Copy({target.path: f'{{\n  "graphs": [\n    {{\n{body}\n    }}\n  ]\n}}\n'}, ids)
+        graph = {"id": f"{target.base}ontology", "nodes": nodes, "edges": edges}
+        text = json.dumps({"graphs": [graph]}, ensure_ascii=False, indent=2)
+        return Copy({target.path: f"{text}\n"}, ids)
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return which members the nodes of classes and their `meta` objects have."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, Self
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Format
-from taxoexpan.formats.json.parser import Array, Number, Object, load, parse
+from taxoexpan.formats.json.parser import Array, Object, load, parse
 from taxoexpan.formats.text_file import TextFile
 
 
@@ -52,9 +52,8 @@ class JsonDocument:
 
     def refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
         """Raise an error about a value of another type than expected."""
-        name = repr(key) if isinstance(key, str) else "an entry of the list"
-        message = f"{name} is {_type_name(container[key])}; write {expected}"
-        raise self.error(message, container, key)
+        name = repr(key) if isinstance(key, str) else "an entry of a list"
+        raise self.error(f"{name} has the wrong type; write {expected}", container, key)
 
     def error(self, message: str, container: Any, key: str | int | None = None) -> FormatError:
         """Return an error with the line of a container or a part of it."""
@@ -83,11 +82,3 @@ class DocumentFormat(Format):
     def read_with_lines(self, source: TextFile) -> ParsedTaxonomy:
         """Read a file with the line of every concept."""
         return self.build(source.parsed(self.document.locate)).finish()
-
-
-def _type_name(value: Any) -> str:
-    """Return the JSON type of a value, for error messages."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    names = {Number: "a number", str: "text", dict: "an object", list: "a list"}
-    return next(name for type_, name in names.items() if isinstance(value, type_))

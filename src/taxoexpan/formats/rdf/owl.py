@@ -11,7 +11,7 @@ from typing import ClassVar
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Note, ParsedTaxonomy
+from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
@@ -166,13 +166,6 @@ class OwlFormat(RdfFormat):
         if not relations and not counts.relations:
             return not counts.concepts
         return relations > len(counts.relations)
-
-    def read(self, source: TextFile) -> ParsedTaxonomy:
-        """Read every named class with its labels in one language, and its named superclasses."""
-        if not source.parsed(OwlIndex.read).concepts:
-            message = "no owl:Class or rdfs:Class with an IRI in the file; for SKOS, give skos"
-            raise FormatError(source.path, message, option="format")
-        return super().read(source)
 
     def style(self, source: TextFile) -> Style:
         """Return the properties that most classes have."""
