@@ -371,6 +371,13 @@ def test_new_concepts_have_no_ids_in_a_file_without_ids() -> None:
     assert FORMATS["json"].supported_fields(source(text)) == {"labels", "synonyms", "definitions"}
 
 
+def test_a_long_chain_of_new_concepts_is_refused() -> None:
+    chain = [Concept(str(n), f"n{n}") for n in range(1000)]
+    relations = [("f", "0"), *((str(n), str(n + 1)) for n in range(999))]
+    message = expansion_refusal('{"id": "f", "children": []}', Additions(chain, relations))
+    assert "nested in each other" in message
+
+
 def test_empty_additions_change_nothing() -> None:
     assert expanded_text('[{"id": "f"}]', Additions([], [])) == '[{"id": "f"}]'
 

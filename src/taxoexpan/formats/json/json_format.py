@@ -61,8 +61,13 @@ class JsonFormat(DocumentFormat):
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Add objects to the lists of the file, in the style of the existing objects."""
         concepts = source.parsed(JsonConcepts.locate)
-        has_content = additions.concepts or additions.synonyms
-        return {source.path: insert_additions(concepts, expanded, additions) if has_content else []}
+        if not additions.concepts and not additions.synonyms:
+            return {source.path: []}
+        try:
+            return {source.path: insert_additions(concepts, expanded, additions)}
+        except RecursionError:
+            message = "hundreds of new concepts would be nested in each other; add them in steps"
+            raise FormatError(source.path, message) from None
 
     def supported_fields(self, source: TextFile) -> frozenset[str]:
         """Return all fields; ids only if the file has ids."""
