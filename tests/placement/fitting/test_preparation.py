@@ -108,8 +108,7 @@ def test_only_concepts_that_the_earlier_model_has_not_seen_tell_how_it_ranks(
 ) -> None:
     larger = model.taxonomy.expanded(_additions(model.taxonomy, "cashew milk", "milk"))
     prepared = prepare(model, larger, Feedback([own("white tea", "tea")]))
-    assert prepared.start is not None
-    added = prepared.start.added
+    added = prepared.added
     assert added is not None
     assert {concept.label for concept in added.queries.concepts} == {"cashew milk", "white tea"}
     earlier = added.ranker.anchors.taxonomy
@@ -159,10 +158,8 @@ def _additions(taxonomy: Taxonomy, label: str, parent: str) -> Additions:
 
 
 def _added_examples(model: TaxoExpan, feedback: Feedback) -> FusionExamples:
-    start = prepare(model, model.taxonomy, feedback).start
-    assert start is not None
-    assert start.added is not None
-    added = start.added
+    added = prepare(model, model.taxonomy, feedback).added
+    assert added is not None
     return collect_examples(added.ranker, added.queries, 0, added.rejected)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from fused_cases import fused_case, random_fusion, with_mentions
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from naive_scores import naive_features, naive_scores
 from reference_network import double_precision
@@ -77,6 +77,7 @@ def case(
     st.booleans(),
     fusions,
 )
+@example(1, "random", {"matching": "mlp"}, True, False, [0.5] * len(FEATURES))
 def test_fused_scores_equal_the_naive_ones(
     seed: int,
     shape: str,

@@ -86,7 +86,7 @@ def _learn_fused_calibrators(
     texts = AnchorTexts.of(remaining, embedder.tower).to(data.anchors.vectors.storage)
     anchors = Anchors(remaining, data.anchors.vectors, data.anchors.siblings, texts=texts)
     ranker, queries = Ranker(network, anchors), data.validation
-    added = None if prepared.start is None else prepared.start.added
+    added = prepared.added
     if not len(queries):
         return _without_held_out(prepared, prior_for(ranker)), None
     if embedder.tower is not None:

@@ -19,7 +19,6 @@ from taxoexpan.files import check_output
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors
@@ -65,13 +64,14 @@ class AddedQueries:
 
 
 @dataclass(frozen=True)
-class EarlierModel:
-    """The model from which a training continues, and how it ranks the concepts added since."""
+class StartingPoint:
+    """What is needed of an earlier model: its parts, taxonomy, ranker and held-out concepts."""
 
+    taxonomy: Taxonomy
     network: MatchingNetwork
-    tower: TextTower | None
     calibrators: Calibrators
-    added: AddedQueries | None = None
+    ranker: Ranker
+    held_out: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class PreparedTaxonomy:
         held_out_as_growth: whether the validation queries were held out in the way in which
             taxonomies grow, so that a leaf bonus can be learned from them.
         start: the model from which the training continues, if it continues an earlier one.
+        added: the concepts that were added since, as queries to that model.
     """
 
     taxonomy: Taxonomy
@@ -96,7 +97,8 @@ class PreparedTaxonomy:
     holdout: Holdout
     data: TrainingData
     held_out_as_growth: bool
-    start: EarlierModel | None = None
+    start: StartingPoint | None = None
+    added: AddedQueries | None = None
 
     def vectors(self) -> ConceptVectors:
         """Return a copy of the vectors of all concepts in the order of the taxonomy."""
@@ -175,17 +177,6 @@ MIN_SHARED = 0.5
 """The fraction of the earlier model's concepts that the taxonomy must have."""
 
 
-@dataclass(frozen=True)
-class StartingPoint:
-    """What is needed of an earlier model: its parts, taxonomy, ranker and held-out concepts."""
-
-    taxonomy: Taxonomy
-    network: MatchingNetwork
-    calibrators: Calibrators
-    ranker: Ranker
-    held_out: Sequence[str]
-
-
 def refuse_other_taxonomy(earlier: Taxonomy, taxonomy: Taxonomy) -> None:
     """Refuse to continue a training on a taxonomy that has few of the earlier concepts."""
     shared = sum(id in taxonomy for id in earlier)
@@ -209,11 +200,11 @@ def prepare_refit(
     holdout = hold_out(active, [id for id in start.held_out if id in leaves])
     settings = recipe.changed(embedder.config)
     added = _added_queries(judged, start, embedder, recipe, seed)
-    earlier = EarlierModel(start.network, embedder.tower, start.calibrators, added)
     as_growth = settings.validation == "growth"
     prepared = embed_holdout(taxonomy, replace(embedder, config=settings), holdout, as_growth)
     news = _news(judged, start.taxonomy, holdout.taxonomy, recipe)
-    return replace(prepared, data=replace(prepared.data, news=news), start=earlier)
+    data = replace(prepared.data, news=news)
+    return replace(prepared, data=data, start=start, added=added)
 
 
 def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe: Recipe) -> News:

@@ -21,7 +21,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
-from taxoexpan.placement.fitting.preparation import EarlierModel, PreparedTaxonomy, TrainingData
+from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, TrainingData
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
@@ -95,7 +95,7 @@ def _transformer_of(prepared: PreparedTaxonomy, embedder: Embedder) -> Transform
     """Return the sentence transformer to fine-tune; a continued training decides as before."""
     if prepared.start is None:
         return transformer_to_tune(embedder)
-    return None if prepared.start.tower is None else transformer_of(embedder.encoder)
+    return None if embedder.tower is None else transformer_of(embedder.encoder)
 
 
 def fine_tune(
@@ -107,12 +107,15 @@ def fine_tune(
 ) -> tuple[TextTower, History] | None:
     """Fine-tune the sentence transformer of the encoder, if it has one, on the remaining taxonomy.
 
+    A continued training starts with the weights of the earlier tower, which the embedder has.
     The best epoch is the one that ranks the held-out concepts best.
     """
     transformer = _transformer_of(prepared, embedder)
     if transformer is None:
         return None
-    tower, holdout = _initial_tower(transformer, prepared.start), prepared.holdout
+    tower, holdout = TextTower(transformer.copy_model()), prepared.holdout
+    if embedder.tower is not None:
+        tower.load_state_dict(embedder.tower.state_dict())
     tower.to(embedder.device)
     embedder.encoder.unload()  # the fine-tuning needs the most memory
     gc.collect()  # models have reference cycles
@@ -134,14 +137,6 @@ def fine_tune(
     gc.collect()  # so have optimizers
     release_memory()
     return tower, history
-
-
-def _initial_tower(transformer: TransformerEncoder, start: EarlierModel | None) -> TextTower:
-    """Return a copy of the encoder's sentence transformer, with the weights of an earlier tower."""
-    tower = TextTower(transformer.copy_model())
-    if start is not None and start.tower is not None:
-        tower.load_state_dict(start.tower.state_dict())
-    return tower
 
 
 def _validate(
@@ -220,8 +215,7 @@ def fit_parts(
         kept = None if kept is None else kept.of_tower()
         tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
     # An interrupted training that continues an earlier one keeps the encoder of that one.
-    earlier = None if prepared.start is None else prepared.start.tower
-    tower, tower_history = tuned or (earlier, None)
+    tower, tower_history = tuned or (embedder.tower, None)
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:

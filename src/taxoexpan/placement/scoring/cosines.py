@@ -50,11 +50,14 @@ class QueryCosines:
     """
 
     def __init__(
-        self, families: Families, queries: Queries, memory: ReusedMemory | None = None
+        self,
+        families: Families,
+        queries: Queries,
+        memory: ReusedMemory,
+        children: Tensor | None = None,
     ) -> None:
-        self.families, self.queries = families, queries
-        self.children: Tensor | None = None
-        self._memory = ReusedMemory() if memory is None else memory
+        self.families, self.queries, self.children = families, queries, children
+        self._memory = memory
 
     @cached_property
     def names(self) -> Tensor:
@@ -107,9 +110,6 @@ class CosineScorer:
         families: the anchors with their children.
         weights: the weights of the cosines for anchors with children, and for leaf anchors [2, 9].
         head_weights: the weights of the fusion head for both [2].
-        is_separate: whether the fusion head's output is added to a first result without a weight,
-            and the weighted cosines to a second one; otherwise both are added to one result.
-        children: the tower's vectors of the concepts that occur in the families, if any.
     """
 
     def __init__(
@@ -118,10 +118,8 @@ class CosineScorer:
         families: Families,
         weights: Floats,
         head_weights: Floats,
-        is_separate: bool = False,
-        children: Tensor | None = None,
     ) -> None:
-        self.families, self.children = families, children
+        self.families = families
         names = families.names
         hidden = names.new_zeros(0, 8) if head is None else head.hidden.detach()
         output = names.new_zeros(1, 0) if head is None else head.output.detach()
@@ -129,14 +127,9 @@ class CosineScorer:
         self.leaf_hidden = hidden[:, LEAF_COSINES].contiguous()
         of_both = weights[0], weights[1, LEAF_COSINES]
         self.outputs, self.leaf_outputs = (
-            _output_rows(output, names.new_tensor(own.tolist())[None], weight, is_separate)
+            torch.cat([weight * output, names.new_tensor(own.tolist())[None]], 1)
             for own, weight in zip(of_both, head_weights.tolist(), strict=True)
         )
-
-    def of_queries(self, cosines: QueryCosines) -> CosineScores:
-        """Prepare the scores of a block of queries."""
-        cosines.children = self.children
-        return CosineScores(self, cosines)
 
 
 class CosineScores:
@@ -147,21 +140,19 @@ class CosineScores:
         self._leaf_pairs: _Pairs | None = None
         self._of_parents = self._scores_of_parents()
 
-    def add_to(self, results: Sequence[Tensor], rows: slice) -> None:
-        """Add the scores of some anchors to one or two results, each [n, B]."""
+    def add_to(self, result: Tensor, rows: slice) -> None:
+        """Add the scores of some anchors to a result [n, B]."""
         families = self._scorer.families
         first, last = families.parents.searchsorted([rows.start, rows.stop]).tolist()
         parents = families.rows_of_parents[first:last] - rows.start
-        before = [result.index_select(0, parents) for result in results]
-        self._add_as_leaves(results, rows)
-        for result, old, own in zip(results, before, self._of_parents, strict=True):
-            result.index_copy_(0, parents, old.add_(own[first:last]))
+        before = result.index_select(0, parents)
+        self._add_as_leaves(result.view(1, -1), rows)
+        result.index_copy_(0, parents, before.add_(self._of_parents[first:last]))
 
-    def _add_as_leaves(self, results: Sequence[Tensor], rows: slice) -> None:
+    def _add_as_leaves(self, flat: Tensor, rows: slice) -> None:
         """Add the scores of some anchors as if none of them had children."""
         scorer, names = self._scorer, self._cosines.names
         size = names.shape[1]
-        flat = [result.view(1, -1) for result in results]
         for part in row_slices(rows.stop - rows.start, size, MAX_PAIRS, names.device):
             count, pairs = part.stop - part.start, self._leaf_pairs
             if pairs is None or pairs.count != count:
@@ -170,22 +161,21 @@ class CosineScores:
             own = slice(rows.start + part.start, rows.start + part.stop)
             self._cosines.fill_leaves(pairs.inputs, own)
             pairs.activate()
-            for result, weights in zip(flat, scorer.leaf_outputs, strict=True):
-                result[:, part.start * size : part.stop * size].addmm_(weights, pairs.table)
+            cells = flat[:, part.start * size : part.stop * size]
+            cells.addmm_(scorer.leaf_outputs, pairs.table)
 
     def _scores_of_parents(self) -> Tensor:
-        """Return the scores of the anchors with children: [1 or 2, I, B]."""
+        """Return the scores of the anchors with children: [I, B]."""
         scorer, names = self._scorer, self._cosines.names
         size, count = names.shape[1], len(scorer.families.parents)
-        scores = names.new_empty(len(scorer.outputs), count, size)
+        scores = names.new_empty(count, size)
         pairs: _Pairs | None = None
         for rows in row_slices(count, size, MAX_PAIRS, names.device):
             if pairs is None or pairs.count != rows.stop - rows.start:
                 pairs = _Pairs(scorer.hidden, rows.stop - rows.start, size)
             self._cosines.fill_parents(pairs.inputs, rows)
             pairs.activate()
-            for score, weights in zip(scores, scorer.outputs, strict=True):
-                torch.mm(weights, pairs.table, out=score[rows].view(1, -1))
+            torch.mm(scorer.outputs, pairs.table, out=scores[rows].view(1, -1))
         return scores
 
 
@@ -219,11 +209,3 @@ def row_slices(
     rows = max(1, pairs // max(size, 1) // step) * step
     for start in range(0, count, rows):
         yield slice(start, min(start + rows, count))
-
-
-def _output_rows(output: Tensor, own: Tensor, weight: float, is_separate: bool) -> list[Tensor]:
-    """Return the weights of hidden units and cosines for each result: [1, H + I] each."""
-    if not is_separate:
-        return [torch.cat([weight * output, own], 1)]
-    pairs = (output, torch.zeros_like(own)), (torch.zeros_like(output), own)
-    return [torch.cat(pair, 1) for pair in pairs]

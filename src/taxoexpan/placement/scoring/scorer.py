@@ -15,12 +15,14 @@ from torch import Tensor
 from taxoexpan.errors import ModelError
 from taxoexpan.features.label_words import QueryWords
 from taxoexpan.features.word_postings import WordScores
+from taxoexpan.network.cosine_features import FusionHead
 from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.cosines import (
     CosineScorer,
+    CosineScores,
     QueryCosines,
     ReusedMemory,
     row_slices,
@@ -137,8 +139,8 @@ class Scorer:
         barred: Tensor,
     ) -> None:
         self._network, self._anchors, self._keys = network, anchors, keys
-        alone = SignalFusion.from_mapping({"network": 1.0, "leaf": leaf_bonus})
-        weights = (alone if fusion is None else fusion).input_weights()
+        plain = SignalFusion.from_mapping({"network": 1.0, "leaf": leaf_bonus})
+        weights = (plain if fusion is None else fusion).input_weights()
         families = anchors.families
         self._parents = families.rows_of_parents
         self._of_network = self._by_row(weights, Input.NETWORK)
@@ -158,7 +160,14 @@ class Scorer:
         self._takes_log = fusion is not None and not is_log
         self._is_folded = is_bilinear and not self._takes_log
         self._folded = self._fold(weights)
-        self._cosines = self._cosine_scorer(weights)
+        self._children = None
+        if self._tower is not None and weights[0, Input.TOWER_NEAREST_CHILD]:
+            self._children = families.occurring(self._tower[1])
+        # A logarithm is taken of the network's score only, so the head is not added to the rest.
+        head, alone = network.fusion, np.zeros_like(weights)
+        alone[:, Input.NETWORK] = 1.0
+        self._head = self._cosine_scorer(alone, head) if self._takes_log else None
+        self._cosines = self._cosine_scorer(weights, None if self._takes_log else head)
 
     @torch.no_grad()
     def score(
@@ -174,29 +183,31 @@ class Scorer:
         slice of the scores. The results are in `memory`, if it is given.
         """
         memory = ReusedMemory() if memory is None else memory
-        cosines = QueryCosines(self._anchors.families, queries, memory)
+        cosines = QueryCosines(self._anchors.families, queries, memory, self._children)
         side, scores = self._query_side(queries), self._sparse_part(queries, excluded, memory)
         projected = self._network.match.project_queries(queries.vectors[0])
         mentions = None
         if self._takes_log and self._network.mentions is not None:
             mentions = self._add_mentions(torch.zeros_like(scores), queries)
-        by_cosine = None if self._cosines is None else self._cosines.of_queries(cosines)
+        by_head, by_cosine = (
+            None if scorer is None else CosineScores(scorer, cosines)
+            for scorer in (self._head, self._cosines)
+        )
         for rows in row_slices(len(scores), len(queries), MAX_PAIRS, scores.device, GROUP_SIZE):
             block = scores[rows]
             if side is not None and self._folded is not None:
                 block.addmm_(self._folded[rows], side)
-            results = [block]
+            if by_cosine is not None:
+                by_cosine.add_to(block, rows)
             if not self._is_folded:
                 raw = self._network.match.score_all(self._keys[rows], projected)
                 if self._takes_log:
-                    results = [raw if mentions is None else raw.add_(mentions[rows]), block]
+                    raw = raw if mentions is None else raw.add_(mentions[rows])
+                    if by_head is not None:
+                        by_head.add_to(raw, rows)
+                    block.addcmul_(self._of_network[rows], self._network.match.log_match(raw))
                 else:
                     block += raw
-            if by_cosine is not None:
-                by_cosine.add_to(results, rows)
-            if self._takes_log:
-                log_f = self._network.match.log_match(results[0])
-                block.addcmul_(self._of_network[rows], log_f)
             if summary is not None:
                 summary.add(block)
         return scores, cosines
@@ -208,7 +219,7 @@ class Scorer:
         query_words = self._words_of(queries)
         projected = network.match.project_queries(queries.vectors[0])
         raw = self._add_mentions(network.match.score_all(self._keys, projected), queries)
-        cosines = QueryCosines(families, queries)
+        cosines = QueryCosines(families, queries, ReusedMemory())
         below = raw.new_zeros(len(Input), len(families.parents), len(queries))
         if anchors.tower is not None:
             tower = self._tower_of(queries).T
@@ -250,25 +261,14 @@ class Scorer:
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
-    def _cosine_scorer(self, weights: Floats) -> CosineScorer | None:
+    def _cosine_scorer(self, weights: Floats, head: FusionHead | None) -> CosineScorer | None:
         """Return the part of scores that depends on the cosines of each pair, if there is any."""
         of_cosines = weights[:, OF_COSINES].copy()
         # The number of children and the constant are part of the constants of anchors.
         of_cosines[:, [Input.CHILDREN - Input.NAME, Input.ONE - Input.NAME]] = 0.0
-        if self._network.fusion is None and not of_cosines.any():
+        if head is None and not of_cosines.any():
             return None
-        children = None
-        if self._tower is not None and of_cosines[0, -1]:
-            children = self._anchors.families.occurring(self._tower[1])
-        head_weights = weights[:, Input.NETWORK]
-        return CosineScorer(
-            self._network.fusion,
-            self._anchors.families,
-            of_cosines,
-            head_weights,
-            self._takes_log,
-            children,
-        )
+        return CosineScorer(head, self._anchors.families, of_cosines, weights[:, Input.NETWORK])
 
     def _query_side(self, queries: Queries) -> Tensor | None:
         """Return the queries' side of the folded product: [d, Q]."""
