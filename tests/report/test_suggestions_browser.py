@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import chromium
 import test_browser
 
 from taxoexpan.cli.main import main
 
-pytestmark = test_browser.pytestmark
-driver = test_browser.driver
+pytestmark = chromium.needs_chromium
+driver = chromium.driver
 
 
 def test_a_reader_sorts_by_score_and_opens_a_row(

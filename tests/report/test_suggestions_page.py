@@ -139,10 +139,8 @@ def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: E
     cells = table_of(page).rows[1].cells
     assert cells[1:3] == ["synonym of", ("food", "tea", "green tea")]
     text, facts, _ = details_of(page, 1)
-    assert text.startswith(
-        "It is likely a synonym of 'green tea' (1.00).\nAs a separate concept, it would go under "
-        f"'{merged[1].parent.label}'.\n"
-    )
+    assert "synonym of 'green tea' (1.00)" in text
+    assert f"it would go under '{merged[1].parent.label}'" in text
     second = [value for name, value in facts.items() if name.startswith("rank 2: ")]
     assert second == [merged[1].path]
     assert figures_of(page)["Likely duplicates"] == (1, "synonyms of existing concepts")
@@ -169,14 +167,9 @@ def test_the_closest_branch_is_named_if_no_parent_is_suitable(
     assert details_of(page, 0)[0].splitlines()[-1] == describe_region(
         model.taxonomy, [each.parent.id for each in own]
     )
-    assert describe_region(model.taxonomy, ["milk", "oat milk", "tea"]) == (
-        "No concept of the taxonomy is a suitable parent; 2 of the 3 suggestions are in the "
-        "branch food › milk."
-    )
-    assert describe_region(model.taxonomy, ["milk", "bread", "tea"]) == (
-        "No concept of the taxonomy is a suitable parent, and the suggestions have no branch in "
-        "common."
-    )
+    common = describe_region(model.taxonomy, ["milk", "oat milk", "tea"])
+    assert "2 of the 3 suggestions are in the branch food › milk." in common
+    assert "no branch in common" in describe_region(model.taxonomy, ["milk", "bread", "tea"])
 
 
 def test_unknown_numbers_are_explained_and_not_counted(
@@ -201,11 +194,8 @@ def test_a_calibrated_model_shows_confidences() -> None:
     medium, high = (sum(each >= minimum for each in confidences) for minimum in (0.5, 0.9))
     value, note = figures_of(page)["Confidence at least 0.5"]
     assert (value, note.partition("; ")[2]) == (medium, f"{high} with at least 0.9")
-    assert charts_of(page) == [
-        "Reliability diagram",
-        "Coverage and precision",
-        "Histogram: confidence",
-    ]
+    charts = ["Reliability diagram", "Coverage and precision", "Histogram: confidence"]
+    assert charts_of(page) == charts
     leaves = len(food.calibrators.calibration.reliability.right)  # type: ignore[union-attr]
     expected = f"measured on {leaves} existing concepts"
     assert expected in text_of(page, "How to read this report")
@@ -248,10 +238,7 @@ def test_children_that_may_move_are_named() -> None:
     page = suggestions_page(taxonomy, [first], [], Calibrators(), "Milk", datetime.now(UTC))
     text = render(page)
     assert "insert under" in text
-    assert (
-        "Named after it, and may belong under it: oat milk and goat milk. These were not moved."
-        in text
-    )
+    assert "may belong under it: oat milk and goat milk" in text
 
 
 def test_moves_and_merges_that_were_made_are_shown_as_outcomes() -> None:
@@ -272,8 +259,8 @@ def test_moves_and_merges_that_were_made_are_shown_as_outcomes() -> None:
         taxonomy, suggestions, [], Calibrators(), "Milk", datetime.now(UTC), added=added
     )
     text = render(page)
-    assert "Named after it and moved under it: oat milk." in text
-    assert "Named after it, and may belong under it: goat milk. These were not moved." in text
+    assert "moved under it: oat milk." in text
+    assert "may belong under it: goat milk." in text
     assert figures_of(page)["New concepts"][1] == "1 added; 1 existing concept moved under them"
     assert "merged" in text
     assert "not added" not in text

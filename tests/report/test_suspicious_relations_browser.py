@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import chromium
 import pytest
 import test_browser
 from conftest import SMALL
@@ -15,8 +16,8 @@ from taxoexpan import Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions, clean
 from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
-pytestmark = test_browser.pytestmark
-driver = test_browser.driver
+pytestmark = chromium.needs_chromium
+driver = chromium.driver
 
 
 @pytest.fixture

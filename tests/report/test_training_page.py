@@ -65,10 +65,7 @@ def test_the_highest_precision_that_is_reached_is_marked() -> None:
     _, coverage = reliability_charts(calibrated([True] * 100 + [False] * 100))
     assert "A confidence of at least" in coverage.chart.caption
     _, coverage = reliability_charts(calibrated([True, False] * 60))
-    assert coverage.chart.caption == (
-        "Each point is a possible confidence threshold. No threshold reaches 70\u00a0% precision "
-        "reliably on these leaves."
-    )
+    assert "No threshold reaches 70\u00a0% precision" in coverage.chart.caption
 
 
 def test_the_reliability_diagram_shows_the_calibration_error() -> None:

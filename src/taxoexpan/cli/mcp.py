@@ -35,8 +35,11 @@ def run(options: Options) -> int:
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[mcp]'")
     _refuse_unused_options(options)
     from taxoexpan.desk.assistant.findings import CheckedTaxonomy
-    from taxoexpan.desk.assistant.server import build_server
-    from taxoexpan.desk.assistant.stdio import printing_to_standard_error, run_on_stdio
+    from taxoexpan.desk.assistant.server import (
+        build_server,
+        printing_to_standard_error,
+        run_on_stdio,
+    )
     from taxoexpan.desk.service.suggester import Suggester
     from taxoexpan.formats.taxonomy_file import read_options
 

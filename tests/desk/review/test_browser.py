@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shutil
 import subprocess
 import sys
 import urllib.request
@@ -13,25 +12,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import chromium
 import pytest
 from builders import pantry_csv
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 from taxoexpan.cli.main import main
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.common.exceptions import WebDriverException  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-DRIVER = shutil.which("chromedriver")
-
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"
-)
+driver = chromium.driver
+pytestmark = chromium.needs_chromium
 
 NEW = """label,definition,synonyms
 hemp milk,a drink made of hemp seeds,hemp drink
@@ -43,18 +35,6 @@ golden apple,,
 fish sauce,,
 """
 LABELS = [row["label"] for row in csv.DictReader(io.StringIO(NEW))]
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 class Desk:
@@ -88,7 +68,7 @@ class Desk:
         wait.until(lambda _: condition())
 
     def press(self, *keys: str) -> None:
-        webdriver.ActionChains(self.driver).send_keys(*keys).perform()
+        chromium.webdriver.ActionChains(self.driver).send_keys(*keys).perform()
 
     def find(self, selector: str) -> Any:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
@@ -202,7 +182,7 @@ def test_a_curator_reviews_a_list_with_the_keyboard_and_gets_the_new_taxonomy(
 def test_several_parents_are_marked_and_searched_with_the_keyboard(desk: Desk) -> None:
     desk.open("?status=all&concept=golden+apple")
     before, second = (each.text for each in desk.all(".proposal .where strong")[:2])
-    webdriver.ActionChains(desk.driver).key_down(Keys.SHIFT).send_keys("2").key_up(
+    chromium.webdriver.ActionChains(desk.driver).key_down(Keys.SHIFT).send_keys("2").key_up(
         Keys.SHIFT
     ).perform()
     desk.wait(lambda: "Accept 2 parents" in desk.find(".best [name=accept]").text)

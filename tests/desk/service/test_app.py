@@ -246,11 +246,6 @@ def test_the_token_protects_all_but_the_health(odd_model: TaxoExpan) -> None:
             assert client.get(path, headers=bearer).status_code == 200
 
 
-def test_a_foreign_host_name_is_refused(odd_model: TaxoExpan) -> None:
-    with client_of(odd_model) as client:
-        assert client.get("/v1/search?q=milk", headers={"Host": "evil.example"}).status_code == 421
-
-
 def test_other_web_pages_cannot_read_the_api(service_client: TestClient) -> None:
     headers = {"Origin": "https://evil.example"}
     assert (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import sqlite3
 import threading
@@ -179,14 +178,11 @@ def test_a_mistake_of_the_caller_is_not_reported_as_damage(store: DecisionStore)
     assert store.queue().total == 3
 
 
-def test_a_missing_store_is_not_created_if_it_must_exist(tmp_path: Path) -> None:
+def test_a_path_without_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "reviews.db"
     with pytest.raises(StoreError, match="does not exist"):
         DecisionStore.open(str(path), must_exist=True)
     assert not path.exists()
-
-
-def test_a_path_without_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a folder"):
         DecisionStore.open(str(tmp_path))
     for folder in (tmp_path / "missing", Path("/proc/self")):
@@ -250,10 +246,3 @@ def test_a_port_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch
         port = silent.getsockname()[1]
         with pytest.raises(StoreError, match=f"127.0.0.1:{port}/desk: PostgreSQL cannot be"):
             DecisionStore.open(f"postgresql://ada:s3cr3t@127.0.0.1:{port}/desk")
-
-
-def test_a_copy_of_a_store_is_a_store(tmp_path: Path) -> None:
-    filled(str(tmp_path / "reviews.db"))
-    shutil.copy(tmp_path / "reviews.db", tmp_path / "copy.db")
-    with DecisionStore.open(str(tmp_path / "copy.db")) as store:
-        assert len(store.history()) == 3

@@ -16,6 +16,7 @@ from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
 
 Version = tuple[int, int] | None
+"""A value that changes with the content of a file; None for a folder, which is always checked."""
 
 
 class FoundMistake(BaseModel):
@@ -66,7 +67,12 @@ class CheckedTaxonomy:
         """Check a taxonomy file."""
         if not path.exists():
             raise FormatError(path, "no such file; give the path of a taxonomy file")
-        return cls(path.name, lambda: check_file(path, format, options), lambda: _version_of(path))
+
+        def version() -> Version:
+            state = path.stat()
+            return (state.st_mtime_ns, state.st_size) if path.is_file() else None
+
+        return cls(path.name, lambda: check_file(path, format, options), version)
 
     def page(
         self,
@@ -116,11 +122,3 @@ def _mistake(finding: Finding) -> FoundMistake:
         message=finding.message,
         line=finding.line or None,
     )
-
-
-def _version_of(path: Path) -> Version:
-    """Return a value that changes with the content of a file; None for a folder."""
-    if not path.is_file():
-        return None
-    state = path.stat()
-    return state.st_mtime_ns, state.st_size

@@ -1,14 +1,21 @@
-"""The server of the Model Context Protocol: tools that read a model and its taxonomy."""
+"""The server of the Model Context Protocol: tools that read a model and its taxonomy.
+
+It runs on standard input and output, which carry nothing but the protocol.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, NoReturn
 
+import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
@@ -177,3 +184,40 @@ def _errors_for_assistants() -> Iterator[None]:
         if is_out_of_memory(error):
             raise ToolError("out of memory; send fewer concepts in one call") from error
         raise
+
+
+@contextmanager
+def printing_to_standard_error() -> Iterator[None]:
+    """Send what a library prints, also from C, to standard error; a client would not parse it."""
+    sys.stdout.flush()
+    original = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(original, 1)
+        os.close(original)
+
+
+def run_on_stdio(server: MCPServer[None], suggester: Suggester) -> None:
+    """Answer one client, until it closes standard input or a signal comes."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: _end_process(128 + number))
+    anyio.run(_serve, server, suggester)
+
+
+async def _serve(server: MCPServer[None], suggester: Suggester) -> None:
+    try:
+        await server.run_stdio_async()
+    except anyio.get_cancelled_exc_class():  # the client no longer reads standard output
+        _end_process(0)
+    await suggester.batcher.close()
+
+
+def _end_process(status: int) -> NoReturn:
+    """End the process although a thread waits for standard input, which Python cannot interrupt.
+
+    There is nothing to tidy up: the server writes no files.
+    """
+    os._exit(status)

@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
-from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue, fold
+from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue
 from taxoexpan.desk.store.records import Status, StoreError, concept_key, storable
 from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.name_search import fold_name
 
 OUTDATED = ", for an earlier text"
 """What the model of proposals is called after the concept's names or definition have changed."""
@@ -47,7 +48,7 @@ def _row(key: str, concept: Concept) -> dict[str, Any]:
         "label": concept.label,
         "synonyms": concept.synonyms,
         "definition": concept.definition,
-        "searched": "\n".join(fold(name) for name in (concept.label, *concept.synonyms)),
+        "searched": "\n".join(fold_name(name) for name in (concept.label, *concept.synonyms)),
     }
 
 

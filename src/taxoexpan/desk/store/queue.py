@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -27,7 +26,7 @@ from taxoexpan.desk.store.records import (
 from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.name_search import fold_name
 
 LISTED, UNLISTED = b"\1", b"\0"
 SEPARATOR = "\x1f"
@@ -187,7 +186,7 @@ def _conditions(query: QueueQuery) -> list[sa.ColumnElement[bool]]:
         conditions.append(sa.func.substr(queue.c.branch, 1, len(branch)) == branch)
     if query.parent_id is not None:
         conditions.append(queue.c.parent_key == short_key(query.parent_id))
-    words = fold(query.text).split()
+    words = fold_name(query.text).split()
     if words:
         # As a list of concepts, so that the names are searched once and in their own table.
         named = [concepts.c.searched.contains(word, autoescape=True) for word in words]
@@ -210,12 +209,6 @@ def _order(query: QueueQuery) -> Sequence[sa.ColumnElement[Any]]:
         QueueOrder.LISTED: [number],
     }[query.order]
     return [queue.c.turn.asc(), *columns]
-
-
-def fold(name: str) -> str:
-    """Return a name for searching: without case, accents and hyphens."""
-    decomposed = unicodedata.normalize("NFKD", normalize_name(name))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 @dataclass(slots=True)

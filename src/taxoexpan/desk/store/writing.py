@@ -14,6 +14,7 @@ from taxoexpan.desk.store.history import (
     not_undone,
     read_decision,
     read_decisions,
+    read_requested,
     select_decisions,
 )
 from taxoexpan.desk.store.queue import derive_queue, read_concepts
@@ -161,10 +162,8 @@ def _problem(decision: Decision) -> str | None:
 def _repeated(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
     """Return the decisions that are in the log already, because a request was repeated."""
     wanted = {(each.request_id, each.concept) for each in new if each.request_id}
-    found: list[Decision] = []
-    for part in chunks(list({request for request, _ in wanted})):
-        selected = select_decisions().where(decisions.c.request_id.in_(part))
-        found += read_decisions(connection, selected.order_by(decisions.c.number))
+    requests = dict.fromkeys(each.request_id for each in new if each.request_id)
+    found = (each for request in requests for each in read_requested(connection, request))
     return [each for each in found if (each.request_id, each.concept) in wanted]
 
 
@@ -206,11 +205,10 @@ def _undone_by(connection: Connection, request_id: str | None) -> list[Decision]
     """Return the undo decisions of a request that is repeated."""
     if not request_id:
         return []
-    undos = select_decisions().where(decisions.c.action == Action.UNDO)
-    found = read_decisions(connection, undos.where(decisions.c.request_id == request_id))
+    found = [e for e in read_requested(connection, request_id) if e.action == Action.UNDO]
     if not found or found[0].batch is None:
         return found
-    same = undos.where(decisions.c.batch == found[0].batch)
+    same = select_decisions().where(decisions.c.batch == found[0].batch)
     return read_decisions(connection, same.order_by(decisions.c.number))
 
 

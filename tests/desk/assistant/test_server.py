@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
 
-from taxoexpan.desk.assistant.stdio import printing_to_standard_error
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.desk.assistant.server import printing_to_standard_error
 
 
 def test_what_libraries_print_does_not_reach_standard_output(
@@ -21,12 +19,3 @@ def test_what_libraries_print_does_not_reach_standard_output(
     assert captured.out == "before\nafter\n"
     assert "from Python" in captured.err
     assert "from C" in captured.err
-
-
-def test_a_closed_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    with (
-        pytest.raises(ConfigurationError, match="let an MCP client start this command"),
-        printing_to_standard_error(),
-    ):
-        pass
