@@ -184,24 +184,18 @@ NARROWER = f"""{SKOS}
 
 
 def test_in_turtle_both_directions_of_a_link_are_replaced(tmp_path: Path) -> None:
-    milk, (drink, oat, goat) = (
-        Concept("http://x.org/milk", "milk"),
-        (f"http://x.org/{name}" for name in ("drink", "oat", "goat")),
-    )
+    milk = Concept("http://x.org/milk", "milk")
+    drink, oat, goat = (f"http://x.org/{name}" for name in ("drink", "oat", "goat"))
     moves = [Move(child, drink, milk.id) for child in (oat, goat)]
     additions = Additions([milk], [(drink, milk.id)], moves=moves)
     text = changed(tmp_path, "x.ttl", NARROWER, additions)
     kept = NARROWER.replace(":tea , :oat , :goat ;", ":tea , :milk ;")
     kept = kept.replace('"oat milk"@en ; skos:broader :drink', '"oat milk"@en ; skos:broader :milk')
     assert text.startswith(kept)
-    assert text.removeprefix(kept).split("\n") == [
-        "",
-        ":milk a skos:Concept ;",
-        '    skos:prefLabel "milk"@en ;',
-        "    skos:broader :drink ;",
-        "    skos:narrower :oat , :goat .",
-        "",
-    ]
+    assert text.removeprefix(kept) == (
+        '\n:milk a skos:Concept ;\n    skos:prefLabel "milk"@en ;\n'
+        "    skos:broader :drink ;\n    skos:narrower :oat , :goat .\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -380,30 +374,10 @@ BOTH = {"moves": "allow_moves", "synonyms": "allow_merges"}
 @pytest.mark.parametrize(
     ("name", "text", "change", "remedy"),
     [
-        (
-            "x.csv",
-            "child,parent\nb,a\n",
-            "synonyms",
-            "first run taxoexpan convert x.csv x.json",
-        ),
-        (
-            "x.csv",
-            "id,label,parents\nb,a,\n",
-            "synonyms",
-            "first run taxoexpan convert x.csv",
-        ),
-        (
-            "x.txt",
-            "A\nA > B\n",
-            "moves",
-            "first run taxoexpan convert x.txt x.json",
-        ),
-        (
-            "x.txt",
-            "1 - A\n3 - A > B > C\n",
-            "moves",
-            "first run taxoexpan convert",
-        ),
+        ("x.csv", "child,parent\nb,a\n", "synonyms", "first run taxoexpan convert x.csv x.json"),
+        ("x.csv", "id,label,parents\nb,a,\n", "synonyms", "first run taxoexpan convert x.csv"),
+        ("x.txt", "A\nA > B\n", "moves", "first run taxoexpan convert x.txt x.json"),
+        ("x.txt", "1 - A\n3 - A > B > C\n", "moves", "first run taxoexpan convert"),
         ("x.json", NESTED, "moves", "first run taxoexpan convert x.json x.tsv"),
         ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "first run"),
     ],
@@ -429,7 +403,7 @@ def test_moves_in_rdf_xml_and_json_ld_need_turtle(tmp_path: Path, suffix: str) -
     TaxonomyFile.open(path).check_changes(["synonyms"])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.name}-{case.name}")
+@of_every_format
 def test_supported_changes_of_every_format(case: Case, tmp_path: Path) -> None:
     taxonomy = Taxonomy([Concept("http://x.org/a", "a", ("b",))])
     for path, text in case.format.write(taxonomy, Target(tmp_path / case.name)).files.items():
@@ -443,22 +417,17 @@ def test_unsupported_moves_are_refused_on_writing_too(tmp_path: Path, text: str)
     path, new = write_file(tmp_path / "x.json", text), Concept("q", "q")
     (below,) = set(TaxonomyFile.open(path).taxonomy) - {"a"}
     additions = Additions([new], [("a", "q")], moves=[Move(below, "a", "q")])
-    with pytest.raises(
-        FormatError,
-        match=r"moves of existing concepts are not possible .*; leave them out, or first",
-    ):
+    with pytest.raises(FormatError, match="moves of existing concepts are not possible"):
         write_expanded(path, additions, tmp_path / "new.json")
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_wordnet_supports_no_changes(tmp_path: Path) -> None:
-    path = tmp_path / "wn"
-    path.mkdir()
-    for file, text in FORMATS["wordnet"].write(Taxonomy([MILK]), Target(path)).files.items():
+    for file, text in FORMATS["wordnet"].write(Taxonomy([MILK]), Target(tmp_path)).files.items():
         write_file(file, text)
     for change in BOTH:
-        with pytest.raises(FormatError, match="first run taxoexpan convert wn"):
-            TaxonomyFile.open(path).check_changes([change])
+        with pytest.raises(FormatError, match="first run taxoexpan convert"):
+            TaxonomyFile.open(tmp_path).check_changes([change])
 
 
 def test_a_change_that_would_not_read_back_is_refused_and_nothing_is_written(

@@ -49,10 +49,7 @@ def test_a_given_format_overrides_the_detected_one(tmp_path: Path) -> None:
 
 def test_an_unknown_format_name_lists_the_known_ones(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
-    message = (
-        "there is no format 'xml'; choose one of terms, wordnet, obo, owl, skos, obographs, json"
-    )
-    with pytest.raises(ConfigurationError, match=message):
+    with pytest.raises(ConfigurationError, match="no format 'xml'; choose one of terms, wordnet"):
         TaxonomyFile.open(path, "xml")
 
 
@@ -78,19 +75,13 @@ def test_an_unrecognized_table_lists_its_columns(tmp_path: Path) -> None:
 def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     output = write_file(tmp_path / "new.csv", "mine")
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(FormatError, match=r"new\.csv: already exists") as caught:
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value).startswith(f"{output}: already exists")
     assert caught.value.option == "force"
     assert output.read_text() == "mine"
-    write_expanded(path, under("fruit"), output, force=True)
-    assert output.read_text() == EDGES + "kiwi,fruit\n"
-
-
-def test_a_file_can_be_expanded_in_place_with_force(tmp_path: Path) -> None:
-    path = write_file(tmp_path / "food.csv", EDGES)
-    write_expanded(path, under("fruit"), path, force=True)
-    assert path.read_text() == EDGES + "kiwi,fruit\n"
+    for place in (output, path):
+        write_expanded(path, under("fruit"), place, force=True)
+        assert place.read_text() == EDGES + "kiwi,fruit\n"
 
 
 @pytest.mark.parametrize("name", ["food.v2", "new.txt", "new", "new.CSV"])
@@ -107,11 +98,8 @@ def test_an_output_with_the_suffix_of_another_format_is_refused(
     tmp_path: Path, suffix: str
 ) -> None:
     path, output = write_file(tmp_path / "food.csv", EDGES), tmp_path / f"new{suffix}"
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(FormatError, match=f"a {suffix} file would be read in another format"):
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value).startswith(
-        f"{output}: a {suffix} file would be read in another format than food.csv"
-    )
     assert not output.exists()
 
 
@@ -127,13 +115,6 @@ def test_invalid_additions_write_nothing(tmp_path: Path, additions: Additions) -
     path = write_file(tmp_path / "food.csv", EDGES)
     with pytest.raises(TaxonomyError):
         write_expanded(path, additions, tmp_path / "new.csv")
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_an_invalid_taxonomy_writes_nothing(tmp_path: Path) -> None:
-    path = write_file(tmp_path / "food.csv", "child,parent\na,a\n")
-    with pytest.raises(FormatError, match="its own parent"):
-        write_expanded(path, under("a"), tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ from taxoexpan.taxonomy.arrays import Indices
 
 LANGUAGE_TAGS = "language tags"
 """The kind of ignored content that is counted for labels with a language tag."""
+
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,15 @@ class TaxonomyBuilder:
             cycles, lines = self._locate(error.cycles)
             raise FileCycleError(self._relation_file, cycles, lines) from None
         notes = sorted(self.notes, key=lambda note: note.line)
+        source = SourceLines(
+            self.path,
+            self.ids,
+            np.asarray(self.lines, np.int32),
+            self._relation_file,
+            parents.astype(np.int32),
+            children.astype(np.int32),
+            np.asarray(self.relation_lines, np.int32),
+        )
         return ParsedTaxonomy(
             taxonomy,
             tuple(notes),
@@ -188,18 +200,7 @@ class TaxonomyBuilder:
             self.prefixes,
             self.language,
             self.other_tags,
-            (self._source_lines(parents, children),),
-        )
-
-    def _source_lines(self, parents: Indices, children: Indices) -> SourceLines:
-        return SourceLines(
-            self.path,
-            self.ids,
-            np.asarray(self.lines, np.int32),
-            self._relation_file,
-            parents.astype(np.int32),
-            children.astype(np.int32),
-            np.asarray(self.relation_lines, np.int32),
+            (source,),
         )
 
     @property
@@ -210,11 +211,14 @@ class TaxonomyBuilder:
         """Refuse NUL and lone surrogates, which escape sequences can contain."""
         texts = [*self.ids, *self.labels, *self.definitions.values()]
         texts += [name for names in self.synonyms.values() for name in names]
-        if not _unwritable("".join(texts)):
-            return
-        first = next(text for text in texts if _unwritable(text))
-        message = f"{first[:100]!r} contains an invalid character; remove it"
-        raise FormatError(self.path, message)
+        try:
+            is_writable = b"\0" not in "".join(texts).encode()
+        except UnicodeEncodeError:
+            is_writable = False
+        if not is_writable:
+            first = next(filter(_UNWRITABLE.search, texts))
+            message = f"{first[:100]!r} contains an invalid character; remove it"
+            raise FormatError(self.path, message)
 
     def _indices(self, ids: list[str], index: dict[str, int]) -> Indices:
         try:
@@ -276,10 +280,3 @@ class TaxonomyBuilder:
                 starts[number] = starts[number] if lines[number] else child
                 lines[number].append(line)
         return [*map(started_at, cycles, starts)], lines
-
-
-def _unwritable(text: str) -> bool:
-    try:
-        return b"\0" in text.encode("utf-8")
-    except UnicodeEncodeError:
-        return True

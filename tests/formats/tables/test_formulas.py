@@ -73,24 +73,25 @@ def apply(path: Path, *options: str) -> str:
     return written.removeprefix(old)
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "added", "noted"),
+    [
+        (ROWS, [], "'@id,'=1+1,food,'+define,'-x|=y\nk,kiwi,=old,,\n", True),
+        (ROWS, ["--keep-formulas"], "@id,=1+1,food,+define,-x|=y\nk,kiwi,=old,,\n", False),
+        ("child,parent\n=old,food\n", [], "'=1+1,food\nkiwi,=old\n", True),
+    ],
+)
 def test_new_rows_get_an_apostrophe_and_old_rows_stay(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    options: list[str],
+    added: str,
+    noted: bool,
 ) -> None:
-    added = apply(write_file(tmp_path / "x.csv", ROWS))
-    assert added == "'@id,'=1+1,food,'+define,'-x|=y\nk,kiwi,=old,,\n"
+    assert apply(write_file(tmp_path / "x.csv", text), *options) == added
     message = "note: 1 new text starts with an added apostrophe"
-    assert message in capsys.readouterr().err
-
-
-def test_formulas_are_kept_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    added = apply(write_file(tmp_path / "x.csv", ROWS), "--keep-formulas")
-    assert added == "@id,=1+1,food,+define,-x|=y\nk,kiwi,=old,,\n"
-    assert "apostrophe" not in capsys.readouterr().err
-
-
-def test_an_edge_list_gets_the_apostrophe_too(tmp_path: Path) -> None:
-    edges = write_file(tmp_path / "x.csv", "child,parent\n=old,food\n")
-    assert apply(edges) == "'=1+1,food\nkiwi,=old\n"
+    assert (message in capsys.readouterr().err) is noted
 
 
 def test_a_text_file_of_paths_is_no_spreadsheet(tmp_path: Path) -> None:
