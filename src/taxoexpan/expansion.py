@@ -5,6 +5,7 @@ Functions here return results and print nothing; an observer can follow the step
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,6 @@ from taxoexpan.features.glossary.glossary import (
     look_up_definitions,
 )
 from taxoexpan.files import (
-    STANDARD_STREAM,
     check_directory,
     output_lock,
     preflight,
@@ -159,17 +159,12 @@ class Expansion:
         return self.looked_up.new if self.looked_up else self.concepts.new
 
     @property
-    def suggestions_file(self) -> Path:
-        """Where the suggestions are written: by default next to the output."""
-        return _suggestions_file(self.options)
-
-    @property
     def threshold(self) -> float | None:
         """The confidence at or above which suggestions are accepted, if one is requested."""
         precision = self.options.accept_at_precision
         if precision is None or not self.suggestions:
             return self.acceptance.min_confidence
-        kept = f"; taxoexpan apply with {self.suggestions_file} needs no further training"
+        kept = f"; taxoexpan apply with {self.options.suggestions_file} needs no further training"
         return confidence_threshold(self.calibrators, precision, kept)
 
 
@@ -271,26 +266,19 @@ def _refuse_outputs(options: ExpandOptions) -> None:
     """Refuse outputs that would overwrite each other or an input."""
     if options.report and options.model:
         refuse_inside(options.report, options.model)
-    table = _suggestions_file(options)
+    table = options.suggestions_file
     if options.suggestions is None and table.exists() and not options.force:
         message = "already exists, and the suggestions would be written there"
         fix = "choose another file, or overwrite it with force"
         raise FormatError(table, f"{message}; {fix}", option="suggestions")
-    others = [p for p in (table, options.report, options.model) if p is not None]
-    inputs = [options.new, *([options.glossary] if options.glossary else [])]
+    others = [table, *filter(None, (options.report, options.model))]
+    inputs = [options.new, *filter(None, [options.glossary])]
     preflight([options.output, *others], inputs, options.force)
     preflight(others, [options.taxonomy], options.force)
     if options.model:
         check_directory(options.model, MODEL_FILES, options.force)
     if options.report:
         refuse_inside(options.report, options.taxonomy, "is an input")
-
-
-def _suggestions_file(options: ExpandOptions) -> Path:
-    if options.suggestions is None and options.output == STANDARD_STREAM:
-        message = "standard output has no place for the suggestions next to it"
-        raise ConfigurationError(f"{message}; give a file", "suggestions")
-    return options.suggestions or options.output.with_suffix(".suggestions.csv")
 
 
 def _trained_model(expansion: Expansion, observer: ExpansionObserver) -> TaxoExpan:
@@ -331,17 +319,25 @@ def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
         expansion.suggestions = decide(expansion.suggestions, acceptance)
     except ConfigurationError:
         expansion.suggestions = leave_undecided(expansion.suggestions)
-        _write_suggestions(expansion, observer)
         raise
-    _write_suggestions(expansion, observer)
+    finally:
+        _write_suggestions(expansion, observer)
 
 
 def _write_suggestions(expansion: Expansion, observer: ExpansionObserver) -> None:
-    options, path = expansion.options, expansion.suggestions_file
-    if expansion.concepts.new or options.suggestions:
-        content = suggestions_csv(expansion.suggestions, options.keep_formulas).encode()
+    """Write the suggestions; if another program took the name meanwhile, write them next to it."""
+    options, path = expansion.options, expansion.options.suggestions_file
+    if not expansion.concepts.new and not options.suggestions:
+        return
+    content = suggestions_csv(expansion.suggestions, options.keep_formulas).encode()
+    try:
         write_whole({path: content}, options.force)
-        observer.saved("suggestions", path)
+    except FormatError as error:
+        other = path.with_name(f"{path.stem}-{os.getpid()}{path.suffix}")
+        write_whole({other: content})
+        kept = f"the suggestions are in {other}, and taxoexpan apply adds them without training"
+        raise FormatError(path, f"{error.message}; {kept}") from None
+    observer.saved("suggestions", path)
 
 
 def _write(expansion: Expansion) -> AppliedSuggestions:

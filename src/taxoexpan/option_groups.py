@@ -254,6 +254,14 @@ class ExpandOptions(
         "also save the trained model to this directory", kind=PATH, metavar="DIR"
     )
 
+    @property
+    def suggestions_file(self) -> Path:
+        """Where the suggestions are written: by default next to the output."""
+        if self.suggestions is None and str(self.output) == "-":
+            message = "standard output has no place for the suggestions next to it"
+            raise ConfigurationError(f"{message}; give a file", "suggestions")
+        return self.suggestions or self.output.with_suffix(".suggestions.csv")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         precision, confidence = self.accept_at_precision, self.min_confidence

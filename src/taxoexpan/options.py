@@ -50,34 +50,22 @@ def _digits(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
-def _range(text: str) -> tuple[int | None, int | None]:
-    first, _, last = text.partition("-")
-    return _digits(first.strip()), _digits(last.strip())
-
-
-def _is_range(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(map(NATURAL.accepts, value))
-
-
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, str | Path)
-
-
-TEXT = Kind("a string", str, _is_text)
-PATH = Kind("the path of a file", Path, _is_path)
+TEXT = Kind("a string", str, lambda value: isinstance(value, str))
+PATH = Kind("the path of a file", Path, lambda value: isinstance(value, str | Path))
 NATURAL = _whole("a whole number of zero or more", 0)
 POSITIVE = _whole("a whole number above zero", 1)
 SEED = _whole("a whole number from 0 to 2^63 - 1", 0)
-FRACTION = Kind("a number from 0 to 1", float, _is_fraction, "FRACTION")
-RANGE = Kind("two whole numbers, such as 5000-5999", _range, _is_range)
+FRACTION = Kind(
+    "a number from 0 to 1",
+    float,
+    lambda value: type(value) is not bool and isinstance(value, int | float) and 0 <= value <= 1,
+    "FRACTION",
+)
+RANGE = Kind(
+    "two whole numbers, such as 5000-5999",
+    lambda text: tuple(_digits(part.strip()) for part in text.split("-", 1)),
+    lambda value: isinstance(value, tuple) and [*map(NATURAL.accepts, value)] == [True, True],
+)
 
 
 @dataclass(frozen=True)

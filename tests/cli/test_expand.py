@@ -250,3 +250,5 @@ def test_an_output_that_is_created_during_the_training_stays(
     messages = run(*command, "--epochs", "1", "--set", "hidden_dim=8", status=2).err
     assert f"{tmp_path / taken}: already exists" in messages
     assert (tmp_path / taken).read_text() == "theirs"
+    kept = len(list(tmp_path.glob("out.suggestions-*.csv")))
+    assert kept == (taken == "out.suggestions.csv")  # the training is not lost

@@ -72,7 +72,7 @@ def test_a_worker_names_a_damaged_part(model: TaxoExpan, task: WorkerTask, tmp_p
     shutil.copytree(task.model, copy)
     (copy / "weights.safetensors").write_bytes(b"")
     message = problem(model, replace(task, model=copy))
-    assert "weights.safetensors is damaged; train again, or restore the directory" in message
+    assert "weights.safetensors is damaged" in message
 
 
 def test_a_worker_names_an_unknown_device(model: TaxoExpan, task: WorkerTask) -> None:

@@ -117,7 +117,10 @@ def run(options: Options) -> int:
     growth = growth_between(old, new)
     if options.glossary:
         growth = _with_definitions(growth, options)
-    _note_few_queries(growth)
+    count = len(growth.queries.concepts)
+    if count < MIN_QUERIES:
+        few = pluralize(count, "new concept")
+        note(f"note: only {few} to place; with fewer than {MIN_QUERIES}, intervals are too narrow")
 
     def begin(name: str) -> None:
         if not options.quiet:
@@ -129,17 +132,8 @@ def run(options: Options) -> int:
         text = ranks_csv(growth, results, options.keep_formulas)
         write_whole({options.output: text.encode()}, options.force)
         note(f"{options.output} written: all ranks")
-    print_results(growth, results, options)
+    (_print_json if options.json else _print_text)(growth, results, options)
     return 0
-
-
-def _note_few_queries(growth: Growth) -> None:
-
-    if len(growth.queries.concepts) < MIN_QUERIES:
-        count = pluralize(len(growth.queries.concepts), "new concept")
-        note(
-            f"note: only {count} to place; with fewer than {MIN_QUERIES}, intervals are too narrow"
-        )
 
 
 def _with_definitions(growth: Growth, options: Options) -> Growth:
@@ -160,13 +154,10 @@ def _chosen(names: str | None) -> list[str]:
     """Return the names of the chosen methods, by default all that can run."""
     from taxoexpan.evaluation.dist_xgboost import refuse_without_xgboost
 
-    chosen = list(
-        dict.fromkeys(name.strip() for name in (names or ",".join(DEFAULT_METHODS)).split(","))
-    )
-    for name in chosen:
-        if name not in METHODS:
-            message = f"unknown method {name!r}"
-            raise ConfigurationError(f"{message}; choose from {', '.join(METHODS)}")
+    given = names.split(",") if names else DEFAULT_METHODS
+    chosen = list(dict.fromkeys(map(str.strip, given)))
+    for name in {*chosen} - {*METHODS}:
+        raise ConfigurationError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
     if "dist-xgboost" in chosen:
         try:
             refuse_without_xgboost()
@@ -185,21 +176,12 @@ def _methods(
     from taxoexpan.evaluation.methods import make_baseline
     from taxoexpan.model import TaxoExpan
 
-    methods: dict[str, Method | TaxoExpan] = {}
-    for name in names:
-        if name in MODELS:
-            methods[name] = TaxoExpan(MODELS[name], options.seed, options.device, **settings)
-            continue
-        methods[name] = make_baseline(name, options.epochs)
-    return methods
-
-
-def print_results(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
-    """Print the comparison of all methods."""
-    if options.json:
-        _print_json(growth, results, options)
-    else:
-        _print_text(growth, results, options)
+    return {
+        name: TaxoExpan(MODELS[name], options.seed, options.device, **settings)
+        if name in MODELS
+        else make_baseline(name, options.epochs)
+        for name in names
+    }
 
 
 def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:

@@ -55,7 +55,10 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
             print_training(model, options.quiet)
 
         def placed(self, expansion: Expansion) -> None:
-            _print_no_parent(expansion)
+            from taxoexpan.placement.adding.acceptance import no_suitable_parent
+
+            count = len({suggestion.query.id for suggestion in expansion.suggestions})
+            print_no_parent(no_suitable_parent(expansion.suggestions), count)
 
         def saved(self, what: str, path: Path) -> None:
             note(f"{what} written to {path}")
@@ -66,14 +69,6 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
             _print_undecided(expansion, applied.accepted.undecided)
 
     return expand(options, Messages())
-
-
-def _print_no_parent(expansion: Expansion) -> None:
-    """Print how many new concepts have no suitable parent."""
-    from taxoexpan.placement.adding.acceptance import no_suitable_parent
-
-    count = len({suggestion.query.id for suggestion in expansion.suggestions})
-    print_no_parent(no_suitable_parent(expansion.suggestions), count)
 
 
 def _print_rule(expansion: Expansion) -> None:
@@ -110,7 +105,7 @@ def _print_undecided(expansion: Expansion, count: int) -> None:
     options, file = expansion.options, expansion.file
     total = pluralize(len({each.query.id for each in expansion.suggestions}), "new concept")
     verb = "is" if count == 1 else "are"
-    table, output = str(expansion.suggestions_file), str(options.output)
+    table, output = str(options.suggestions_file), str(options.output)
     files = [output, table, "--concepts", str(options.new), "-o", output, "--force"]
     # An output in another format is not read in the same way.
     flags = file.read_flags if options.output.suffixes == file.path.suffixes else []

@@ -15,48 +15,18 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-class TerminalOutput(RawIOBase):
-    """A terminal that gets only text, line ends and tabs.
-
-    Whatever a command prints, CSV and whole taxonomy files included, passes here as bytes. Files
-    and pipes do not: they get the exact data.
-    """
-
-    def __init__(self, terminal: RawIOBase) -> None:
-        self._terminal = terminal
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._decoder = IncrementalNewlineDecoder(decoder, translate=True)
-
-    def writable(self) -> bool:
-        """Return that it can be written to."""
-        return True
-
-    def isatty(self) -> bool:
-        """Return that it is a terminal."""
-        return True
-
-    def fileno(self) -> int:
-        """Return the file descriptor."""
-        return self._terminal.fileno()
-
-    def write(self, data: ReadableBuffer, /) -> int:
-        """Write data with escapes in place of control characters."""
-        rest = visible(self._decoder.decode(bytes(data)), keep="\n\t").encode()
-        while rest:
-            rest = rest[self._terminal.write(rest) or 0 :]
-        return memoryview(data).nbytes
-
-
-class _UntilClosed(RawIOBase):
+class _StandardOutput(RawIOBase):
     """Standard output until its reader closes the pipe; then the rest of the output is dropped.
 
     The command runs to its end, so that its exit status does not depend on the reader. Any other
     error, such as a full disk, is raised once: Python 3.13 prints one that occurs again at the end.
+    A terminal gets only text, line ends and tabs; files and pipes get the exact data.
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._dropping = False
+        self._descriptor, self._dropping = descriptor, False
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = IncrementalNewlineDecoder(decoder, translate=True)
 
     def writable(self) -> bool:
         """Return that it can be written to."""
@@ -72,16 +42,17 @@ class _UntilClosed(RawIOBase):
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write data, or drop it if nobody reads or an error was raised before."""
-        size = memoryview(data).nbytes
-        if not self._dropping:
-            try:
-                return os.write(self._descriptor, data)
-            except BrokenPipeError:
-                self._dropping = True
-            except OSError:
-                self._dropping = True
+        rest = bytes(data)
+        if self.isatty():
+            rest = visible(self._decoder.decode(rest), keep="\n\t").encode()
+        try:
+            while rest and not self._dropping:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError as error:
+            self._dropping = True
+            if not isinstance(error, BrokenPipeError):
                 raise
-        return size
+        return memoryview(data).nbytes
 
 
 def standard_output() -> AbstractContextManager[object]:
@@ -89,7 +60,6 @@ def standard_output() -> AbstractContextManager[object]:
     if type(sys.stdout) is not TextIOWrapper:  # it was replaced, or there is none
         return nullcontext()
     sys.stdout.flush()
-    raw: RawIOBase = _UntilClosed(sys.stdout.fileno())
-    buffered = BufferedWriter(TerminalOutput(raw) if raw.isatty() else raw)
+    buffered = BufferedWriter(_StandardOutput(sys.stdout.fileno()))
     line_buffering = sys.stdout.line_buffering
     return redirect_stdout(TextIOWrapper(buffered, encoding="utf-8", line_buffering=line_buffering))

@@ -32,7 +32,6 @@ from taxoexpan.options import POSITIVE, option, output_option, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
-    from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
     from taxoexpan.explain.explanation import SuggestedBlock
     from taxoexpan.model import TaxoExpan
@@ -104,14 +103,26 @@ class Options(
 
 def run(options: Options) -> int:
     """Write the ranked parents."""
+    from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.progress import Progress
+    from taxoexpan.taxonomy.id_policy import IdPolicy
 
     _refuse_outputs(options)
-    about, concepts = _new_concepts(options)
-    model = None if options.engine == RAY else _load(options, about)
+    new, ids = read_concepts(options.new), IdPolicy.of(options)
+    from taxoexpan.archive import load_archive, load_summary
+    from taxoexpan.taxonomy.known_names import filter_known_names
+
+    # The ids are checked before the encoder is loaded.
+    about = load_summary(options.model)
+    concepts, model = filter_known_names(about.taxonomy, new, ids), None
+    if options.engine != RAY:
+        from taxoexpan.model import TaxoExpan
+
+        archive = load_archive(options.model, options.features, options.device, about)
+        model = TaxoExpan.from_archive(archive, options.device)
     print_filtered(about.taxonomy, concepts)
-    new = defined_concepts(options.glossary, concepts.new, about.taxonomy)
-    concepts = replace(concepts, new=tuple(new))
+    defined = defined_concepts(options.glossary, concepts.new, about.taxonomy)
+    concepts = replace(concepts, new=tuple(defined))
     summary = SuggestionSummary()
     # Without -o the suggestions themselves may go to the terminal, where they show the progress.
     bar = Progress("suggestions", len(concepts.new), "concepts", shown=bool(options.output))
@@ -156,15 +167,6 @@ def _refuse_outputs(options: Options) -> None:
         refuse_inside(path, options.model)
 
 
-def _load(options: Options, about: ModelSummary) -> TaxoExpan:
-    """Load the rest of a model whose files are checked and whose taxonomy is read."""
-    from taxoexpan.archive import load_archive
-    from taxoexpan.model import TaxoExpan
-
-    archive = load_archive(options.model, options.features, options.device, about)
-    return TaxoExpan.from_archive(archive, options.device)
-
-
 def _write_suggestions(
     options: Options,
     blocks: Iterable[SuggestedBlock],
@@ -204,22 +206,6 @@ def _write_suggestions(
         else:
             write_csv(noted(), write, options.keep_formulas)
     return kept
-
-
-def _new_concepts(options: Options) -> tuple[ModelSummary, FilteredConcepts]:
-    """Return what is known of the model, and the new concepts with their ids.
-
-    This happens before the encoder is loaded.
-    """
-    from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.taxonomy.id_policy import IdPolicy
-
-    new, ids = read_concepts(options.new), IdPolicy.of(options)
-    from taxoexpan.archive import load_summary
-    from taxoexpan.taxonomy.known_names import filter_known_names
-
-    about = load_summary(options.model)
-    return about, filter_known_names(about.taxonomy, new, ids)
 
 
 def _blocks(

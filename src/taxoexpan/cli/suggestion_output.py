@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import MAX_NOTES, note, print_merges, print_no_parent, readable_json
 from taxoexpan.phrasing import ranked_numbers, visible
@@ -77,49 +76,30 @@ def write_json(
     present: Sequence[Mapping[str, str]],
 ) -> None:
     """Write a JSON object with the suggestions, the evidence, and the concepts already present."""
-    # The evidence follows all suggestions, so it waits in a file.
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as waiting:
-        write('{\n  "suggestions": ')
-        suggestions, evidence = JsonArray(write), JsonArray(waiting.write)
+    evidence: list[str] = []  # it follows all suggestions
+
+    def rows() -> Iterator[str]:
         for block in blocks:
-            suggestions.extend(each.as_dict() for each in block.suggestions)
-            evidence.extend(each.to_dict() for each in block.evidence)
-        suggestions.close()
-        evidence.close()
-        if with_evidence:
-            write(',\n  "evidence": ')
-            waiting.seek(0)
-            for text in _pieces(waiting):
-                write(text)
-        write(',\n  "already_present": ')
-        others = JsonArray(write)
-        others.extend(present)
-        others.close()
-        write("\n}\n")
+            evidence.extend(readable_json(each.to_dict()) for each in block.evidence)
+            yield from (readable_json(each.as_dict()) for each in block.suggestions)
+
+    write('{\n  "suggestions": ')
+    _write_array(rows(), write)
+    if with_evidence:
+        write(',\n  "evidence": ')
+        _write_array(evidence, write)
+    write(',\n  "already_present": ')
+    _write_array(map(readable_json, present), write)
+    write("\n}\n")
 
 
-class JsonArray:
-    """Writes an array inside a JSON object item by item, with the layout of `json.dumps`."""
-
-    def __init__(self, write: Write) -> None:
-        self._write, self._is_empty = write, True
-
-    def extend(self, items: Iterable[object]) -> None:
-        """Write some items."""
-        for item in items:
-            text = readable_json(item)
-            self._write("[\n" if self._is_empty else ",\n")
-            self._write(textwrap.indent(text, "    "))
-            self._is_empty = False
-
-    def close(self) -> None:
-        """Write the end of the array."""
-        self._write("[]" if self._is_empty else "\n  ]")
-
-
-def _pieces(file: TextIO) -> Iterator[str]:
-    while text := file.read(1 << 20):
-        yield text
+def _write_array(items: Iterable[str], write: Write) -> None:
+    """Write an array inside a JSON object item by item, with the layout of `json.dumps`."""
+    start = "[\n"
+    for item in items:
+        write(start + textwrap.indent(item, "    "))
+        start = ",\n"
+    write("[]" if start == "[\n" else "\n  ]")
 
 
 def with_few_warnings(blocks: Iterable[SuggestedBlock]) -> Iterator[SuggestedBlock]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import ModelOptions, read_taxonomy
 from taxoexpan.cli.messages import note, print_json
 from taxoexpan.cli.model_messages import print_training_advice
-from taxoexpan.errors import FormatError
 from taxoexpan.option_groups import GlossaryOptions, ReadingOptions
 from taxoexpan.options import argument, output_option, switch
 from taxoexpan.phrasing import pluralize
@@ -41,14 +40,7 @@ def run(options: Options) -> int:
     output = options.output or options.model
     is_in_place = output.resolve() == options.model.resolve()
     if options.model.is_dir():
-        try:
-            check_directory(output, OWN, options.force or is_in_place)
-        except FormatError as error:
-            if not is_in_place:
-                raise
-            message = error.message.rpartition(";")[0] or error.message
-            fix = "write the updated model to another place"
-            raise FormatError(error.path, f"{message}; {fix}", option="output") from None
+        check_directory(output, OWN, options.force or is_in_place)
     refuse_inside(options.taxonomy, output, "is replaced as a whole")
     taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
     from taxoexpan.model import TaxoExpan

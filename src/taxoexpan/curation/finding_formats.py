@@ -24,7 +24,6 @@ class FindingFormat(StrEnum):
     """The formats of other programs."""
 
     JSON = "json"
-    GITHUB = "github"
     GITLAB = "gitlab"
     MARKDOWN = "markdown"
     SARIF = "sarif"
@@ -52,8 +51,6 @@ def render(findings: Sequence[Finding], format: FindingFormat, checked: Sequence
     """Return the findings in the checked files as text."""
     if format == FindingFormat.MARKDOWN:
         return markdown_findings(findings, checked)
-    if format == FindingFormat.GITHUB:
-        return "".join(f"{line}\n" for line in github_annotations(findings))
     content: object = [_as_dict(finding) for finding in findings]
     if format == FindingFormat.GITLAB:
         content = gitlab_report(findings)

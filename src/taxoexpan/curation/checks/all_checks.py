@@ -28,7 +28,7 @@ from taxoexpan.curation.checks.structure import (
 from taxoexpan.errors import FileCycleError, FormatError, cycle_message
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
 
 _LOCAL_NAME = re.compile(r"[^/#:]+$")
@@ -117,21 +117,11 @@ def _with_column(file: TaxonomyFile, finding: Finding) -> Finding:
     is_sheet = bool(file.file.delimiter)
     if not finding.line or finding.path is None or is_sheet or finding.place not in file.taxonomy:
         return finding
-    text = _line(file.file.sibling(finding.path), finding.line)
-    for name in _names(file, finding.place):
-        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    text = file.file.sibling(finding.path).lines[finding.line - 1 : finding.line]
+    local = _LOCAL_NAME.search(finding.place)
+    label = file.taxonomy.concept(finding.place).label
+    for name in filter(None, (label, finding.place, local and local[0])):
+        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", "".join(text))
         if found:
             return replace(finding, column=found.start() + 1, end_column=found.end() + 1)
     return finding
-
-
-def _line(file: TextFile, number: int) -> str:
-    return file.lines[number - 1] if number <= len(file.lines) else ""
-
-
-def _names(file: TaxonomyFile, id: str) -> list[str]:
-    """Return what may stand for a concept on its line."""
-    local = _LOCAL_NAME.search(id)
-    return [
-        name for name in (file.taxonomy.concept(id).label, id, local[0] if local else "") if name
-    ]

@@ -144,11 +144,7 @@ class FoldFiles:
             **scores.columns(),
         }
         np.savez(content, **columns)
-        try:
-            self.folder.mkdir(exist_ok=True)
-        except OSError as error:
-            message = f"cannot be created: {error.strerror}; {_OTHER_FOLDER}"
-            raise FormatError(self.folder, message, option="work") from None
+        self.folder.mkdir(exist_ok=True)
         write_whole({self.folder / f"fold-{number}.npz": content.getvalue()}, force=True)
 
     def _read(self, path: Path) -> RelationScores:
