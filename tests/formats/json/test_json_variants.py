@@ -243,6 +243,13 @@ def test_other_keys_that_every_object_has_get_their_empty_value(tmp_path: Path) 
     assert list(new) == ["id", "source", "name", "uses", "parent"]
 
 
+def test_texts_that_every_object_has_are_empty_in_a_new_one(tmp_path: Path) -> None:
+    texts = '"description": "x", "aliases": ["y"]'
+    text = f'[{{"id": "f", {texts}, "name": "f"}}, {{"id": "a", {texts}, "parent": "f"}}]'
+    new = json.loads(expanded(tmp_path, text, under("f")))[2]
+    assert (new["description"], new["aliases"]) == ("", [])
+
+
 def test_zero_may_be_the_id_of_a_parent(tmp_path: Path) -> None:
     text = '[{"id": 0, "name": "a", "parent_id": null}, {"id": 2, "parent_id": 0}]'
     assert list(taxonomy_of(tmp_path, text).relations) == [("0", "2")]

@@ -326,7 +326,7 @@ class _Conventions:
         """
         roots = [entry for entry in full if not self.concepts.parents(entry)]
         children = list(filter(self.concepts.parents, leaves)) or leaves
-        empty: dict[str, Any] = {}
+        texts, empty = (self.keys["definition"], self.keys["synonyms"]), dict[str, Any]()
         for key in dict.fromkeys(key for entry in [*children, *roots[:1]] for key in entry):
             lacking = [entry for entry in children if entry.get(key) in (None, "", [])]
             if key == self.keys["deprecated"]:
@@ -334,6 +334,8 @@ class _Conventions:
             elif key == self.keys["parents"]:
                 lacking = roots
             shown = Counter(_text(entry[key]) if key in entry else "" for entry in lacking)
+            if not lacking and key in texts and all(key in entry for entry in children):
+                shown["[]" if isinstance(children[0][key], list) else '""'] = 1
             if text := max(shown, key=lambda text: (shown[text], not text), default=""):
                 empty[key] = decode(text)
         return empty
