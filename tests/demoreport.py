@@ -124,13 +124,7 @@ def demo_page(number: int = 600) -> Page:
             ),
             TextSection(
                 "How to read this report",
-                [
-                    "The model compared each new concept with every concept of the taxonomy. The "
-                    "score is the probability that it gives to the parent; the best of the other "
-                    "concepts is the runner-up.",
-                    "No existing concept was changed. If an existing concept may belong under a "
-                    "new one, the report says so.",
-                ],
+                ["The best of the other concepts is the runner-up.", "No concept was changed."],
             ),
             Table(
                 "Suggestions",

@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.app import create_app
-from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk
-from taxoexpan.desk.review.preparation import fill_queue
+from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.records import QueuedConcept
 from taxoexpan.desk.web.access import Access

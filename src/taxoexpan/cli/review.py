@@ -52,7 +52,7 @@ def run(options: Options) -> int:
     """Fill the queue, and serve the pages until the command is stopped."""
     allowed = options.access()
     from taxoexpan.desk.review.app import create_app
-    from taxoexpan.desk.review.preparation import refuse_other_file
+    from taxoexpan.desk.review.desk import refuse_other_file
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.desk.web.protection import protect_pages
     from taxoexpan.desk.web.server import run_server
@@ -79,8 +79,7 @@ def _prepare(
     file: TaxonomyFile | None,
 ) -> ReviewDesk:
     """Fill the queue, and return what the pages need."""
-    from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk
-    from taxoexpan.desk.review.preparation import fill_queue, model_name
+    from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, model_name
     from taxoexpan.taxonomy.known_names import filter_known_names
 
     concepts = filter_known_names(model.taxonomy, listed)

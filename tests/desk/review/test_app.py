@@ -257,7 +257,7 @@ def test_groups_have_their_parent_as_heading(model: TaxoExpan, tmp_path: Path) -
         assert "Without a proposal white tea" in text_of(review.get("/?order=parent&status=all"))
     assert page.count('class="group"') == 2
     assert 'href="/bulk?parent=bread"' in page
-    assert 'href="/bulk?parent=tea"' not in page  # one concept is no group
+    assert 'href="/bulk?parent=tea"' not in page  # one concept is not a group
 
 
 def test_when_all_are_decided_the_page_leads_to_the_export(review: Review) -> None:

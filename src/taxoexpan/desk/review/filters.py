@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
@@ -52,17 +52,9 @@ class QueueFilter:
     @property
     def query(self) -> str:
         """The parameters as one text, without those that have their default."""
-        default = QueueFilter()
-        values = {
-            "status": self.status if self.status != default.status else None,
-            "q": self.text or None,
-            "low": self.low,
-            "high": self.high,
-            "branch": self.branch or None,
-            "order": self.order if self.order != default.order else None,
-            "offset": self.offset or None,
-        }
-        return urlencode({name: value for name, value in values.items() if value is not None})
+        values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
+        changed = [(name, value) for name, value, default in values if value != default]
+        return urlencode([("q" if name == "text" else name, value) for name, value in changed])
 
     def url(self, **others: str | int) -> str:
         """Return the address of the queue with these parameters and others."""
@@ -72,8 +64,7 @@ class QueueFilter:
     @property
     def bulk_url(self) -> str:
         """The address of the page that accepts many concepts of this part of the queue."""
-        values = {"q": self.text, "branch": self.branch}
-        query = urlencode({name: value for name, value in values.items() if value})
+        query = QueueFilter(text=self.text, branch=self.branch).query
         return f"/bulk?{query}" if query else "/bulk"
 
     @property
