@@ -122,7 +122,7 @@ def test_an_import_is_neither_fetched_nor_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "label"),
+    ("line", "text"),
     [
         (r"name: a \{b\} \! \\ c", r"a {b} ! \ c"),
         ('name: "so called"   ! or not', '"so called"'),
@@ -130,15 +130,6 @@ def test_an_import_is_neither_fetched_nor_read(tmp_path: Path) -> None:
         (r"name: two\nlines", "two\nlines"),
         ("  name:a:b ", "a:b"),
         ("name: é水🍏", "é水🍏"),
-    ],
-)
-def test_names_are_unescaped(line: str, label: str) -> None:
-    assert taxonomy(f"\n[Term]\nid: a\n{line}\n").labels == (label,)
-
-
-@pytest.mark.parametrize(
-    ("line", "id"),
-    [
         ("id: GO:0001", "GO:0001"),
         ("id: GO:a:b ! comment", "GO:a:b"),
         (r"id: GO:a\:b", "GO:a:b"),
@@ -148,8 +139,10 @@ def test_names_are_unescaped(line: str, label: str) -> None:
         (r'id: http://example.org/é {x="y"}', "http://example.org/é"),
     ],
 )
-def test_ids_are_unescaped(line: str, id: str) -> None:
-    assert taxonomy(f"\n[Term]\n{line}\n").ids == (id,)
+def test_names_and_ids_are_unescaped(line: str, text: str) -> None:
+    id = "" if line.startswith("id") else "id: a\n"
+    (concept,) = taxonomy(f"\n[Term]\n{id}{line}\n").concepts
+    assert text == (concept.label if id else concept.id)
 
 
 @pytest.mark.parametrize(
