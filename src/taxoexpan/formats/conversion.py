@@ -28,7 +28,7 @@ class Conversion:
     """The written files, and how their taxonomy differs from the original.
 
     `copy` is the taxonomy that is read back from the files; `ids` maps old ids to new ones,
-    for those that changed. `base` is the IRI below which ids were written that were none; it is
+    for those that changed. `base` is the IRI below which ids that are not IRIs were written; it is
     blank if there are no such ids.
     """
 

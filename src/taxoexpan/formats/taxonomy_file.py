@@ -30,7 +30,7 @@ from taxoexpan.taxonomy.names import normalize_name
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files that were written, and what is missing in them.
+    """The files that were written, and the data that they lack.
 
     `lost` are the kinds of data that the format could not store, `left_blank` the properties that
     old concepts have and new ones lack. `contents` are the new contents of the old files.

@@ -64,7 +64,7 @@ class Insertion:
 class TextFile:
     """The text of one file without its byte order mark; the text of a directory is empty.
 
-    The object also keeps what was derived from the text, so that a file is parsed only once.
+    The object also keeps the results of parsing the text, so that a file is parsed only once.
     """
 
     path: Path
