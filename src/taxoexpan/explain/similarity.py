@@ -14,7 +14,6 @@ from torch import Tensor
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching import MentionBonus
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -97,11 +96,14 @@ class Neighborhood:
 
 def find_neighborhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tensor) -> Neighborhood:
     """Find the parents and children of the pairs' anchors, with cosines; queries are [2, Q, D]."""
-    taxonomy = anchors.taxonomy
+    taxonomy, vectors = anchors.taxonomy, anchors.vectors
     parents, children = _edges(taxonomy.parents_of, pairs), _edges(taxonomy.children_of, pairs)
     concepts = np.concatenate([pairs.anchor, parents[1], children[1]])
     query = pairs.query[np.concatenate([np.arange(len(pairs)), parents[0], children[0]])]
-    cosines = concept_cosines(anchors.vectors, concepts, queries, query).cpu().numpy()
+    by_name = dot_products(vectors.names, concepts, queries[0], query)
+    heads = vectors.head_of.cpu().numpy()[concepts]
+    by_head = dot_products(vectors.heads, heads, queries[1], query)
+    cosines = torch.stack([by_name, by_head]).cpu().numpy()
     own, by_parent, by_child = np.split(cosines, np.cumsum([len(pairs), len(parents[0])]), axis=1)
     return Neighborhood(pairs, own, Neighbors(*parents, by_parent), Neighbors(*children, by_child))
 
@@ -112,18 +114,6 @@ def _edges(adjacency: Adjacency, pairs: QueryAnchorPairs) -> tuple[Indices, Indi
     counts = adjacency.offsets[pairs.anchor + 1] - starts
     edges = ranges(starts, counts)
     return np.repeat(np.arange(len(pairs)), counts), adjacency.targets[edges], edges
-
-
-def concept_cosines(
-    vectors: ConceptVectors, concepts: Indices, queries: Tensor, query: Indices
-) -> Tensor:
-    """Return the cosines of concept e with the query `query[e]`, by names and head words: [2, E].
-
-    The queries' vectors are [2, Q, D].
-    """
-    head_of = vectors.head_of.cpu().numpy()[concepts]
-    by_name = dot_products(vectors.names, concepts, queries[0], query)
-    return torch.stack([by_name, dot_products(vectors.heads, head_of, queries[1], query)])
 
 
 def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices) -> Tensor:
@@ -253,17 +243,15 @@ def shared_words(words: dict[str, str], keys: frozenset[str]) -> tuple[str, ...]
 
 
 def _words_by_key(texts: Iterable[str]) -> dict[str, str]:
-    """Return the words of the texts without stop words, each by its singular form."""
+    """Return the words of the texts without stop words, each by its singular form.
+
+    Words are runs of letters, digits and combining marks (vowels in Hindi).
+    """
     words: dict[str, str] = {}
     for text in texts:
-        for word in _split_words(text):
+        kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in normalize_name(text))
+        for word in "".join(kept).split():
             # A single ASCII letter is the rest of a genitive; a single Chinese character is a word.
             if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()):
                 words.setdefault(singular(word), word)
     return words
-
-
-def _split_words(text: str) -> list[str]:
-    """Split a text into runs of letters, digits and combining marks (vowels in Hindi)."""
-    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in normalize_name(text))
-    return "".join(kept).split()

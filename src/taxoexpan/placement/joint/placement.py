@@ -169,24 +169,25 @@ class BatchScorer:
         others = self._ranker(Anchors(expanded, self.vectors, self.siblings, changed, self.texts))
         for_changed = self._queries_for(changed)
         rows = torch.from_numpy(changed).to(self.vectors.device)
-        hidden = self._hidden_pairs(expanded, parents)
+        anchors, queries, hidden = self._hidden_pairs(expanded, parents)
         parts = []
         for start, some in self._queries_for(np.arange(self.known)).blocks(self.known):
             old = self.ranker.scores(some)
             stop = start + len(some)
             scores = torch.cat([old, old.new_empty(len(self.queries), old.shape[1])])
             scores[rows] = others.scores(for_changed[start:stop])
-            hidden.write(scores, start, stop)
+            inside = (queries >= start) & (queries < stop)
+            scores[anchors[inside], queries[inside] - start] = hidden[inside]
             log_f = self.ranker.log_match(scores)
             log_f[self.ranker.deprecated_rows] = -torch.inf
             known, among = log_f.double().split([self.known, len(self.queries)])
             best = known.max(0)
             parts.append((best.indices, best.values, known.logsumexp(0), among.T))
-        anchors, best_f, total, among_f = (
+        best_anchors, best_f, total, among_f = (
             torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)
         )
         np.fill_diagonal(among_f, -np.inf)
-        return BatchScores(anchors, best_f, total, among_f)
+        return BatchScores(best_anchors, best_f, total, among_f)
 
     def choose_parents(
         self, scores: BatchScores, prior: NewParentPrior | None
@@ -201,9 +202,10 @@ class BatchScorer:
         above, below = np.concatenate([above, parents]), np.concatenate([below, self.own])
         return _unnamed(self.known + len(self.queries), above, below)
 
-    def _hidden_pairs(self, expanded: Taxonomy, parents: Indices) -> HiddenPairs:
+    def _hidden_pairs(self, expanded: Taxonomy, parents: Indices) -> tuple[Tensor, Tensor, Tensor]:
         """Score the pairs whose anchor's egonet contains the query, as if the query were absent.
 
+        Return the anchors, the queries and the scores of these pairs.
         Such pairs are a query below its parent, and a query below its own child. Each has a view: a
         copy of the anchor with relations of its own. In a view without the query, the query's
         children are attached to its parent.
@@ -225,7 +227,7 @@ class BatchScorer:
             np.concatenate([views[of_above], below[kept], grandchildren]),
         )
         scores = self._view_scores(with_views, views, anchors, queries)
-        return HiddenPairs(torch.from_numpy(anchors), torch.from_numpy(queries), scores.cpu())
+        return (*torch.from_numpy(np.stack([anchors, queries])).to(scores.device), scores)
 
     def _view_scores(
         self, with_views: Taxonomy, views: Indices, anchors: Indices, queries: Indices
@@ -263,22 +265,6 @@ class BatchScorer:
             rows[anchors] = np.arange(len(anchors))
             mentions = mentions.reindex(rows, np.arange(len(self.queries)))
         return replace(self.queries, mentions=mentions)
-
-
-@dataclass(frozen=True)
-class HiddenPairs:
-    """The scores of G pairs of an anchor and a query, where the query is left out of the egonet."""
-
-    anchors: Tensor
-    queries: Tensor
-    scores: Tensor
-
-    def write(self, into: Tensor, start: int, stop: int) -> None:
-        """Write them into the scores of all anchors for the queries of one block."""
-        inside = (self.queries >= start) & (self.queries < stop)
-        rows, columns = self.anchors[inside], self.queries[inside] - start
-        cells = rows.to(into.device), columns.to(into.device)
-        into.index_put_(cells, self.scores[inside].to(into.device))
 
 
 def _best_parents(scores: BatchScores, among: Floats, known: int) -> tuple[Indices, Floats]:
