@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 from builders import random_taxonomy
+from fused_cases import random_fusion
 
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -55,19 +55,10 @@ def labeled_taxonomy(seed: int, count: int) -> Taxonomy:
     return Taxonomy.from_columns(plain.ids, labels, *plain.relation_indices, deprecated=deprecated)
 
 
-def random_fusion(seed: int) -> SignalFusion:
-    weights = np.random.default_rng(seed).normal(size=len(FEATURES))
-    return SignalFusion(tuple(weights.tolist()))
-
-
 def random_texts(taxonomy: Taxonomy, seed: int, has_tower: bool) -> AnchorTexts:
     """Return the words of a taxonomy, and random vectors in place of those of a tower."""
     words = AnchorTexts.of(taxonomy, None).words
-    return (
-        AnchorTexts(words, *random_vectors(seed + 2, len(taxonomy)))
-        if has_tower
-        else (AnchorTexts(words))
-    )
+    return AnchorTexts(words, *(random_vectors(seed + 2, len(taxonomy)) if has_tower else ()))
 
 
 def random_queries(seed: int, count: int, has_tower: bool) -> Queries:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from builders import star
+from fused_cases import random_fusion
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from random_cases import (
     DIMENSION,
     LEAF_BONUS,
     labeled_taxonomy,
-    random_fusion,
     random_network,
     random_queries,
     random_texts,

@@ -180,18 +180,14 @@ MILK = Concept("milk", "milk")
 def test_a_moved_child_keeps_all_its_ancestors(growth: Growth) -> None:
     old, additions = growth.old, validate_additions(growth.old, growth.additions)[0]
     expanded = old.expanded(additions)
-    relations, moved = (
-        set(expanded.relations),
-        {(s.old_parent, s.child): s for s in additions.moves},
-    )
+    relations = set(expanded.relations)
+    moved = {(s.old_parent, s.child): s for s in additions.moves}
     for pair in old.relations:
         if pair in moved:
             move = moved[pair]
             assert pair not in relations
-            assert {
-                (move.old_parent, move.new_parent),
-                (move.new_parent, move.child),
-            } <= relations
+            assert (move.old_parent, move.new_parent) in relations
+            assert (move.new_parent, move.child) in relations
         else:
             assert pair in relations
     for id in old:
@@ -203,8 +199,8 @@ def test_a_moved_child_keeps_all_its_ancestors(growth: Growth) -> None:
 @quickly
 def test_a_move_is_rejected_only_for_a_reason_that_is_reported(growth: Growth) -> None:
     old, claims = growth.old, growth.additions.moves
-    kept, rejected = validate_additions(old, growth.additions)
-    kept = kept.moves
+    safe, rejected = validate_additions(old, growth.additions)
+    kept = safe.moves
     assert len(kept) + len(rejected) == len(claims)
     children = [move.child for move in kept]
     assert len(children) == len(set(children))
@@ -217,40 +213,39 @@ def test_a_move_is_rejected_only_for_a_reason_that_is_reported(growth: Growth) -
 
 @given(insertions(growths(most_parents=1), most_parents=1))
 @quickly
-def test_every_claimed_child_moves_if_new_concepts_have_one_parent(
-    growth: Growth,
+def test_every_claimed_child_moves_if_new_concepts_have_one_parent(growth: Growth) -> None:
+    kept, _ = validate_additions(growth.old, growth.additions)
+    assert {s.child for s in kept.moves} == {s.child for s in growth.additions.moves}
+
+
+WHITE_TEA = Concept("white tea", "white tea")
+
+
+@pytest.mark.parametrize(
+    ("new", "relations", "move", "reason"),
+    [
+        ((MILK,), (("organic", "milk"),), ("tea", "organic"), "it is not below that parent"),
+        (
+            (MILK, WHITE_TEA),
+            (("drink", "milk"), ("drink", "white tea")),
+            ("white tea", "drink"),
+            "it is new, too",
+        ),
+        ((MILK,), (("tea", "milk"),), ("tea", "drink"), "the new parent would be below it"),
+    ],
+)
+def test_an_unsafe_move_is_rejected_with_a_reason(
+    new: tuple[Concept, ...],
+    relations: tuple[tuple[str, str], ...],
+    move: tuple[str, str],
+    reason: str,
 ) -> None:
-    validated = validate_additions(growth.old, growth.additions)[0]
-    assert {s.child for s in validated.moves} == {s.child for s in growth.additions.moves}
-
-
-def test_a_child_that_is_not_below_the_old_parent_stays() -> None:
-    additions = Additions((MILK,), (("organic", "milk"),), moves=(Move("tea", "organic", "milk"),))
-    kept, rejected = validate_additions(DRINKS, additions)
-    assert kept.moves == ()
-    assert rejected == [
-        "'tea' is not moved from 'organic' below 'milk': it is not below that parent"
-    ]
-
-
-def test_a_new_concept_does_not_move() -> None:
-    tea = Concept("white tea", "white tea")
-    relations = (("drink", "milk"), ("drink", "white tea"))
-    moves = (Move("white tea", "drink", "milk"),)
-    kept, rejected = validate_additions(DRINKS, Additions((MILK, tea), relations, moves=moves))
-    assert kept.moves == ()
-    (message,) = rejected
-    assert message.startswith("'white tea' is not moved from 'drink' below 'milk': it is new, too")
-
-
-def test_a_child_that_is_above_its_new_parent_stays() -> None:
-    relations = (("drink", "milk"), ("tea", "milk"))
-    additions = Additions((MILK,), relations, moves=(Move("tea", "drink", "milk"),))
-    kept, rejected = validate_additions(DRINKS, additions)
-    assert rejected == [
-        "'tea' is not moved from 'drink' below 'milk': the new parent would be below it"
-    ]
-    assert DRINKS.expanded(kept).parents("milk") == ("drink", "tea")
+    additions = Additions(new, relations, moves=(Move(*move, "milk"),))
+    kept, (message,) = validate_additions(DRINKS, additions)
+    assert kept == replace(additions, moves=())
+    child, parent = move
+    start = f"{child!r} is not moved from {parent!r} below 'milk': {reason}"
+    assert message.startswith(start)
 
 
 def test_of_two_moves_that_make_a_cycle_together_one_is_made() -> None:
@@ -295,23 +290,11 @@ def test_a_new_concept_gets_the_synonyms_of_what_is_merged_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("additions", "message"),
-    [
-        (
-            Additions((MILK,), (("drink", "milk"),), moves=(Move("x", "drink", "milk"),)),
-            "'x', which would move below 'milk', is not in the taxonomy; were the suggestions",
-        ),
-        (
-            Additions((), (), synonyms=(("x", "y"),)),
-            "'x', which would get the synonym 'y', is not in the taxonomy; were the sugg",
-        ),
-    ],
+    "changes", [{"moves": (Move("x", "drink", "milk"),)}, {"synonyms": (("x", "y"),)}]
 )
-def test_moves_and_synonyms_of_another_taxonomy_are_refused(
-    additions: Additions, message: str
-) -> None:
-    with pytest.raises(TaxonomyError, match=message):
-        validate_additions(DRINKS, additions)
+def test_moves_and_synonyms_of_another_taxonomy_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(TaxonomyError, match=r"'x', which would .* is not in the taxonomy"):
+        validate_additions(DRINKS, Additions((MILK,), (("drink", "milk"),), **changes))
 
 
 @pytest.mark.parametrize(
@@ -340,6 +323,4 @@ def test_a_child_with_two_parents_leaves_one_and_keeps_the_other() -> None:
     )
     assert kept.moves == (moves[0],)
     (reason,) = rejected
-    assert (
-        "already moves below 'milk', and keeps this parent; remove that relation by hand" in reason
-    )
+    assert "already moves below 'milk', and keeps this parent" in reason
