@@ -63,10 +63,7 @@ def test_a_value_is_converted_to_the_type_of_its_setting(
         ("hidden_dim=", "hidden_dim is ''; it must be a whole number"),
         ("use_mentions=maybe", "use_mentions is 'maybe'; it must be auto, true or false"),
         ("join_definitions=auto", "join_definitions is 'auto'; it must be true or false"),
-        (
-            "validation_fraction=some",
-            "validation_fraction is 'some'; it must be auto, or a number of at least 0 and below 1",
-        ),
+        ("validation_fraction=some", "validation_fraction is 'some'; it must be auto, or a"),
         ("dropout=much", "dropout is 'much'; it must be a number"),
     ],
 )
@@ -86,24 +83,15 @@ def test_a_text_that_is_not_a_setting_is_refused(text: str, message: str) -> Non
         ({"epochs": 10**400}, "it must be a whole number from 1 to 2^63 - 1"),
         ({"dropout": "0.5"}, "dropout is '0.5'; it must be a number"),
         ({"dropout": True}, "dropout is True; it must be a number"),
-        (
-            {"dropout": float("nan")},
-            "dropout is nan; it must be a number of at least 0 and below 0.998",
-        ),
+        ({"dropout": float("nan")}, "dropout is nan; it must be a number of at least 0 and"),
         ({"dropout": 10**400}, "it must be a number"),
         ({"dropout": 0.999}, "dropout is 0.999; it must be a number of at least 0 and below 0.998"),
-        (
-            {"learning_rate": float("inf")},
-            "learning_rate is inf; it must be a number above 0 and below 2^63",
-        ),
+        ({"learning_rate": float("inf")}, "learning_rate is inf; it must be a number above 0"),
         ({"learning_rate": 0}, "learning_rate is 0; it must be a number above 0"),
         ({"num_layers": -1}, "num_layers is -1; it must be a whole number from 0 to 2^63 - 1"),
         ({"use_mentions": "yes"}, "use_mentions is 'yes'; it must be auto, true or false"),
         ({"use_mentions": 1}, "use_mentions is 1; it must be auto, true or false"),
-        (
-            {"validation_fraction": 1},
-            "validation_fraction is 1; it must be auto, or a number of at least 0 and below 1",
-        ),
+        ({"validation_fraction": 1}, "validation_fraction is 1; it must be auto, or a number of"),
         ({"validation_fraction": "0.2"}, "validation_fraction is '0.2'; it must be auto, or"),
         ({"validation_fraction": False}, "validation_fraction is False; it must be auto, or"),
         ({"validation_fraction": float("nan")}, "validation_fraction is nan; it must be auto, or"),
@@ -112,10 +100,7 @@ def test_a_text_that_is_not_a_setting_is_refused(text: str, message: str) -> Non
         ({"readout": "max"}, "readout is 'max'; it must be one of mean, weighted, concat"),
         ({"matching": "dot"}, "matching is 'dot'; it must be one of bilinear, mlp"),
         ({"loss": "mse"}, "loss is 'mse'; it must be one of infonce, bce"),
-        (
-            {"negative_sampling": "few"},
-            "negative_sampling is 'few'; it must be one of sampled, uniform, shared, all",
-        ),
+        ({"negative_sampling": "few"}, "negative_sampling is 'few'; it must be one of sampled,"),
     ],
 )
 def test_a_model_with_a_wrong_setting_is_refused(change: dict[str, object], message: str) -> None:
@@ -172,10 +157,7 @@ def test_presets_and_experiments_can_set_the_quirks_of_the_authors() -> None:
 @pytest.mark.parametrize(
     ("quirks", "message"),
     [
-        (
-            {"attention_dropout": 1},
-            "quirks.attention_dropout is 1; it must be a number of at least 0",
-        ),
+        ({"attention_dropout": 1}, "quirks.attention_dropout is 1; it must be a number of at"),
         ({"mlp_relu": "yes"}, "quirks.mlp_relu is 'yes'; it must be true or false"),
         ({"relu": True}, "no setting is called 'quirks.relu'; known: attention_dropout, first_"),
         (3, "quirks is 3; it must be a table with attention_dropout, first_parents_only"),

@@ -255,10 +255,7 @@ def test_an_untrained_model_is_refused() -> None:
     ("arguments", "message"),
     [
         ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, fast, paper"),
-        ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
-        ({"num_heads": 0}, "num_heads is 0; it must be a whole number from 1"),
-        ({"dropout": 1.0}, "dropout is 1.0; it must be a number of at least 0 and below 0.998"),
-        ({"monitor": "f1"}, "it must be one of mean_rank, reciprocal_rank"),
+        *(({"seed": seed}, "seed is") for seed in ("a", None, 1.5, True, -1)),
         ({"colour": "red"}, "no setting is called 'colour'"),
         ({"features": "bert"}, "there are no features 'bert'"),
         ({"device": "abacus"}, "the device 'abacus' cannot be used here"),
@@ -302,19 +299,19 @@ def test_the_preset_of_the_paper_trains(pantry: Path) -> None:
     assert len(model.suggest(["cashew milk"], top_k=2)) == 2
 
 
-@pytest.mark.parametrize("seed", ["a", None, 1.5, True, -1])
-def test_a_seed_that_is_not_a_whole_number_is_refused(seed: object) -> None:
-    with pytest.raises(ConfigurationError, match="seed is"):
-        TaxoExpan("fast", seed=seed)  # type: ignore[arg-type]
-
-
 def test_fit_refuses_what_is_not_a_taxonomy() -> None:
     with pytest.raises(ConfigurationError, match=r"Taxonomy\.read"):
         TaxoExpan().fit("topics.csv")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("options", [{"top_k": True}, {"allow_moves": "no"}, {"allow_merges": 1}])
-def test_an_option_of_a_wrong_type_is_refused(model: TaxoExpan, options: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"top_k": value} for value in (True, "x", 1.5)),
+        *({"allow_moves": "no"}, {"allow_merges": 1}, {"min_score": float("nan")}),
+    ],
+)
+def test_a_wrong_option_is_refused(model: TaxoExpan, options: dict[str, object]) -> None:
     (name,) = options
     with pytest.raises(ConfigurationError, match=name):
         model.expand(["nut milk"], **options)  # type: ignore[arg-type]
@@ -346,14 +343,6 @@ def test_by_default_a_calibrated_model_adds_what_is_more_likely_right_than_wrong
 def test_a_wrong_list_of_concepts_is_refused(model: TaxoExpan, concepts: object) -> None:
     with pytest.raises(ConfigurationError):
         model.suggest(concepts)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("change", [{"top_k": "x"}, {"top_k": 1.5}, {"min_score": float("nan")}])
-def test_a_wrong_number_of_parents_or_score_is_refused(
-    model: TaxoExpan, change: dict[str, object]
-) -> None:
-    with pytest.raises(ConfigurationError, match="must be"):
-        model.expand(["fig milk"], **change)  # type: ignore[arg-type]
 
 
 def test_an_empty_holdout_cannot_be_evaluated(model: TaxoExpan) -> None:

@@ -265,14 +265,8 @@ def test_nothing_is_overwritten_without_force(pantry: Path, new: Path, tmp_path:
         (["apply", "old.csv", "new.csv", "-o", "out.csv"], "no column query"),
         (["expand", "tiny.csv", "new.csv", "-o", "out.csv"], "too little to learn from: 1 concept"),
         (["expand", "old.csv", "empty.csv", "-o", "out.csv"], "the file is empty"),
-        (
-            ["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"],
-            "does not exist; create it first",
-        ),
-        (
-            ["expand", "old.csv", "long.csv", "-o", "out.csv"],
-            "long.csv, line 2: the name has 10,000",
-        ),
+        (["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"], "does not exist; create it"),
+        (["expand", "old.csv", "long.csv", "-o", "out.csv"], "long.csv, line 2: the name has"),
         (
             ["expand", "old.csv", "new.csv", "-o", "out.csv", "--suggestions", "out.csv"],
             "out.csv: would overwrite another output",
@@ -335,10 +329,7 @@ def test_single_settings_can_be_changed(
         (["--set", "hiden=8"], "no setting is called 'hiden'; known: batch_size, "),
         (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a whole number"),
         (["--set", "dropout=nan"], "dropout is nan; it must be a number of at least 0"),
-        (
-            ["--set", "propagation=foo"],
-            "propagation is 'foo'; it must be one of gcn, gat, pgcn, pgat",
-        ),
+        (["--set", "propagation=foo"], "propagation is 'foo'; it must be one of gcn, gat, pgcn,"),
         (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; set it once"),
         (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; set it once"),
     ],

@@ -113,35 +113,20 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
     ("command", "message"),
     [
         ("suggest model new.csv --report old.html", "old.html: already exists; choose another"),
-        (
-            "suggest model new.csv --report new.csv --force",
-            "new.csv: would overwrite another output",
-        ),
+        ("suggest model new.csv --report new.csv --force", "new.csv: would overwrite another"),
         ("suggest model new.csv -o x --report x", "x: would overwrite another output"),
-        (
-            "suggest model new.csv --report model/r.html",
-            "is inside model, which is written as a whole",
-        ),
-        (
-            "suggest model new.csv --report no/r.html",
-            "the folder no does not exist; create it first",
-        ),
+        ("suggest model new.csv --report model/r.html", "is inside model, which is written as a"),
+        ("suggest model new.csv --report no/r.html", "the folder no does not exist; create it"),
         ("train old.csv -o m --report old.html", "old.html: already exists"),
         ("train old.csv -o m --report old.csv --force", "old.csv: would overwrite another output"),
         ("train old.csv -o m --report m/r.html", "is inside m, which is written as a whole"),
         ("train old.csv -o m --report m", "m: is inside m, which is written as a whole"),
-        (
-            "train old.csv -o m --report m.checkpoint",
-            "m.checkpoint: would overwrite another output",
-        ),
+        ("train old.csv -o m --report m.checkpoint", "m.checkpoint: would overwrite another"),
         ("train old.csv -o m --log l --report l", "l: would overwrite another output"),
         ("expand old.csv new.csv -o o.csv --report old.html", "old.html: already exists"),
         ("expand old.csv new.csv -o o.csv --report o.csv", "o.csv: would overwrite another output"),
         ("expand old.csv new.csv -o o.csv --report old.csv --force", "old.csv: would overwrite"),
-        (
-            "expand old.csv new.csv -o o --model m --report m/r",
-            "is inside m, which is written as a whole",
-        ),
+        ("expand old.csv new.csv -o o --model m --report m/r", "is inside m, which is written"),
     ],
 )
 def test_a_report_never_overwrites_other_files(

@@ -17,12 +17,7 @@ from taxoexpan.curation.discovery.definitions import (
     find_definition,
     is_abbreviation,
 )
-from taxoexpan.curation.discovery.words import (
-    MAX_PHRASE_WORDS,
-    WordKeys,
-    tokenized_sentences,
-    word_runs,
-)
+from taxoexpan.curation.discovery.words import MAX_PHRASE_WORDS, WordKeys, tokenized_sentences
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import ARTICLES, BEING, POINTING, VERBAL
@@ -219,10 +214,10 @@ class _Reader:
         """The definition with its cost and the number of its subject, if this is a candidate."""
         subject = tokenized_sentences(definition.subject)
         words = [self._keys[token] for _, tokens in subject for token in tokens]
-        runs = list(word_runs(words))
-        if not runs or runs[-1][1] < len(words) or (definition.whole and runs[-1][0] > 0):
+        last_bound = max((i for i, word in enumerate(words) if word is None), default=-1)
+        if definition.whole and last_bound >= 0:
             return {}
-        phrase = " ".join(word for word in words[runs[-1][0] :] if word)
+        phrase = " ".join(word for word in words[last_bound + 1 :] if word)
         number = self._tracked.numbers.get(phrase, -1)
         cost = 1000 * definition.rank + abs(len(definition.text) - BEST_LENGTH)
         return {number: (cost, definition.text)} if 0 <= number < len(self._costs) else {}

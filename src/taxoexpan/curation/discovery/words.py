@@ -82,20 +82,6 @@ def tokenized_sentences(text: str) -> Iterator[tuple[str, list[str]]]:
         yield sentence, _TOKEN.findall(sentence)
 
 
-def word_runs(keys: list[str | None]) -> Iterator[tuple[int, int]]:
-    """Start and end of every run of words between phrase boundaries."""
-    start = None
-    for position, key in enumerate(keys):
-        if key is None:
-            if start is not None:
-                yield start, position
-            start = None
-        elif start is None:
-            start = position
-    if start is not None:
-        yield start, len(keys)
-
-
 def phrase_key(name: str) -> str:
     """A name in lower case without spaces and hyphens, with all words in the singular."""
     return "".join(map(singular, normalize_name(name).split()))
