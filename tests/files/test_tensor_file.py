@@ -54,36 +54,37 @@ def entry(**changes: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("header", "reason"),
+    "header",
     [
-        (b"", "Expecting value"),
-        ([], "no header of safetensors"),
-        (b"[" * 100_000, "nested too deeply"),
-        ({"x": 1}, "wrong header"),
-        ({"__metadata__": {"a": 1}, **entry()}, "wrong header"),
-        (entry(shape=[-2]), "wrong header"),
-        (entry(shape=[True, 2]), "wrong header"),
-        (entry(shape=[2.0]), "wrong header"),
-        (entry(shape=[2**70]), "wrong header"),
-        (entry(more=1), "wrong header"),
-        (entry(data_offsets=[0]), "wrong header"),
-        (entry(shape=[3]), "another size than its shape"),
-        (entry(dtype="F128"), "has the type 'F128'"),
-        (entry(data_offsets=[8, 16]), "a wrong place"),
-        (entry(shape=[2**40], data_offsets=[0, 2**42]), "is truncated"),
-        (entry(shape=[1], data_offsets=[0, 4]), "more than the tensors"),
-        (entry() | {"y": entry()["x"]}, "a wrong place"),
-        (b'{"x":1,"x":2}', "a key twice"),
+        b"",
+        [],
+        b"[" * 100_000,
+        {"x": 1},
+        {"__metadata__": {"a": 1}, **entry()},
+        entry(shape=[-2]),
+        entry(shape=[True, 2]),
+        entry(shape=[2.0]),
+        entry(shape=[2**70]),
+        entry(data_offsets=[0]),
+        entry(shape=[3]),
+        entry(dtype="F128"),
+        entry(dtype="BF16", shape=[4]),
+        entry(data_offsets=[8, 16]),
+        entry(shape=[2**40], data_offsets=[0, 2**42]),
+        entry(shape=[1], data_offsets=[0, 4]),
+        entry() | {"y": entry()["x"]},
+        b'{"x":1,"x":2}',
+        json.dumps(entry()).encode()[:-1] + b"," + json.dumps(entry()).encode()[1:],
     ],
 )
-def test_a_wrong_header_is_an_error(tmp_path: Path, header: object, reason: str) -> None:
+def test_a_wrong_header_is_an_error(tmp_path: Path, header: object) -> None:
     write(tmp_path / "file", header, bytes(8))
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(ValueError, match=r"header|tensor|key twice"):
         scan_tensor_file(tmp_path / "file")
 
 
 @pytest.mark.parametrize("length", [2**63, 10**6, 9])
 def test_a_header_longer_than_the_file_is_an_error(tmp_path: Path, length: int) -> None:
     write(tmp_path / "file", b"{", b"", length)
-    with pytest.raises(ValueError, match=r"header of safetensors|Expecting"):
+    with pytest.raises(ValueError, match="header"):
         scan_tensor_file(tmp_path / "file")
