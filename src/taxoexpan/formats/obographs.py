@@ -76,7 +76,7 @@ class OboGraphs(JsonDocument):
 
     @cached_property
     def classes(self) -> list[str]:
-        """The ids of all classes; those without a type need an `is_a` edge if others have one."""
+        """The ids of all classes; an untyped one needs an `is_a` edge if others have types."""
         related = dict.fromkeys(id for edge in self.edges for id in self.ends(edge))
         related |= dict.fromkeys(sorted(self.tops))
         no_types = not any(map(self._types, self.nodes))

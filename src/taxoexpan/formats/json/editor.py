@@ -183,7 +183,7 @@ class JsonEditor:
 
 
 def in_order(value: Mapping[str, Any], sample: Iterable[str]) -> dict[str, Any]:
-    """Return members in the order of a sample, with those that it lacks at the end."""
+    """Return members in the order of a sample, and members that it lacks at the end."""
     places = {key: place for place, key in enumerate(sample)}
     return dict(sorted(value.items(), key=lambda member: places.get(member[0], len(places))))
 

@@ -47,7 +47,7 @@ class GraphIndex:
     LITERAL_FORMS: ClassVar[tuple[str, ...]] = ()
     """Properties with the text of a label or definition that is itself a resource."""
     OTHER_USED: ClassVar[tuple[str, ...]]
-    """Properties that a taxonomy represents, besides those with texts."""
+    """Properties that a taxonomy represents, besides the properties of texts."""
     INHERITED: ClassVar[tuple[str, ...]]
     """Properties whose values a new concept has in common with its parents."""
 

@@ -165,7 +165,7 @@ class _Frame:
 
 
 class TurtleLinks:
-    """A reader from left to right; `prefixes` and `base` are those at its current position."""
+    """A reader from left to right; `prefixes` and `base` hold at its current position."""
 
     def __init__(self, source: TextFile) -> None:
         self.source = source
