@@ -21,6 +21,8 @@ RUN /opt/taxoexpan/bin/pip install ".[${EXTRAS}]" \
     && /opt/taxoexpan/bin/taxoexpan doctor
 
 FROM ${PYTHON_IMAGE}
+# git writes and reads patches and earlier versions of a file.
+RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/taxoexpan /opt/taxoexpan
 COPY packaging/docker/healthcheck.py /opt/taxoexpan/healthcheck.py
 # A fixed number, so that files on a volume always have the same owner. It needs no home folder,

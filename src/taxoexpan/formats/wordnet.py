@@ -255,6 +255,9 @@ def _refuse_unsupported(source: TextFile, concept: Concept) -> None:
             message = f"{name!r} would not be read back unchanged"
             remedy = "a word must not be blank, '|', or contain underscores or line breaks"
             raise FormatError(source.path, f"{message}; {remedy}; rename it")
+    if len(concept.synonyms) >= MAX_WORDS:
+        message = f"{concept.label!r} has {len(concept.synonyms)} synonyms"
+        raise FormatError(source.path, f"{message}; remove all but {MAX_WORDS - 1}")
     if definition_in(as_gloss(concept.definition)) != concept.definition:
         message = f"the definition of {concept.label!r} would not be read back unchanged"
         remedy = f"remove line breaks, outer spaces, and the text after {EXAMPLE_START}"
