@@ -247,7 +247,6 @@ def test_scores_are_those_of_the_trees_on_slow_features(
     query_vectors = queries.vectors[:, :3]
     pairs = every_pair(3, len(problem.taxonomy))
     table = slow_features(problem.taxonomy, problem.vectors[0], query_vectors[0], pairs)
-    assert method._booster is not None
     margins = method._booster.predict(DMatrix(table), output_margin=True)
     for cells in (1, 100_000):
         monkeypatch.setattr(distance_features, "BLOCK_SIZE", cells)
@@ -277,7 +276,6 @@ def test_boosting_stops_when_the_validation_loss_stops_improving(tmp_path: Path)
     history = method.fit(problem, 0, TrainingLog(path=tmp_path / "log.jsonl"))
     assert len(history.epochs) == history.best + 3 < 500
     assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
-    assert method._booster is not None
     assert method._booster.num_boosted_rounds() == history.best
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == len(history.epochs)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.record import Epoch, History
 
 if TYPE_CHECKING:
-    from xgboost import Booster, DMatrix
+    from xgboost import DMatrix
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Instances:
     labels: Indices
 
 
+@dataclass(eq=False)
 class DistXGBoost(Method):
     """Scores a pair by trees of the given `depth` over its 39 distances.
 
@@ -43,23 +44,16 @@ class DistXGBoost(Method):
 
     name = "dist-XGBoost"
 
-    def __init__(
-        self,
-        negatives: int = 30,
-        depth: int = 4,
-        learning_rate: float = 0.1,
-        rounds: int = 500,
-        patience: int = 20,
-    ) -> None:
-        self.negatives, self.depth, self.learning_rate = negatives, depth, learning_rate
-        self.rounds, self.patience = rounds, patience
-        self._booster: Booster | None = None
+    negatives: int = 30
+    depth: int = 4
+    learning_rate: float = 0.1
+    rounds: int = 500
+    patience: int = 20
 
     @property
     def settings(self) -> dict[str, Any]:
         """All settings of the training."""
-        names = ("negatives", "depth", "learning_rate", "rounds", "patience")
-        return {name: getattr(self, name) for name in names}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
         """Train; an epoch is one round, and its loss is measured on the validation pairs, if any.
@@ -86,7 +80,6 @@ class DistXGBoost(Method):
 
     def score(self, queries: Queries) -> Tensor:
         """Return the margin of every pair, the logit of a match: [N, Q]."""
-        assert self._booster is not None, "call fit first"
         scores = np.empty((len(queries), self._distances.size), dtype=np.float32)
         flat, done = scores.reshape(-1), 0
         for features in self._distances.of_all(queries.vectors[0]):

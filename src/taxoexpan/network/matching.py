@@ -33,9 +33,13 @@ class Match(nn.Module, ABC):
         super().__init__()
         self.blocks, self.size, self.query, self.hidden = blocks, size, query, hidden
 
-    @abstractmethod
     def reset(self, generator: torch.Generator) -> None:
-        """Initialize the weights (Glorot)."""
+        """Initialize the weights (Glorot); biases are zero."""
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_normal_(parameter, generator=generator)
+            else:
+                nn.init.zeros_(parameter)
 
     @abstractmethod
     def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
@@ -79,10 +83,6 @@ class LogBilinearMatch(Match):
     def __init__(self, blocks: int, size: int, query: int, hidden: int) -> None:
         super().__init__(blocks, size, query, hidden)
         self.weight = nn.Parameter(torch.empty(blocks * size, query))
-
-    def reset(self, generator: torch.Generator) -> None:
-        """Initialize the weights (Glorot)."""
-        nn.init.xavier_normal_(self.weight, generator=generator)
 
     def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
         """Return aᵀW [A, D1], so that ranking is one product with the queries."""
@@ -137,13 +137,6 @@ class MLPMatch(Match):
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
         self.output = nn.Parameter(torch.empty(1, hidden))
         self.bias = nn.Parameter(torch.zeros(()))
-
-    def reset(self, generator: torch.Generator) -> None:
-        """Initialize the weights (Glorot)."""
-        for weight in (self.anchor_weight, self.query_weight, self.output):
-            nn.init.xavier_normal_(weight, generator=generator)
-        for bias in (self.hidden_bias, self.bias):
-            nn.init.zeros_(bias)
 
     def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
         """Return the anchor's part of the hidden layer: [A, H]."""
