@@ -325,7 +325,7 @@ def test_two_new_concepts_may_share_a_new_word(tmp_path: Path) -> None:
         (Concept("fox#n#1", "fox", ("|",)), ": '|' would not be read back"),
         (Concept("fox#n#1", "fox", ("a\nb",)), ": 'a\\nb' would not be read back"),
         (Concept("fox#n#1", "fox", ("",)), ": '' would not be read back"),
-        (Concept("fox#n#1", "fox", tuple(f"s{k}" for k in range(255))), "has 255 synonyms"),
+        (Concept("fox#n#1", "fox", tuple(f"s{k}" for k in range(255))), ": 'fox' has 255 synonyms"),
         (Concept("fox#n#1", "fox", (), 'red; "a fox"'), ": the definition of 'fox' would not be"),
     ],
 )
