@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -7,13 +8,31 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from logging.config import dictConfig
 
 import httpx
 import pytest
 
 from taxoexpan.desk.web.access import Access
-from taxoexpan.desk.web.server import listen, run_server, server_url
+from taxoexpan.desk.web.server import listen, log_settings, run_server, server_url
 from taxoexpan.errors import ConfigurationError
+
+
+def test_the_log_shows_control_characters_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = log_settings()
+    settings["formatters"]["default"]["use_colors"] = False
+    dictConfig(settings)
+    log = logging.getLogger("uvicorn.error")
+    try:
+        raise ValueError("bad \x1b[2J")
+    except ValueError:
+        log.exception("request %s failed", "\x1b]0;x\x07")
+    sys.stderr.flush()
+    written = capsys.readouterr().err
+    assert r"request \x1b]0;x\x07 failed" in written
+    assert r"ValueError: bad \x1b[2J" in written
+    assert "\x1b" not in written
+
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limit of open files")
 

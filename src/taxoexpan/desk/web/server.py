@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from logging import LogRecord
+from typing import Any
 from urllib.parse import quote
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import LOGGING_CONFIG
+from uvicorn.logging import DefaultFormatter
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import visible
+
+
+class VisibleFormatter(DefaultFormatter):
+    """Formats messages and tracebacks; control characters are shown as escape sequences."""
+
+    def formatMessage(self, record: LogRecord) -> str:  # noqa: N802
+        """Return the line of a record."""
+        record.message = visible(record.message, keep="\n\t")
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Return the traceback of a record."""
+        return visible(super().formatException(ei), keep="\n\t")
+
+
+def log_settings() -> dict[str, Any]:
+    """Return the settings of Uvicorn's log with this formatter."""
+    settings = copy.deepcopy(LOGGING_CONFIG)
+    settings["formatters"]["default"]["()"] = VisibleFormatter
+    return settings
+
 
 HEADER_SECONDS = 10
 """How long the header of a request may take; its body has a limit of its own."""
@@ -94,6 +121,7 @@ def run_server(
         app,
         http=HeaderTimeout,
         backlog=BACKLOG,
+        log_config=log_settings(),
         log_level="warning",
         use_colors=False,  # its messages may end in a log
         access_log=False,  # it would contain the token
