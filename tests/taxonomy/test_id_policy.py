@@ -108,7 +108,7 @@ def test_an_empty_range_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="ids start at -1; the first number must be 0"):
         IdPolicy(first=-1)
     assert list(IdPolicy(first=5, last=5).numbers_from(1)) == [5]
-    assert list(IdPolicy(last=0).numbers_from(0)) == [0]
+    assert list(IdPolicy(first=0, last=0).numbers_from(1)) == [0]
 
 
 def test_a_range_needs_a_number_in_the_template() -> None:

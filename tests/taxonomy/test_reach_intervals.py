@@ -52,6 +52,15 @@ def test_all_reachable_rows_are_found_in_any_acyclic_graph(
     assert reach.counts(indices(wanted)).tolist() == [len(walk(down, row)) for row in wanted]
 
 
+def test_all_reachable_rows_are_found_in_graphs_with_many_relations() -> None:
+    rng = np.random.default_rng(0)
+    for count in range(10, 40):
+        down, up = graph(rng.integers(0, SIZE, (count, 2)).tolist())
+        owners, rows = ReachIntervals.build(down, up).pairs(np.arange(SIZE))
+        expected = [(start, row) for start in range(SIZE) for row in sorted(walk(down, start))]
+        assert sorted(zip(owners.tolist(), rows.tolist(), strict=True)) == expected
+
+
 @given(RELATIONS, WANTED, st.lists(ROWS, max_size=6))
 @quickly
 def test_candidates_that_can_be_reached_are_found(
