@@ -280,6 +280,12 @@ def test_rdf_xml_follows_the_prefixes_and_the_indentation_of_the_file(
     assert_expanded_like_n_triples(path, additions)
 
 
+def test_a_character_that_xml_cannot_contain_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.rdf", XML)
+    with pytest.raises(FormatError, match="character that XML"):
+        expanded_text(path, Additions([Concept(KIWI, "ki\x01wi")], [(FRUIT, KIWI)]))
+
+
 def entities(doctype: str, text: str) -> str:
     root = XML.replace('<?xml version="1.0"?>', f"<!DOCTYPE rdf:RDF [{doctype}]>")
     return root.replace(">fruit<", f">{text}<")

@@ -154,7 +154,9 @@ def insert_elements(
     if not source.text.startswith(f"</{root.name}", len(before)) or "RDF" not in root.name:
         message = "the root is not an rdf:RDF element with an end tag; add one around the content"
         raise FormatError(source.path, message)
-    triples = list(map(without_forbidden, triples))
+    if forbidden := next((t.object for t in triples if has_forbidden(t.object)), None):
+        message = f"{str(forbidden)[:100]} has a character that XML cannot contain; remove it"
+        raise FormatError(source.path, message)
     own = {
         name.removeprefix("xmlns").removeprefix(":"): iri
         for name, iri in root.attributes.items()
