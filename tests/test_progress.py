@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import os
 import pty
-import subprocess
 import sys
 import termios
 from pathlib import Path
 
 import pytest
+from pseudo_terminal import run_in_terminal
 
-import taxoexpan
 from taxoexpan.progress import Progress, tell_at_most
 
 
@@ -118,19 +117,14 @@ def read_all(terminal: int) -> str:
     return read.decode().replace("\r\n", "\n")
 
 
-def open_terminal() -> tuple[int, int]:
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 80))
-    return ours, theirs
-
-
 def shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> str:
     """What 1,000 steps of a quarter of a second show if standard error is a terminal."""
     for name in COLORS:
         monkeypatch.delenv(name, raising=False)
     for name, value in {"TERM": "xterm-256color", **variables}.items():
         monkeypatch.setenv(name, value)
-    ours, theirs = open_terminal()
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
     clock = Clock()
     with os.fdopen(theirs, "w") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
@@ -156,36 +150,26 @@ def test_a_dumb_terminal_and_a_ci_get_lines(
     assert "texts), about 4 min left\n" in shown
 
 
-def on_a_terminal(command: list[str], **variables: str) -> str:
-    """What a command prints if standard output and standard error are a terminal."""
-    environment = {
-        **{name: value for name, value in os.environ.items() if name not in COLORS},
-        "PYTHONPATH": str(Path(taxoexpan.__file__).parents[1]),
-        "TERM": "xterm-256color",
-        **variables,
-    }
-    ours, theirs = open_terminal()
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    shown = read_all(ours)
-    process.wait()
-    return shown
-
-
 @pytest.mark.parametrize(
     ("option", "variables"),
     [("--help", {"NO_COLOR": "1", "FORCE_COLOR": "1"}), ("--nothing", {"TERM": "dumb"})],
 )
-def test_no_colors_where_none_are_wanted(option: str, variables: dict[str, str]) -> None:
-    shown = on_a_terminal([sys.executable, "-m", "taxoexpan", "train", option], **variables)
+def test_no_colors_where_none_are_wanted(
+    option: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    shown = run_in_terminal(["train", option]).text
     assert "usage: taxoexpan train" in shown
     assert "\x1b" not in shown
 
 
 @pytest.mark.slow
-def test_a_training_on_a_terminal_uses_no_escape_sequences(pantry: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "taxoexpan", "train", str(pantry), "-o", str(tmp_path / "m")]
-    options = ["--preset", "fast", "--epochs", "3", "--device", "cpu"]
-    shown = on_a_terminal([*command, *options], NO_COLOR="1", OMP_NUM_THREADS="1")
+def test_a_training_on_a_terminal_uses_no_escape_sequences(
+    pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    command = ["train", str(pantry), "-o", str(tmp_path / "m"), "--preset", "fast"]
+    shown = run_in_terminal([*command, "--epochs", "3", "--device", "cpu"]).text
     assert "epoch   3" in shown
     assert "\x1b" not in shown
