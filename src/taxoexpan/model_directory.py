@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -132,10 +132,14 @@ def read_manifest(path: Path) -> Manifest:
     if not path.is_dir():
         raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
     if not (path / MANIFEST).exists():
-        _refuse_earlier_version(path)
-        raise ModelError(f"{path}: no {MANIFEST}; this is not a taxoexpan model")
-    fields = _read_fields(path, MANIFEST)
-    if fields.get("kind") != KIND:
+        kind = "this is not a taxoexpan model, or one of format version 9 or earlier"
+        raise ModelError(f"{path}: no {MANIFEST}; {kind}; train again")
+    try:
+        fields = parse_json(read_regular(path / MANIFEST, MAX_MANIFEST))
+    except (ValueError, OSError) as error:
+        reason = reason_of(error)
+        raise ModelError(f"{path}: {MANIFEST} cannot be read ({reason}); {_RESTORE}") from None
+    if not isinstance(fields, dict) or fields.get("kind") != KIND:
         raise ModelError(f"{path}: {MANIFEST} does not belong to a taxoexpan model")
     _refuse_version(path, fields.get("version"))
     try:
@@ -208,14 +212,6 @@ def _is_complete(files: Mapping[str, FileEntry]) -> bool:
     return {*REQUIRED} <= {*files} and all(map(_OF_FEATURES.fullmatch, others))
 
 
-def _refuse_earlier_version(path: Path) -> None:
-    """Refuse a model of version 9 or earlier, which had its manifest in the configuration."""
-    if (path / CONFIG).exists():
-        fields = _read_fields(path, CONFIG)
-        if fields.get("kind") == KIND:
-            _refuse_version(path, fields.get("version"))
-
-
 def _refuse_version(path: Path, version: object) -> None:
     if version != VERSION or isinstance(version, bool):
         shown = version if isinstance(version, int) and 0 <= version < 10**6 else "unknown"
@@ -223,14 +219,3 @@ def _refuse_version(path: Path, version: object) -> None:
             f"{path}: the model has format version {shown}, but this taxoexpan reads version "
             f"{VERSION}; train again, or use the taxoexpan that wrote it"
         )
-
-
-def _read_fields(path: Path, part: str) -> dict[str, Any]:
-    try:
-        fields = parse_json(read_regular(path / part, MAX_MANIFEST))
-    except (ValueError, OSError) as error:
-        reason = reason_of(error)
-        raise ModelError(f"{path}: {part} cannot be read ({reason}); {_RESTORE}") from None
-    if not isinstance(fields, dict):
-        raise ModelError(f"{path}: {part} does not belong to a taxoexpan model")
-    return fields

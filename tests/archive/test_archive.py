@@ -141,7 +141,7 @@ def version_nine(path: Path) -> None:
         (anchors(lambda t: t["head_of"][5:6].fill_(1000)), "head words out of range"),
         (other_weights, "anchors.safetensors belongs to another model"),
         (growth_of_another_taxonomy, "lacks a concept that was added"),
-        (version_nine, "format version 9, but this taxoexpan reads version 10"),
+        (version_nine, "format version 9 or earlier"),
         (manifest("version", 99), "format version 99"),
         (manifest("version", [[]]), "format version unknown"),
         (manifest("files", {}), "manifest.json is damaged"),
