@@ -22,9 +22,9 @@ from taxoexpan.taxonomy.storage import (
     [
         (b"\xff", [0, 1], "decode"),
         ("é".encode(), [0, 1, 2], "inside a character"),
-        (b"ab", [0, 2, 1, 2], "are no offsets"),
-        (b"ab", [1, 2], "are no offsets"),
-        (b"ab", [0, 3], "are no offsets"),
+        (b"ab", [0, 2, 1, 2], "are not offsets"),
+        (b"ab", [1, 2], "are not offsets"),
+        (b"ab", [0, 3], "are not offsets"),
         (b"ab", [], "wrong length"),
     ],
 )
@@ -92,7 +92,7 @@ def changed(name: str, values: list[int], kind: type[np.generic] = np.int64) -> 
         (changed("parents_of.targets", [0, 0, -1]), "an index out of range"),
         (changed("parents_of.targets", [0, 0, 2]), "do not match"),
         (changed("parents_of.offsets", [0, 0, 1, 2]), "wrong length"),
-        (changed("parents_of.offsets", [0, 0, 2, 1, 3]), "are no offsets"),
+        (changed("parents_of.offsets", [0, 0, 2, 1, 3]), "are not offsets"),
         (changed("deprecated", [4]), "an index out of range"),
         (changed("synonyms.rows", [0, 0, 1, 1, 2, 2]), "wrong length"),
         (changed("ids.text", [*b"dt\xc3\xb6t"], np.uint8), "ids has a text twice"),

@@ -132,4 +132,4 @@ def check_words(tensors: Mapping[str, TensorInfo], arrays: Arrays, size: int) ->
     for name in MATRICES:
         indptr, entries = tensors[f"{name}.indptr"], tensors[f"{name}.data"].shape
         if not indptr.is_ascending or (indptr.low, indptr.high) != (0, entries[0]):
-            raise ValueError(f"{name}.indptr are no offsets")
+            raise ValueError(f"{name}.indptr are not offsets")

@@ -34,7 +34,7 @@ def check_offsets(arrays: Arrays, name: str, end: int, rows: int | None = None) 
     if not len(offsets) or (rows is not None and len(offsets) != rows + 1):
         raise ValueError(f"{name} has the wrong length")
     if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError(f"{name} are no offsets")
+        raise ValueError(f"{name} are not offsets")
     return offsets
 
 

@@ -89,8 +89,8 @@ class VersionRows:
         """Return whether each row has other neighbors, or one that `is_changed`: [N].
 
         The rows of `old` [M] belong to the older version, the rows of `new` [N] to the newer one.
-        New concepts count as different. The order of neighbors does not matter: it is that of the
-        file, and some programs sort a file anew each time.
+        New concepts count as different. The order of neighbors, which the file
+        gives, does not matter: some programs sort a file anew each time.
         """
         shared = np.flatnonzero(self.old_of >= 0)
         is_as_large = old.degrees[self.old_of[shared]] == new.degrees[shared]
