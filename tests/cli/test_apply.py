@@ -95,3 +95,56 @@ def test_the_template_of_ids_counts_for_parents_that_are_given_by_label(
     out = tmp_path / "out.csv"
     run("apply", food, decisions, "-o", out, "--id-template", "F{number:03}")
     assert Taxonomy.read(out).parents("F002") == ("F001",)
+
+
+def test_min_score_leaves_doubtful_concepts_out(pantry: Path, tmp_path: Path) -> None:
+    decisions, out = tmp_path / "d.csv", tmp_path / "out.csv"
+    decisions.write_text(
+        "query,query_id,rank,parent_id,parent_label,path,score\n"
+        "cashew milk,cashew milk,1,milk,milk,food > milk,0.9\n"
+        "gadget,gadget,1,food,food,food,0.1\n"
+    )
+    messages = run("apply", pantry, decisions, "-o", out, "--min-score", "0.5").err
+    assert "gadget" not in Taxonomy.read(out)
+    assert "1 concept left out: no parent with a score of 0.5 or more" in messages
+
+
+def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
+    old, out = tmp_path / "old.csv", tmp_path / "out.csv"
+    old.write_text("id,label,parents,definition,synonyms\n1,milk,,white drink,\n")
+    (tmp_path / "new.csv").write_text('label,definition,synonyms\noat milk,"of oats, mostly",a|b\n')
+    (tmp_path / "d.csv").write_text("query,query_id,parent_id\noat milk,2,1\n")
+    files = [str(tmp_path / name) for name in ("d.csv", "new.csv")]
+    run("apply", old, files[0], "--concepts", files[1], "-o", out)
+    concept = Taxonomy.read(out).concept("2")
+    assert (concept.definition, concept.synonyms) == ("of oats, mostly", ("a", "b"))
+
+
+def test_a_pair_of_files_is_written_and_named_as_a_pair(tmp_path: Path) -> None:
+    (tmp_path / "old.terms").write_text("1\tmilk\n")
+    (tmp_path / "old.taxo").write_text("")
+    (tmp_path / "d.csv").write_text("query,query_id,parent_id\noat milk,2,1\n")
+    files = [str(tmp_path / name) for name in ("old.terms", "d.csv")]
+    messages = run("apply", *files, "-o", tmp_path / "new").err
+    assert f"{tmp_path}/new.terms and {tmp_path}/new.taxo" in messages
+    assert Taxonomy.read(tmp_path / "new.taxo").parents("2") == ("1",)
+
+
+def test_apply_refuses_a_cycle_and_writes_nothing(pantry: Path, tmp_path: Path) -> None:
+    decisions, out = tmp_path / "d.csv", tmp_path / "out.csv"
+    decisions.write_text("query,query_id,parent_id\nx,x,y\ny,y,x\n")
+    assert "a cycle: " in run("apply", pantry, decisions, "-o", out, status=2).err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv"]
+
+
+def test_ids_come_from_a_range(tmp_path: Path) -> None:
+    taxonomy, decisions, out = (tmp_path / name for name in ("t.csv", "d.csv", "out.csv"))
+    taxonomy.write_text("id,label,parents\nN1,Milk,\nN2,Oat milk,N1\nN3,Soy milk,N1\n")
+    decisions.write_text("query,query_id,parent_id\nYak milk,,N1\nGoat milk,,N1\n")
+    command = ["apply", taxonomy, decisions, "-o", out, "--id-range"]
+    messages = run(*command, "700-700", status=2).err
+    needed = "2 new concepts need ids, but only 1 of the numbers from 700 to 700 is free"
+    assert needed in messages
+    assert not out.exists()
+    run(*command, "700-799")
+    assert {"N700", "N701"} <= set(Taxonomy.read(out))
