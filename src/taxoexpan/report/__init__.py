@@ -1,4 +1,1 @@
-"""HTML reports about suggestions, joint placements, trained models and suspicious relations.
-
-Each function returns a `Page`, which `taxoexpan.report.page.render` turns into HTML.
-"""
+"""HTML reports about suggestions, joint placements, trained models and suspicious relations."""

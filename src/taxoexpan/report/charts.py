@@ -1,4 +1,4 @@
-"""Charts of reliability, coverage, training and counts; the template draws them as SVG."""
+"""Charts of reliability, coverage, training and counts, which the template draws as SVG."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A dot with a tooltip, at a pair of values."""
+    """A dot with a tooltip; `x` and `y` are data values, not coordinates."""
 
     x: float
     y: float
@@ -36,11 +36,10 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Axes between the coordinates `top` and `bottom`, and the curves, dots and bars in them.
+    """A pair of axes with curves, dots and bars.
 
-    `x` and `y` are the ticks, which also bound the values; `x_range` sets other bounds for the
-    horizontal axis. A curve has a CSS class and points; a bar has its edges, its height and a
-    tooltip. `threshold` is a value of the horizontal axis that a line marks.
+    The ticks `x` and `y` also bound the axes, unless `x_range` sets other bounds. A curve is a
+    CSS class and points; a bar is its two edges, its height and a tooltip.
     """
 
     LEFT: ClassVar[int] = 52
@@ -113,7 +112,7 @@ def ticks(low: float, high: float, count: int = 5, integers: bool = False) -> li
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """Format ticks, all with as many decimals as the finest of them needs."""
+    """Format all ticks with the number of decimals that the most precise tick needs."""
     if max(map(abs, values)) >= 10_000:
         return [f"{value / 1000:,g}k" if value else "0" for value in values]
     digits = max(len(f"{value:.10f}".rstrip("0").partition(".")[2]) for value in values)
@@ -124,7 +123,7 @@ FRACTIONS = ticks(0, 1)
 
 
 def reliability_chart(bins: Sequence[Bin]) -> Chart:
-    """Plot the fraction that is right against the confidence."""
+    """Plot the fraction of correct suggestions against their confidence."""
     largest = max((each.count for each in bins), default=1)
     total = sum(each.count for each in bins)
     # The area of a dot, not its radius, is proportional to the count.
@@ -157,10 +156,7 @@ def reliability_chart(bins: Sequence[Bin]) -> Chart:
 def coverage_chart(
     points: Sequence[CoveragePoint], threshold: CoveragePoint | None = None
 ) -> Chart:
-    """Plot the precision of the accepted suggestions against the fraction accepted.
-
-    A threshold is marked.
-    """
+    """Plot the precision of the accepted suggestions against their fraction; mark a threshold."""
     curve = _finite((point.coverage, point.precision) for point in points)
     texts = [f"{precision:.2f} right at {accepted:.2f} accepted" for accepted, precision in curve]
     texts = texts[:1] + texts[-1:]
@@ -194,10 +190,7 @@ def coverage_chart(
 def training_chart(
     losses: Sequence[float | None], mrrs: Sequence[float | None], best: int | None = None
 ) -> Chart:
-    """Plot the loss and the validation MRR of every epoch, and mark the best epoch.
-
-    Epochs are counted from 1. An epoch without a value has None.
-    """
+    """Plot the loss and validation MRR per epoch (None if missing); `best` is counted from 1."""
     epochs = max(len(losses), len(mrrs))
     x_range, plots = (1.0, max(epochs, 2.0)), []
     texts = [f"{epochs} epochs"]
@@ -232,7 +225,7 @@ def training_chart(
 def histogram(
     edges: Sequence[float], counts: Sequence[int], measure: str, counted: str = "concepts"
 ) -> Chart:
-    """Plot the counts between each edge and the next."""
+    """Plot the count between each edge and the next one."""
     x_range = edges[0], edges[-1]
     bars = [
         (low, high, count, f"{low:.3g} to {high:.3g}: {count:,}")
@@ -248,12 +241,12 @@ def histogram(
 
 
 def _ticks_inside(bounds: Point, integers: bool = False) -> list[float]:
-    """Return ticks that do not exceed the bounds."""
+    """Return the ticks that lie within the bounds."""
     return [tick for tick in ticks(*bounds, integers=integers) if bounds[0] <= tick <= bounds[1]]
 
 
 def _finite(points: Iterable[tuple[float, float | None]]) -> list[Point]:
-    """Return the points with a finite value, in their order."""
+    """Return the points with a finite value, in the same order."""
     return [(x, y) for x, y in points if y is not None and math.isfinite(y)]
 
 

@@ -1,8 +1,4 @@
-"""A report as one HTML file: sections of figures, texts, sortable tables, small trees and charts.
-
-`render` fills the template `report.html`, in which Jinja2 escapes every text. The file loads
-nothing from elsewhere, and it works without a script.
-"""
+"""Reports as single HTML files, which load nothing from elsewhere and also work without scripts."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ Cell: TypeAlias = str | float | Sequence[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """A sibling or child of the new concept; `cosine` compares the two concepts, if it is known."""
+    """A sibling or child of the new concept, with the cosine between them if it is known."""
 
     label: str
     cosine: float | None = None
@@ -48,11 +44,7 @@ class Neighbor:
 
 @dataclass(frozen=True, slots=True)
 class TreePosition:
-    """A possible position of the new concept: the path to its parent, and its neighbors.
-
-    `more_siblings` is the number of siblings that are not listed. `children` are under the new
-    concept, or may move there. `number` is the confidence or the score, as text.
-    """
+    """A possible position of the new concept; `number` is the formatted confidence or score."""
 
     path: Sequence[str]
     siblings: Sequence[Neighbor] = ()
@@ -63,10 +55,7 @@ class TreePosition:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A new concept at its suggested position and, if there is one, at the runner-up's.
-
-    `notes` are next to the concept at both positions.
-    """
+    """A new concept at its suggested position and at the runner-up position, with notes."""
 
     concept: str
     suggested: TreePosition
@@ -75,7 +64,7 @@ class Tree:
 
     @property
     def shared(self) -> int:
-        """The length of the common start of both paths, which is drawn once."""
+        """The number of concepts at the start of both paths that are equal and drawn only once."""
         if self.runner_up is None:
             return 0
         first, second = self.suggested.path, self.runner_up.path
@@ -86,7 +75,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """The content that opens below a row; the value of a fact is a text or a path."""
+    """The content that opens below a row; the value of a fact is a string or a path."""
 
     paragraphs: Sequence[str] = ()
     facts: Sequence[tuple[str, str | Sequence[str]]] = ()
@@ -95,7 +84,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: one cell per column, and the details below it, if any."""
+    """A row with one cell per column, and optional details below it."""
 
     cells: Sequence[Cell]
     details: Details | None = None
@@ -103,24 +92,21 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, the kind of its cells, and the decimals of its numbers.
-
-    A `fraction` is a number between 0 and 1; readers can filter rows by a minimum.
-    """
+    """A column; readers can filter by a minimum if it holds fractions, which are from 0 to 1."""
 
     name: str
     kind: Kind = "text"
     digits: int = 2
 
     def number(self, cell: Cell) -> float | None:
-        """Return the value of a cell with a finite number."""
+        """Return the number in a cell, or None if there is no finite number."""
         if cell is None or self.kind not in ("number", "fraction"):
             return None
         number = cell if isinstance(cell, int) else float(cell)  # type: ignore[arg-type]
         return number if math.isfinite(number) else None
 
     def shown(self, cell: Cell) -> str:
-        """Format a number."""
+        """Format the number in a cell."""
         number = self.number(cell)
         if number is None:
             return "–"
@@ -179,7 +165,7 @@ Section: TypeAlias = KeyFigures | TextSection | Table | ChartSection
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A report."""
+    """A report with a title and sections."""
 
     title: str
     subtitle: str
@@ -188,7 +174,7 @@ class Page:
 
     @property
     def footer(self) -> str:
-        """The version that created the report, and when."""
+        """The version of taxoexpan and the time of the report, or "" without a time."""
         if self.created is None:
             return ""
         day = f"{self.created.day} {self.created:%B %Y, %H:%M %Z}".rstrip()
@@ -196,7 +182,7 @@ class Page:
 
 
 def render(page: Page) -> str:
-    """Return the page as HTML; equal pages give equal texts."""
+    """Return the page as HTML; equal pages give equal HTML."""
     folder = resources.files("taxoexpan.report")
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("style.css", "table.js"))
     # Only this style and this script are allowed, no requests, and no markup made from other text.
@@ -214,14 +200,14 @@ def render(page: Page) -> str:
 
 
 def paragraphs(text: str, **values: Any) -> list[str]:
-    """Return the paragraphs of a text that the template `texts.txt` has, filled with values."""
+    """Return the paragraphs of a text in the template `texts.txt`, filled with values."""
     macro = getattr(_environment().get_template("texts.txt").module, text)
     return [line for line in str(macro(**values)).split("\n") if line]
 
 
 @lru_cache
 def _environment() -> Environment:
-    """Return the templates of reports."""
+    """Return the Jinja2 environment of the reports."""
     environment = template_environment(
         "taxoexpan.report", lstrip_blocks=True, keep_trailing_newline=True
     )
@@ -233,7 +219,7 @@ def _environment() -> Environment:
 def template_environment(
     package: str, lstrip_blocks: bool = False, keep_trailing_newline: bool = False
 ) -> Environment:
-    """Return the templates of a package; every text is escaped, and unknown names are errors."""
+    """Return a Jinja2 environment that escapes values (not in .txt) and refuses unknown names."""
     environment = Environment(
         loader=PackageLoader(package),
         autoescape=select_autoescape(default=True),  # not in .txt
@@ -248,26 +234,26 @@ def template_environment(
 
 
 def printable(value: Any) -> Any:
-    """Replace each character of a text that UTF-8 or a browser cannot handle by U+FFFD."""
+    """Replace every character that UTF-8 or a browser cannot handle with U+FFFD."""
     if type(value) is not str or value.isprintable():
         return value
     return _INVALID.sub("\ufffd", value)
 
 
 def has_long_word(text: str) -> bool:
-    """Return whether a text has a word that may be broken anywhere."""
+    """Return whether a string has a word that is so long that it may be broken anywhere."""
     return len(text) > MAX_WORD and any(len(word) > MAX_WORD for word in text.split())
 
 
 def shortened_path(path: Sequence[str]) -> list[str | None]:
-    """Return the path, with None in place of the middle of a long one."""
+    """Return the path; None replaces the middle of a long path."""
     if len(path) <= MAX_PATH:
         return list(path)
     return [*path[: MAX_PATH // 2 - 1], None, *path[-MAX_PATH // 2 :]]
 
 
 def format_number(value: str | float, digits: int = 2) -> str:
-    """Format a number, such as 1,234 or 0.57; a text stays as it is."""
+    """Format a number, such as 1,234 or 0.57; return a string unchanged."""
     if isinstance(value, str):
         return value
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"

@@ -1,4 +1,4 @@
-"""All suggestions for one new concept, and its details: reasons, facts, and the tree around it."""
+"""The suggestions for one new concept, with reasons, facts and the tree around the concept."""
 
 from __future__ import annotations
 
@@ -36,10 +36,7 @@ MAX_MOVES = 5
 
 @dataclass(frozen=True)
 class ConceptProposal:
-    """The suggestions for one new concept, best first, and the evidence for its parents.
-
-    `moved` are the ids of the concepts that were moved under it.
-    """
+    """The suggestions for one new concept, best first; `moved` are ids moved under the concept."""
 
     suggestions: Sequence[Suggestion]
     evidence: Evidence | None
@@ -52,24 +49,24 @@ class ConceptProposal:
 
     @property
     def numbers(self) -> list[str]:
-        """The confidences (or scores) of the suggestions as text, in which the order is visible."""
+        """The confidences or scores, formatted so that their order is visible."""
         shown = self.suggestions
         return ranked_numbers([s.confidence_or_score for s in shown], [s.score for s in shown])
 
     @property
     def has_no_suitable_parent(self) -> bool:
-        """Whether no parent is suitable, and the concept is not a likely synonym either."""
+        """Whether no parent is suitable and the concept is not a likely synonym."""
         return self.first.place == Place.NONE and not self.first.is_merge
 
     @property
     def moves(self) -> tuple[str, ...]:
-        """The ids of children of the parent that may move under the new concept."""
+        """The ids of the parent's children that may move under the new concept."""
         inserts = (each for each in self.suggestions if each.kind == SuggestionKind.INSERT)
         return next((each.moves for each in inserts), ())
 
     @property
     def additional_parents(self) -> list[Suggestion]:
-        """The parents that the concept should have in addition to the first one."""
+        """The parents that the concept should have in addition to the first parent."""
         return [each for each in self.suggestions if each.kind == SuggestionKind.ALSO]
 
 
@@ -129,7 +126,7 @@ def _with_confidence(suggestion: Suggestion) -> str:
 
 
 def _labels(taxonomy: Taxonomy, ids: Sequence[str]) -> str:
-    """Return the first labels, and the number of the others."""
+    """Return the first labels and the number of other labels."""
     labels = [taxonomy.concept(id).label for id in ids[:MAX_MOVES]]
     if len(ids) > MAX_MOVES:
         labels.append(f"{len(ids) - MAX_MOVES:,} more")
@@ -158,7 +155,7 @@ def concept_facts(concept: Concept) -> Iterator[Fact]:
 
 
 def similarity_facts(suggestion: SuggestionEvidence) -> Iterator[Fact]:
-    """Yield what a concept and a suggested parent have in common."""
+    """Yield the similarities between a concept and a suggested parent."""
     cosine, head_cosine = signed(suggestion.cosine), signed(suggestion.head_cosine)
     yield "cosine", f"{cosine} with {suggestion.parent.label}; head words only: {head_cosine}"
     yield "shared words", ", ".join(suggestion.shared_words) or "none"
@@ -176,7 +173,7 @@ def _other_suggestions(proposal: ConceptProposal) -> Iterator[Fact]:
 
 
 def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Iterator[Fact]:
-    """Yield the readout weights, and the summands of the raw scores of both suggestions."""
+    """Yield the readout weights and the terms of the raw scores of both suggestions."""
     weights, comparison = evidence.egonet_weights, evidence.comparison
     fractions = {
         "siblings": weights.siblings,
@@ -191,14 +188,14 @@ def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Itera
 
 
 def _describe_score(parent: Concept, parts: ScoreParts) -> str:
-    """Return a parent's raw score and its summands."""
+    """Return the raw score of a parent and its terms."""
     named = {PART_NAMES.get(part, part.replace("_", " ")): value for part, value in parts.items()}
     shown = [f"{name} {signed(value)}" for name, value in named.items() if round(value, 2)]
     return f"{signed(sum(parts.values()))} for {parent.label}: {', '.join(shown)}"
 
 
 def _tree(taxonomy: Taxonomy, proposal: ConceptProposal, evidence: Evidence) -> Tree:
-    """Return the first parent and the runner-up, each with the nearest siblings."""
+    """Return the tree with the first parent and the runner-up, each with the nearest siblings."""
     ranked = zip(proposal.suggestions, proposal.numbers, strict=True)
     numbers = {s.parent.id: text for s, text in ranked if not s.is_merge}
     first, *others = evidence.suggestions
@@ -234,7 +231,7 @@ def tree_position(
 def with_moves(
     position: TreePosition, labels: Sequence[str], moved: Collection[str] = ()
 ) -> TreePosition:
-    """Put some siblings under the new concept: those that were moved, and those that may move."""
+    """Put the siblings with these labels, which were moved or may move, under the new concept."""
     siblings = [each for each in position.siblings if each.label not in labels]
     children = [
         Neighbor(label, note="moved here" if label in moved else "may move here")

@@ -1,4 +1,4 @@
-"""The reports about suggestions for new concepts, each placed alone or all placed together."""
+"""Reports about suggestions for new concepts that were placed independently or together."""
 
 from __future__ import annotations
 
@@ -60,10 +60,7 @@ def suggestions_page(
     present: Present = (),
     added: Additions | None = None,
 ) -> Page:
-    """Return a page with one row per new concept, and charts about the reliability.
-
-    `added` are the concepts and moves that were written to the taxonomy, if any.
-    """
+    """Return a page with one row per new concept; `added` are the written additions, if any."""
     proposals = group_by_query(suggestions, evidence, () if added is None else added.moves)
     sections: list[Section] = [_key_figures(proposals, calibrators, present, added)]
     if proposals:
@@ -93,10 +90,7 @@ def joint_page(
     present: Present = (),
     added: Additions | None = None,
 ) -> Page:
-    """Return a page with one row per new concept, and the tree around it after the expansion.
-
-    `added` are the concepts and relations that were written to the taxonomy, if any.
-    """
+    """Return a page with one row per concept placed jointly; `added` are the written additions."""
     additions = select_additions(suggestions) if added is None else added
     new = {concept.id for concept in additions.concepts}
     notes = [] if added is None else [f"{len(added.concepts):,} added"]
@@ -116,7 +110,7 @@ def joint_page(
 
 
 def _joined(notes: Sequence[str], present: Present) -> str:
-    """Join notes about the new concepts, with the number of those already in the taxonomy."""
+    """Join notes with the number of listed concepts that were already in the taxonomy."""
     known = [f"{len(present):,} more already in the taxonomy"] if present else []
     return "; ".join([*notes, *known])
 
@@ -140,7 +134,7 @@ def _key_figures(
     present: Present,
     added: Additions | None,
 ) -> KeyFigures:
-    """Count the new concepts, those with a high confidence, the duplicates and the abstentions."""
+    """Count the new concepts, the high confidences, the duplicates and the abstentions."""
     notes = []
     if added is not None:
         undecided = sum(each.first.decision == Verdict.UNDECIDED for each in proposals)
@@ -203,14 +197,14 @@ def _table(
 
 
 def _outcome(first: Suggestion, added: Additions) -> str:
-    """Say what happened to a concept that was not added."""
+    """Return the outcome for a concept that was not added."""
     if first.decision == Verdict.UNDECIDED:
         return "undecided"
     return "merged" if (first.parent.id, first.query.label) in added.synonyms else "not added"
 
 
 def _action(proposal: ConceptProposal) -> str:
-    """Say what is suggested; the path in the next column says where."""
+    """Return the suggested action; the next column shows the path."""
     if proposal.first.is_merge:
         return "synonym of"
     if proposal.has_no_suitable_parent:
@@ -223,7 +217,7 @@ def _action(proposal: ConceptProposal) -> str:
 
 
 def _alternative(suggestion: Suggestion, first: Suggestion) -> str:
-    """Return a suggestion's label, with its own parent if the first one has the same label."""
+    """Return the label of a suggestion, with its parent if the first suggestion has this label."""
     label, path = suggestion.parent.label, suggestion.path
     if suggestion.is_merge:
         return f"synonym of {label}"

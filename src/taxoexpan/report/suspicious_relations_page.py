@@ -51,7 +51,7 @@ def suspicious_relations_page(
     title: str,
     created: datetime,
 ) -> Page:
-    """Return a page with one row per relation, most suspicious first, out of `checked` ones."""
+    """Return a page with one row per relation, most suspicious first; `checked` is a count."""
     figures = [
         KeyFigure("Relations checked", checked, "each by a model that was not trained on it"),
         KeyFigure("Shown here", len(relations), "the most suspicious ones"),
@@ -97,7 +97,7 @@ def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:
 
 
 def _tree(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Tree:
-    """Return both parents with their children nearest to the concept, or with some children."""
+    """Return both parents with their children nearest to the concept, or with any children."""
     if relation.evidence is None:
         id = relation.concept.id
         better = _position(taxonomy, relation.better.id, relation.better_path, id)

@@ -1,4 +1,4 @@
-"""The report about a trained model: its training, its validation and its reliability."""
+"""The report about a trained model: training, validation and reliability."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MARKED = (0.9, 0.8, 0.7)
 
 
 def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
-    """Return a page about a model; a loaded model has no training curves, which are not saved."""
+    """Return a page about a model; training curves are not saved, so a loaded model has none."""
     record, calibration = model.training, model.calibrators.calibration
     sections: list[Section] = [_key_figures(record), TextSection("Training setup", _setup(model))]
     if model.history is not None:
@@ -68,13 +68,13 @@ def reliability_charts(calibrators: Calibrators) -> list[ChartSection]:
 
 
 def threshold_for(reliability: Reliability, precision: float) -> CoveragePoint | None:
-    """Return the lowest confidence with this precision, its coverage and measured precision."""
+    """Return the lowest confidence with this precision, its coverage and its measured precision."""
     minimum = reliability.threshold(precision)
     return next((point for point in reliability.coverage() if point.confidence == minimum), None)
 
 
 def _key_figures(record: TrainingRecord) -> KeyFigures:
-    """Count what the model was trained on, and the epochs and time it took."""
+    """Return the numbers of concepts, relations and epochs, and the training time."""
     best = f"the best was epoch {record.best_epoch}" if record.validation else ""
     interrupted = "stopped by Ctrl-C" if record.interrupted else ""
     seconds = record.seconds
@@ -93,7 +93,7 @@ def _key_figures(record: TrainingRecord) -> KeyFigures:
 
 
 def _setup(model: TaxoExpan) -> list[str]:
-    """Describe the machine and the settings that differ from the preset."""
+    """Describe the machine, and the settings that differ from the preset."""
     record, config = model.training, model.config
     defaults = load_preset(model.preset).model_dump()
     versions = [f"{name} {number}" for name, number in record.versions.items()]
@@ -110,7 +110,7 @@ def _setup(model: TaxoExpan) -> list[str]:
 
 
 def _validation(metrics: Metrics, concepts: int) -> KeyFigures:
-    """Show how well the model ranked the parents of held-out leaves."""
+    """Return metrics of how the model ranked the parents of held-out leaves."""
     mrr = f"MRR {metrics.reciprocal_rank:.2f}, scaled as in the paper {metrics.mrr:.2f}"
     figures = [
         KeyFigure("Right parent ranked first", percent(metrics.hit_at_1), "Hit@1"),
@@ -144,7 +144,7 @@ def _threshold_table(reliability: Reliability) -> Table:
 
 
 def _missing_calibrators(model: TaxoExpan) -> list[str]:
-    """Say which calibrators of a model could not be learned, and why."""
+    """Describe the calibrators that could not be learned, with the reasons."""
     return paragraphs(
         "missing",
         calibrators=model.calibrators,
