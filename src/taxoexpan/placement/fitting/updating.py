@@ -223,7 +223,7 @@ def _updated_texts(
 ) -> tuple[AnchorTexts, int]:
     """Return the texts of the newer version, and how many of them were encoded."""
     words = LabelWords.from_taxonomy(versions.new)
-    if tower is None or old.as_anchors is None or old.as_queries is None:
+    if tower is None or old.tower is None:
         return AnchorTexts(words), 0
     renamed = versions.is_new | versions.relabeled | versions.redefined
     named = np.flatnonzero(renamed)
@@ -234,8 +234,8 @@ def _updated_texts(
     pairs = zip(after, versions.old_of.tolist(), strict=True)
     described = np.flatnonzero([row < 0 or before[row] != text for text, row in pairs])
     anchors = [after[index] for index in described.tolist()]
-    as_anchors = _reencoded(old.as_anchors, versions, described, anchors, tower)
-    as_queries = _reencoded(old.as_queries, versions, named, queries, tower)
+    as_anchors = _reencoded(old.tower[0], versions, described, anchors, tower)
+    as_queries = _reencoded(old.tower[1], versions, named, queries, tower)
     return AnchorTexts(words, as_anchors, as_queries), len(queries) + len(anchors)
 
 

@@ -307,12 +307,9 @@ def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
     parents = np.append(first_parents(taxonomy), np.full(len(queries), -1))
     everyone = [*taxonomy.concepts, *queries.concepts]
     words = LabelWords.from_concepts(everyone, parents, taxonomy.active_indices)
-    if texts.as_anchors is None or texts.as_queries is None or queries.tower is None:
+    if texts.tower is None or queries.tower is None:
         return AnchorTexts(words)
-    as_anchors, as_queries = (
-        torch.cat([known, queries.tower]) for known in (texts.as_anchors, texts.as_queries)
-    )
-    return AnchorTexts(words, as_anchors, as_queries)
+    return AnchorTexts(words, *(torch.cat([known, queries.tower]) for known in texts.tower))
 
 
 def _unnamed(size: int, parents: Indices, children: Indices) -> Taxonomy:

@@ -94,16 +94,16 @@ class Ranker:
 
     def with_leaf_bonus(self, leaf_bonus: float) -> Ranker:
         """Return the same ranker with another leaf bonus."""
-        other = copy.copy(self)
-        other.leaf_bonus = leaf_bonus
-        other.__dict__.pop("_scorer", None)
-        return other
+        return self._changed(leaf_bonus=leaf_bonus)
 
     def with_fusion(self, fusion: SignalFusion | None) -> Ranker:
         """Return the same ranker with another learned fusion, or without one."""
+        return self._changed(fusion=fusion)
+
+    def _changed(self, **changes: object) -> Ranker:
         other = copy.copy(self)
-        other.fusion = fusion
         other.__dict__.pop("_scorer", None)
+        other.__dict__.update(changes)
         return other
 
     @cached_property
