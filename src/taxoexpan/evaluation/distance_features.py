@@ -88,7 +88,7 @@ class EgonetDistances:
         """Return the features of P pairs, given the queries' distances [q, N]: [P, 39]."""
         anchors, starts = pairs.anchors, pairs.rows * self.size
         own = to_queries.take(starts + anchors)
-        groups, to_query, from_anchor = [(own, np.arange(len(own)))], [], []
+        groups, to_query, from_anchor = [_keys(own, np.arange(len(own)))], [], []
         for side in self._sides:
             counts = side.adjacency.degrees[anchors]
             edges = ranges(side.adjacency.offsets[anchors], counts)
@@ -97,13 +97,12 @@ class EgonetDistances:
             kept = side.adjacency.targets[edges] != pairs.left_out[owners]
             if not kept.all():
                 edges, owners = edges[kept], owners[kept]
-                summary = _summary(side.distances[edges], owners, len(own))
+                summary = _summary(_keys(side.distances[edges], owners), len(own))
             distances = to_queries.take(starts[owners] + side.adjacency.targets[edges])
-            groups.append((distances, owners))
-            to_query += [_summary(distances, owners, len(own)), _below(distances, owners, own)]
+            groups.append(_keys(distances, owners))
+            to_query += [_summary(groups[-1], len(own)), _below(distances, owners, own)]
             from_anchor += [summary, _below(side.distances[edges], owners, own)]
-        distances, owners = (np.concatenate(parts) for parts in zip(*groups, strict=True))
-        egonet = _summary(distances, owners, len(own))[1:]
+        egonet = _summary(np.sort(np.concatenate(groups), kind="stable"), len(own))[1:]
         return np.concatenate([own[None], *to_query, *from_anchor, egonet]).T
 
 
@@ -123,17 +122,18 @@ class _Side:
         size = max(1, BLOCK_SIZE // vectors.shape[1])
         parts = zip(*(end.split(size) for end in ends), strict=True)
         distances = _distances(torch.cat([(vectors[a] * vectors[b]).sum(1) for a, b in parts]))
-        return cls(adjacency, distances, _summary(distances, owners, len(adjacency)))
+        return cls(adjacency, distances, _summary(_keys(distances, owners), len(adjacency)))
 
 
-def _summary(distances: Floats, owners: Indices, size: int) -> Floats:
-    """Return count, minimum, maximum, median, mean, deviation and range of G groups: [7, G].
-
-    The owner of a distance is its group.
-    """
+def _keys(distances: Floats, owners: Indices) -> Indices:
+    """Return distances as ascending keys [M]: the group (owner), and the bits of the distance."""
     # Distances are never negative, so their bits are ordered like their values. The stable sort is
     # fast on input that is mostly sorted already.
-    keys = np.sort((owners << 32) | distances.view(np.int32), kind="stable")
+    return np.sort((owners << 32) | distances.view(np.int32), kind="stable")
+
+
+def _summary(keys: Indices, size: int) -> Floats:
+    """Return count, minimum, maximum, median, mean, deviation and range of G groups: [7, G]."""
     owners, distances = keys >> 32, (keys & 0xFFFFFFFF).astype(np.uint32).view(np.float32)
     counts = np.bincount(owners, minlength=size)
     nonempty = np.flatnonzero(counts)
