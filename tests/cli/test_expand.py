@@ -207,7 +207,7 @@ def test_a_threshold_without_a_confidence_is_refused_with_the_same_advice(
     old.write_text("child,parent\n" + "".join(f"thing {n},things\n" for n in range(leaves)))
     new.write_text("thing x\n")
     command = ["expand", old, new, "-o", tmp_path / "out.csv", option, "0.6"]
-    assert run(*command, *QUICK, status=2).err.endswith(f"{advice}\n")
+    assert advice in run(*command, *QUICK, status=2).err
 
 
 def test_concepts_that_are_placed_together_are_all_written_and_a_message_says_so(
