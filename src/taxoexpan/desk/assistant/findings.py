@@ -1,4 +1,4 @@
-"""The findings of the taxonomy that the tool `check` is about."""
+"""The findings about a taxonomy that the tool `check` returns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Version = tuple[int, int] | None
 
 
 class FoundMistake(BaseModel):
-    """A likely mistake; an assistant does not need to know the folder of a file."""
+    """A likely mistake in the taxonomy, without the directory of the file."""
 
     code: str
     severity: Severity
@@ -57,14 +57,14 @@ class CheckedTaxonomy:
 
     @classmethod
     def of_model(cls, taxonomy: Taxonomy) -> CheckedTaxonomy:
-        """Check the taxonomy of a model, which does not change."""
+        """Return the findings for the taxonomy of a model, which does not change."""
         return cls("the model's taxonomy", lambda: check_taxonomy(taxonomy))
 
     @classmethod
     def of_file(
         cls, path: Path, format: str | None = None, options: ReadOptions = DEFAULT_OPTIONS
     ) -> CheckedTaxonomy:
-        """Check a taxonomy file."""
+        """Return the findings for a taxonomy file, which may change."""
         if not path.exists():
             raise FormatError(path, "no such file; give the path of a taxonomy file")
 
@@ -81,7 +81,7 @@ class CheckedTaxonomy:
         offset: int = 0,
         limit: int = 50,
     ) -> CheckResponse:
-        """Return one page of the findings with these codes that are at least this severe."""
+        """Return one page of the findings, filtered by code and by minimum severity."""
         worst = SEVERITIES[: SEVERITIES.index(severity) + 1]
         shown = {*codes, *ALWAYS_SHOWN}
         found = [

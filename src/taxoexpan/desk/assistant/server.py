@@ -1,7 +1,4 @@
-"""The server of the Model Context Protocol: tools that read a model and its taxonomy.
-
-It runs on standard input and output, which carry nothing but the protocol.
-"""
+"""The Model Context Protocol server; only the protocol may use its standard input and output."""
 
 from __future__ import annotations
 
@@ -172,7 +169,7 @@ def build_server(suggester: Suggester, checked: CheckedTaxonomy) -> MCPServer[No
 
 @contextmanager
 def _errors_for_assistants() -> Iterator[None]:
-    """Turn expected errors into answers that name the fix, so that an assistant can read them."""
+    """Turn expected errors into responses that name the fix, so that an assistant can read them."""
     try:
         yield
     except (ProblemError, TaxoExpanError) as error:
@@ -188,7 +185,7 @@ def _errors_for_assistants() -> Iterator[None]:
 
 @contextmanager
 def printing_to_standard_error() -> Iterator[None]:
-    """Send what a library prints, also from C, to standard error; a client would not parse it."""
+    """Send the output of libraries, also from C, to standard error; clients could not parse it."""
     sys.stdout.flush()
     original = os.dup(1)
     os.dup2(2, 1)
@@ -201,7 +198,7 @@ def printing_to_standard_error() -> Iterator[None]:
 
 
 def run_on_stdio(server: MCPServer[None], suggester: Suggester) -> None:
-    """Answer one client, until it closes standard input or a signal comes."""
+    """Serve one client until it closes standard input or a signal arrives."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: _end_process(128 + number))
     anyio.run(_serve, server, suggester)
@@ -216,8 +213,5 @@ async def _serve(server: MCPServer[None], suggester: Suggester) -> None:
 
 
 def _end_process(status: int) -> NoReturn:
-    """End the process although a thread waits for standard input, which Python cannot interrupt.
-
-    There is nothing to tidy up: the server writes no files.
-    """
+    """End the process although a thread waits for standard input, which Python cannot interrupt."""
     os._exit(status)

@@ -1,4 +1,4 @@
-"""The app of the review pages: addresses and what answers them."""
+"""The app of the review pages: addresses and the functions that handle them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TAKEN: dict[str, Callable[[Pages, Request, FormData], Response]] = {
 
 
 def create_app(desk: ReviewDesk) -> Starlette:
-    """Return the app; `protect_pages` adds access control and security headers."""
+    """Return the app; the caller adds access control and security headers with `protect_pages`."""
     pages = Pages(desk)
     routes = [Route(path, partial(show, pages)) for path, show in SHOWN.items()]
     routes += [Route(path, _taking(pages, take), methods=["POST"]) for path, take in TAKEN.items()]
@@ -76,7 +76,7 @@ def create_app(desk: ReviewDesk) -> Starlette:
 def _taking(
     pages: Pages, take: Callable[[Pages, Request, FormData], Response]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a function that reads the form of a request, and answers it in a thread."""
+    """Return a request handler that reads the form and calls the function in a thread."""
 
     async def answer(request: Request) -> Response:
         form = await request.form(max_files=0)

@@ -1,4 +1,4 @@
-"""Accepting many concepts at once: how many, how many errors to expect, and the batch."""
+"""Accepting many concepts at once: a preview with the expected errors, and the batch."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ FIELDS = ("parent", "branch", "q")
 
 @dataclass(frozen=True)
 class BulkPreview:
-    """What accepting the first proposals at or above a threshold would do.
+    """A preview of accepting all first proposals at or above a threshold.
 
-    The `concepts` have their first proposal only, and are some of a `total`. Likely duplicates are
-    never accepted in bulk, and concepts without a suitable parent only `with_unsuitable`.
+    Each of the `concepts` has only its first proposal. Likely duplicates are never accepted in
+    bulk, and concepts without a suitable parent only if `with_unsuitable` is set.
     """
 
     concepts: Sequence[QueuedConcept]
@@ -47,7 +47,7 @@ class BulkPreview:
         return self.accepted_from(self.threshold)
 
     def accepted_from(self, threshold: float) -> list[QueuedConcept]:
-        """Return the concepts that would be accepted from another threshold on."""
+        """Return the concepts that would be accepted with another threshold."""
         return [
             each
             for each in self.concepts
@@ -58,7 +58,7 @@ class BulkPreview:
 
     @cached_property
     def merges(self) -> int:
-        """The number of likely duplicates, which are left to the curator."""
+        """The number of likely duplicates, which a curator must decide one by one."""
         reached = (each for each in self.concepts if _number(each) >= self.threshold)
         return sum(each.proposals[0].is_merge for each in reached)
 
@@ -75,7 +75,7 @@ class BulkPreview:
 
     @property
     def measure(self) -> str:
-        """The name of the numbers that the threshold is compared with: confidence or score."""
+        """The number that the threshold applies to: confidence or score."""
         is_known = expected_errors(self.accepted or self.concepts) is not None
         return "confidence" if is_known else "score"
 
@@ -86,29 +86,29 @@ class BulkPreview:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether a curator has to confirm that low or unknown confidence is accepted."""
+        """Whether the curator must confirm low or unknown confidence, or unsuitable parents."""
         is_unsuitable = self.with_unsuitable and self.unsuitable
         return bool(self.low_count or self.expected_errors is None or is_unsuitable)
 
     @cached_property
     def least(self) -> list[QueuedConcept]:
-        """The concepts that would be accepted with the least confidence."""
+        """Examples of the accepted concepts with the lowest confidence."""
         return sorted(self.accepted, key=_number)[:MAX_EXAMPLES]
 
     @property
     def steps(self) -> list[tuple[float, int, float | None]]:
-        """Other thresholds, the number of concepts from each on, and the errors to expect."""
+        """Other thresholds, with their numbers of accepted concepts and expected errors."""
         parts = [(threshold, self.accepted_from(threshold)) for threshold in THRESHOLDS]
         return [(threshold, len(each), expected_errors(each)) for threshold, each in parts if each]
 
     @property
     def digest(self) -> str:
-        """A digest of what would be accepted; it changes with every concept, version or parent."""
+        """A digest of the accepted concepts, their versions and their parents."""
         rows = [f"{c.key}\0{c.version}\0{c.proposals[0].parent.id}" for c in self.accepted]
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:32]
 
     def decisions(self, batch: str, request_id: str | None = None) -> list[Decision]:
-        """Return the decisions: every concept below its first proposal; nothing is moved."""
+        """Return decisions that attach each concept to its first proposal and move no children."""
         return [
             Decision(
                 each.key,
@@ -139,7 +139,7 @@ def show_bulk(
     status: int = 200,
     problem: str = "",
 ) -> Response:
-    """Return the preview."""
+    """Return the page with the preview."""
     values = request.query_params if values is None else values
     taxonomy = pages.desk.taxonomy
     parent, branch = values.get("parent", ""), values.get("branch", "")
@@ -159,7 +159,7 @@ def show_bulk(
 
 
 def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
-    """Accept all concepts of the preview as one batch, if they are still the same."""
+    """Accept all concepts of the preview as one batch, if the preview has not changed."""
     store, request_id = pages.desk.store, text_of(form, "request") or None
     values = {name: value for name, value in form.items() if isinstance(value, str)}
     done = store.requested(request_id) if request_id else []
@@ -183,7 +183,7 @@ def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
 
 
 def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
-    """Return what would be accepted: concepts that are deferred wait for a person."""
+    """Return the preview; deferred concepts are left out, because a person has to decide them."""
     desk, given = pages.desk, fraction(values.get("min", ""))
     filter = QueueFilter.parse({"q": values.get("q", ""), "branch": values.get("branch", "")})
     query = filter.to_query(desk.taxonomy, limit=None)

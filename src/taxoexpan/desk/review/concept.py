@@ -1,4 +1,4 @@
-"""One concept: its panels, and what is loaded when it is needed (searches, trees and reasons)."""
+"""One concept: its panels, and the searches, trees and reasons that are loaded on demand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAX_BRANCH = 200
 def panel_values(
     desk: ReviewDesk, request: Request, opened: QueuedConcept, filter: QueueFilter
 ) -> dict[str, Any]:
-    """Return what the open panel shows; without one, only that there is none."""
+    """Return the template values of the open panel, if there is one."""
     parameters = request.query_params
     panel = parameters.get("panel", "")
     if panel not in PANELS:
@@ -51,7 +51,7 @@ def panel_values(
 
 
 def search_concepts(desk: ReviewDesk, text: str, panel: str) -> dict[str, Any]:
-    """Find concepts of the taxonomy by their names; each has the synonym that matches, if any."""
+    """Find concepts by name; each comes with its path and the matching synonym, if any."""
     text = text.strip()[:MAX_TEXT]
     words = fold_name(text).split()
 
@@ -69,7 +69,7 @@ def search_concepts(desk: ReviewDesk, text: str, panel: str) -> dict[str, Any]:
 
 
 class TreeNode(NamedTuple):
-    """A concept of the taxonomy as it is shown in a tree."""
+    """A concept of the taxonomy as a node of a tree."""
 
     id: str
     label: str
@@ -77,10 +77,7 @@ class TreeNode(NamedTuple):
 
 
 def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str, Any] | None:
-    """Return the children of the wanted parent, or of the first proposal, which could move.
-
-    `repeated` are the labels that several of them, or of the proposed parents, have.
-    """
+    """Return the children of the parent that may move; labels in `repeated` are not unique."""
     moves = {each.parent.id: each.moves for each in opened.proposals if not each.is_merge}
     id = wanted or next(iter(moves), "")
     if id not in desk.taxonomy:
@@ -101,9 +98,8 @@ def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str
 def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[str, Any]:
     """Return the tree around a parent that is proposed for a new concept.
 
-    `ancestors` lead from a root to the parent, without it. Children that share words with the new
-    concept come first, and `moves` are the children that may move below it. The counts are of the
-    concepts that are not listed.
+    `ancestors` lead from a root to the parent, without the parent. Children that share words with
+    the new concept come first; `moves` are the children that may move below the new concept.
     """
     parent = taxonomy.index(proposal.parent.id)
     ancestors: list[int] = []  # along the first parent of each concept
@@ -133,7 +129,7 @@ def branch_of(
 ) -> tuple[list[TreeNode], int]:
     """Return the first children of a concept, and the number of the others.
 
-    Beside a new concept, they are the children that `tree_around` leaves out.
+    If `beside` is given, return only the children that `tree_around` leaves out.
     """
     children = taxonomy.children_of.of(taxonomy.index(id)).tolist()
     if beside is not None:
@@ -142,7 +138,7 @@ def branch_of(
 
 
 def _nearest_first(taxonomy: Taxonomy, children: Sequence[int], new: Concept) -> list[int]:
-    """Order children by the number of words that they share with the new concept."""
+    """Sort children by the number of words that they share with the new concept."""
     words = set(normalize_name(new.label).split())
 
     def shared(index: int) -> int:
@@ -157,14 +153,14 @@ def _nodes(taxonomy: Taxonomy, indices: Iterable[int]) -> list[TreeNode]:
 
 
 def show_results(pages: Pages, request: Request) -> Response:
-    """Return the concepts that match what is typed."""
+    """Return the concepts that match the typed text."""
     panel = request.query_params.get("panel", "parent")
     found = search_concepts(pages.desk, request.query_params.get("find", ""), panel)
     return _part(pages, request, "results.html", "Search", found=found, opened=None)
 
 
 def show_reasons(pages: Pages, request: Request) -> Response:
-    """Return why a parent is proposed."""
+    """Return the reasons for a proposed parent."""
     queued, parent = _requested(pages, request)
     if queued is None:
         return _unknown(pages, request)
@@ -173,7 +169,7 @@ def show_reasons(pages: Pages, request: Request) -> Response:
 
 
 def show_surroundings(pages: Pages, request: Request) -> Response:
-    """Return the tree around a proposed parent, and why it is proposed."""
+    """Return the tree around a proposed parent, and the reasons for it."""
     desk = pages.desk
     queued, parent = _requested(pages, request)
     if queued is None or parent not in desk.taxonomy:
@@ -186,7 +182,7 @@ def show_surroundings(pages: Pages, request: Request) -> Response:
 
 
 def show_branch(pages: Pages, request: Request) -> Response:
-    """Return the children of a concept; those that a tree leaves out, if a new one is named."""
+    """Return the children of a concept, or only those that the tree of a new concept leaves out."""
     queued, parent = _requested(pages, request)
     if parent not in pages.desk.taxonomy:
         return _unknown(pages, request)
@@ -201,13 +197,13 @@ def _explain(pages: Pages, queued: QueuedConcept, parent: str) -> Details:
 
 
 def _requested(pages: Pages, request: Request) -> tuple[QueuedConcept | None, str]:
-    """Return the concept and the id of the parent that a request is about."""
+    """Return the queued concept and the id of the parent in a request."""
     key = request.query_params.get("concept", "")
     return pages.desk.store.concept(key), request.query_params.get("parent", "")
 
 
 def _part(pages: Pages, request: Request, template: str, heading: str, **values: Any) -> Response:
-    """Return a part of a page to the script, and a whole page to a browser without it."""
+    """Return a part of a page to the script, and a whole page to a browser without scripts."""
     if request.headers.get("HX-Request") and not request.headers.get("HX-Boosted"):
         return pages.render(request, template, **values)
     return pages.render(request, "fragment_page.html", heading=heading, fragment=template, **values)

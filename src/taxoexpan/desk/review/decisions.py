@@ -32,14 +32,11 @@ STAYING = (Action.REJECT_PROPOSAL, Action.COMMENT)
 
 
 class FormError(TaxoExpanError):
-    """A form that does not make a decision."""
+    """An incomplete or contradictory form."""
 
 
 def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
-    """Append the decision of a form to the log, and open the next concept.
-
-    If another curator was faster, the concept is shown again, with the other's decision.
-    """
+    """Append the decision of a form to the log, and open the next concept or show the conflict."""
     filter = QueueFilter.parse_query(text_of(form, "back"))
     key = text_of(form, "concept")
     queued = pages.desk.store.concept(key)
@@ -63,8 +60,8 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
 def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> Decision:
     """Turn a form into a decision about a concept.
 
-    The button that was pressed says which: `accept`, `plain` (move nothing), `merge` and `drop`
-    have the id of a concept, `action` has the name of another decision.
+    The pressed button defines the decision: `accept`, `plain` (move nothing), `merge` and `drop`
+    have the id of a concept, and `action` has the name of another decision.
     """
     version, comment = natural(text_of(form, "version")), text_of(form, "comment").strip()
     if version is None:
@@ -92,7 +89,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
 def _chosen(
     form: FormData, queued: QueuedConcept, taxonomy: Taxonomy
 ) -> tuple[Action, tuple[Suggestion, ...]]:
-    """Return the decision that a form makes, and the suggestions that it is about."""
+    """Return the action of a form, and the suggestions that it applies to."""
     action = text_of(form, "action")
     accepted, plain = text_of(form, "accept"), text_of(form, "plain")
     if merged := text_of(form, "merge"):
@@ -127,7 +124,7 @@ def _suggestion(
     id: str,
     kind: SuggestionKind = SuggestionKind.ATTACH,
 ) -> Suggestion:
-    """Return the proposal with this concept, or a suggestion that the curator searched for."""
+    """Return the proposal with this concept, or a new suggestion with rank 0."""
     own, is_merge = queued.concept, kind == SuggestionKind.MERGE
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
         raise FormError("this is the concept itself, learned from a decision; choose another one")
@@ -140,7 +137,7 @@ def _suggestion(
 
 
 def _moves(form: FormData, taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
-    """Return the children of a parent that are to move."""
+    """Return the children of a parent that the form moves."""
     moves = tuple(str(id) for id in form.getlist("move"))
     if not moves:
         raise FormError("no child was chosen; choose those that belong below the new concept")
@@ -157,7 +154,7 @@ def choose_parent(_: Pages, __: Request, form: FormData) -> Response:
 
 
 def undo(pages: Pages, request: Request, form: FormData) -> Response:
-    """Undo the curator's latest decision, one by its number, or a batch."""
+    """Undo the curator's latest decision, a decision by its number, or a batch."""
     filter = QueueFilter.parse_query(text_of(form, "back"))
     batch = text_of(form, "batch")
     wanted = batch or text_of(form, "number")
@@ -189,13 +186,13 @@ def change_curator(pages: Pages, request: Request, form: FormData) -> Response:
 
 
 def text_of(form: FormData, name: str) -> str:
-    """Return a field as text; a missing one is empty, and so is a file."""
+    """Return a field as a string, which is empty for a missing field or a file."""
     value = form.get(name, "")
     return value if isinstance(value, str) else ""
 
 
 def _sentence(error: Exception) -> str:
-    """Return the message of an error as a sentence; the name of a file stays as it is."""
+    """Return the message of an error as a sentence; a file name at its start is not capitalized."""
     text = str(error)
     is_word = text.partition(" ")[0].isalpha()
     return f"{text[:1].upper() if is_word else text[:1]}{text[1:]}."

@@ -1,7 +1,4 @@
-"""Everything that the review pages work with: the store, the taxonomy, the model's reasons.
-
-The queue is filled before the pages open: new concepts, and the model's proposals for them.
-"""
+"""The shared state of the review pages: the store, the taxonomy, and the model's evidence."""
 
 from __future__ import annotations
 
@@ -40,10 +37,7 @@ MAX_CHECKED = 1000
 
 
 class EvidenceCache:
-    """Asks the model for evidence, one concept at a time, and keeps the latest answers.
-
-    The model is not made for threads, so that a lock guards it.
-    """
+    """A cache of the model's evidence; its lock is needed because the model is not thread-safe."""
 
     def __init__(self, model: TaxoExpan) -> None:
         self._model = model
@@ -77,7 +71,7 @@ class EvidenceCache:
         return Details(tuple(paragraphs), tuple(texts))
 
     def _evidence(self, concept: Concept) -> Evidence | None:
-        """Return the evidence for the parents of a concept, or None if there is none."""
+        """Return the evidence for the suggestions of a concept, or None if there is none."""
         with self._lock:
             if concept not in self._kept:
                 with warnings.catch_warnings():
@@ -92,10 +86,10 @@ class EvidenceCache:
 
 @dataclass(frozen=True)
 class ReviewDesk:
-    """The parts of a review; `file` is the taxonomy file to expand, if one is given.
+    """The parts of a review.
 
-    `defined` are new concepts by id, with definitions from a glossary. `listed` says which concepts
-    of the store are in the list that is reviewed, and are shown; None if all are.
+    `file` is the taxonomy file to expand. `defined` are new concepts by id, with definitions from a
+    glossary. `listed` marks the concepts of the store that are shown; None shows all.
     """
 
     store: DecisionStore
@@ -113,18 +107,15 @@ class ReviewDesk:
 
     @property
     def expanded(self) -> Taxonomy:
-        """The taxonomy to which accepted concepts are added.
-
-        The model's taxonomy may have accepted concepts already, which the file does not have.
-        """
+        """The taxonomy to expand; the model's taxonomy may already contain accepted concepts."""
         return self.file.taxonomy if self.file else self.taxonomy
 
     def with_definition(self, concept: Concept) -> Concept:
-        """Return a new concept as the model sees it: with its definition from the glossary."""
+        """Return a new concept with its definition from the glossary."""
         return self.defined.get(concept.id, concept)
 
     def counts(self) -> dict[Status, int]:
-        """Count the concepts of the list, by their status."""
+        """Count the concepts of the list by status."""
         return self.store.counts(self.listed)
 
     def count_others(self) -> int:
@@ -132,15 +123,12 @@ class ReviewDesk:
         return self.listed.count(UNLISTED) if self.listed else 0
 
     def label_of(self, id: str) -> str:
-        """Return the label of a concept of the taxonomy, or the id if there is none."""
+        """Return the label of a concept of the taxonomy, or the id if it is unknown."""
         return self.taxonomy.concept(id).label if id in self.taxonomy else id
 
 
 def model_name(directory: Path, glossary: Path | None = None) -> str:
-    """Return a name for a saved model: its folder, and a digest that changes with every training.
-
-    A glossary changes the proposals, so it is part of the name.
-    """
+    """Return a name for a saved model that changes with every training and with the glossary."""
     name = f"{directory.resolve().name} ({model_digest(directory)[:8]})"
     return f"{name} with {glossary.name}" if glossary else name
 
@@ -153,12 +141,7 @@ def fill_queue(
     defined: Mapping[str, Concept] = MappingProxyType({}),
     progress: bool = False,
 ) -> int:
-    """Add concepts and proposals for them to the store, and return how many were computed.
-
-    Concepts that this model has already proposed parents for are not computed again, unless their
-    names or their definition have changed. `defined` are the concepts by id with definitions from
-    a glossary, which the store does not keep.
-    """
+    """Add concepts and their missing or outdated proposals, and return how many were computed."""
     refuse_other_taxonomy(store, model.taxonomy)
     store.add_concepts(concepts)
     missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts)]
@@ -171,7 +154,7 @@ def fill_queue(
 
 
 def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
-    """Refuse a store about another taxonomy: its accepted, or proposed, parents are all unknown."""
+    """Refuse a store if all its accepted parents, or else all its proposed parents, are unknown."""
     accepts = (d for d in store.history(0, MAX_CHECKED) if d.action == Action.ACCEPT)
     what, parents = "decisions", {each.parent.id for d in accepts for each in d.suggestions}
     if not parents:
@@ -186,7 +169,7 @@ def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
 
 
 def refuse_other_file(taxonomy: Taxonomy, file: TaxonomyFile) -> None:
-    """Refuse a taxonomy file that has none of the concepts that the model knows."""
+    """Refuse a taxonomy file that has no concept in common with the model."""
     if not any(id in file.taxonomy for id in taxonomy):
         message = "has none of the concepts of the model's taxonomy"
         fix = "give the file that the model was trained on, or a later version of it"

@@ -29,7 +29,7 @@ MAX_LEFT_OUT = 20
 
 
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
-    """Return the page with the files."""
+    """Return the export page."""
     desk = pages.desk
     accepted, left_out = exportable_decisions(desk.expanded, desk.store.export_suggestions())
     return pages.render(
@@ -48,7 +48,7 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
 
 
 def download(pages: Pages, request: Request) -> Response:
-    """Return one of the files; an error is shown on the page."""
+    """Return a file to download, or the export page with an error."""
     try:
         made = _download(pages.desk, request.path_params["name"])
     except TaxoExpanError as error:
@@ -61,7 +61,7 @@ def download(pages: Pages, request: Request) -> Response:
 
 
 def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
-    """Return the name, the media type and the content of a file, or None if there is none."""
+    """Return the name, the media type and the content of a file, or None if the file is unknown."""
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:
         return _expanded_file(desk.file, decided, desk.keep_formulas)
@@ -77,7 +77,7 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
 def _expanded_file(
     file: TaxonomyFile, decided: list[Suggestion], keep_formulas: bool
 ) -> tuple[str, str, bytes]:
-    """Return the expanded taxonomy; several files and folders are in a ZIP archive."""
+    """Return the expanded taxonomy; several files and directories are in a ZIP archive."""
     accepted, _ = exportable_decisions(file.taxonomy, decided)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / file.path.name
@@ -95,7 +95,7 @@ def _expanded_file(
 
 
 def _acceptance(accepted: list[Suggestion]) -> Acceptance:
-    """Allow the moves and merges that a person has accepted, and no others."""
+    """Allow only the moves and merges that a person has accepted."""
     kinds = {each.kind for each in accepted}
     return Acceptance(
         allow_moves=SuggestionKind.INSERT in kinds, allow_merges=SuggestionKind.MERGE in kinds
@@ -103,7 +103,7 @@ def _acceptance(accepted: list[Suggestion]) -> Acceptance:
 
 
 def _command(file: TaxonomyFile | None, accepted: list[Suggestion]) -> str:
-    """Return the command that writes the new taxonomy from the decisions, with what it needs."""
+    """Return the command that writes the new taxonomy from the decisions."""
     words = ["taxoexpan", "apply", str(file.path) if file else "TAXONOMY", "decisions.csv"]
     acceptance = _acceptance(accepted)
     words += ["--allow-moves"] * acceptance.allow_moves

@@ -1,4 +1,4 @@
-"""Which part of the queue is shown, as parameters of an address."""
+"""Filters of the queue, as URL parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class QueueFilter:
-    """A status, a text, limits of confidence, a branch, an order, and where the page begins."""
+    """The filter, order and offset of the queue that is shown."""
 
     status: str = Status.TODO.value
     text: str = ""
@@ -32,7 +32,7 @@ class QueueFilter:
 
     @classmethod
     def parse(cls, values: Mapping[str, str]) -> QueueFilter:
-        """Read the parameters of an address; wrong ones count as not given."""
+        """Parse URL parameters; invalid values are ignored."""
         status, order = values.get("status", ""), values.get("order", "")
         return cls(
             status=status if status in (ALL, *Status) else Status.TODO.value,
@@ -46,35 +46,35 @@ class QueueFilter:
 
     @classmethod
     def parse_query(cls, query: str) -> QueueFilter:
-        """Read the parameters of an address as one text, as `query` gives them."""
+        """Parse a query string, as `query` returns it."""
         return cls.parse({name: values[0] for name, values in parse_qs(query).items()})
 
     @property
     def query(self) -> str:
-        """The parameters as one text, without those that have their default."""
+        """The parameters as a query string, without default values."""
         values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
         changed = [(name, value) for name, value, default in values if value != default]
         return urlencode([("q" if name == "text" else name, value) for name, value in changed])
 
     def url(self, **others: str | int) -> str:
-        """Return the address of the queue with these parameters and others."""
+        """Return the URL of the queue with these and other parameters."""
         query = "&".join(filter(None, [self.query, urlencode(others)]))
         return f"/?{query}" if query else "/"
 
     @property
     def bulk_url(self) -> str:
-        """The address of the page that accepts many concepts of this part of the queue."""
+        """The URL of the page that accepts many concepts of this part of the queue."""
         query = QueueFilter(text=self.text, branch=self.branch).query
         return f"/bulk?{query}" if query else "/bulk"
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether a limit of confidence or a branch is set."""
+        """Whether a confidence limit or a branch is set."""
         return bool(self.low is not None or self.high is not None or self.branch)
 
     @property
     def without_limits(self) -> QueueFilter:
-        """The same filter without limits of confidence and without a branch."""
+        """The same filter without confidence limits and without a branch."""
         return replace(self, low=None, high=None, branch="", offset=0)
 
     def with_status(self, status: str) -> QueueFilter:
@@ -86,7 +86,7 @@ class QueueFilter:
         return replace(self, offset=max(self.offset + step * PAGE_SIZE, 0))
 
     def to_query(self, taxonomy: Taxonomy, limit: int | None = PAGE_SIZE) -> QueueQuery:
-        """Return the query of the store; concepts that come back later are to do, too."""
+        """Return the query for the store; to-do concepts include deferred concepts."""
         statuses = {ALL: (), Status.TODO.value: (Status.TODO, Status.DEFERRED)}
         return QueueQuery(
             statuses=statuses[self.status] if self.status in statuses else (Status(self.status),),
@@ -101,7 +101,7 @@ class QueueFilter:
 
 
 def fraction(text: str) -> float | None:
-    """Parse a number from 0 to 1, with a point or a comma; another text is None."""
+    """Parse a number from 0 to 1, with a decimal point or comma; return None for other strings."""
     try:
         number = float(text.replace(",", "."))
     except ValueError:
@@ -110,5 +110,5 @@ def fraction(text: str) -> float | None:
 
 
 def natural(text: str) -> int | None:
-    """Parse a whole number of an address or a form; another text is None."""
+    """Parse a natural number of up to nine digits; return None for other strings."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

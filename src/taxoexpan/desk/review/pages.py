@@ -1,7 +1,4 @@
-"""Rendering pages: templates with their filters, each page with the curator and a message.
-
-The history and the help page are here too, and the files that pages load.
-"""
+"""Rendering of pages with templates, the history and help pages, and static files."""
 
 from __future__ import annotations
 
@@ -56,14 +53,14 @@ _FILES = {
 
 
 class Pages:
-    """Renders pages for requests."""
+    """A renderer of pages for requests."""
 
     def __init__(self, desk: ReviewDesk) -> None:
         self.desk = desk
         self._templates = make_environment()
 
     def curator(self, request: Request) -> str:
-        """Return the name that the curator has chosen on the page, or given to the command."""
+        """Return the curator's name from the cookie, or else from the command line."""
         return _short_name(unquote(request.cookies.get(CURATOR_COOKIE, ""))) or self.desk.curator
 
     def render(
@@ -77,7 +74,7 @@ class Pages:
         headers: dict[str, str] | None = None,
         **values: Any,
     ) -> Response:
-        """Return a page."""
+        """Render a template as a page."""
         context = {
             "curator": self.curator(request),
             "csrf": getattr(request.state, "csrf_token", ""),
@@ -94,14 +91,14 @@ class Pages:
         return HTMLResponse(text, status, headers)
 
     def problem(self, request: Request, status: int, heading: str, text: str) -> Response:
-        """Return a page that says what went wrong."""
+        """Return an error page."""
         filter, about = QueueFilter(), shorten(text, 1000)
         return self.render(
             request, "problem.html", status=status, filter=filter, heading=heading, text=about
         )
 
     def _last_decision(self, request: Request) -> dict[str, Any] | None:
-        """Return what the template says about the last decision; the address has its number."""
+        """Return the template values for the last decision, whose number is in the URL."""
         store, number = self.desk.store, natural(request.query_params.get("did", ""))
         decision = store.decision(number) if number else None
         if decision is None:
@@ -120,7 +117,7 @@ class Pages:
 
 
 def see_other(url: str) -> RedirectResponse:
-    """Send the browser to another page after a form."""
+    """Redirect the browser to another page after a form."""
     return RedirectResponse(url, 303)
 
 
@@ -175,24 +172,24 @@ def make_environment() -> Environment:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return a text with its end left out if it is longer than the limit."""
+    """Return a string that is cut at its end if it is longer than the limit."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def _clock(time: datetime) -> str:
-    """Return a time of this day, or a day with its time, in the time zone of the server."""
+    """Return a time in the server's time zone, with the date unless it is today."""
     local = time.astimezone()
     is_today = local.date() == datetime.now().astimezone().date()
     return f"{local:%H:%M}" if is_today else f"{local.day} {local:%b %Y, %H:%M}"
 
 
 def _plain(number: float | None) -> str:
-    """Return a number without needless digits, or nothing."""
+    """Return a number without trailing zeros, or an empty string."""
     return "" if number is None else f"{number:.4f}".rstrip("0").rstrip(".")
 
 
 def _errors(number: float | None) -> str:
-    """Return an expected number of errors: exact to one digit, but never a false zero."""
+    """Return an expected number of errors as a string that never rounds small numbers to zero."""
     if number is None:
         return "unknown"
     if 0 < number < 0.1:
@@ -206,12 +203,12 @@ def _static_file(name: str) -> bytes:
 
 
 def _asset_url(name: str) -> str:
-    """Return the address of a file; it changes with the content, so that it can be kept."""
+    """Return the URL of a static file, with a digest of the content so that it can be cached."""
     return f"/static/{name}?v={hashlib.sha256(_static_file(name)).hexdigest()[:12]}"
 
 
 def serve_static(request: Request) -> Response:
-    """Answer a request for a script, a style or the icon."""
+    """Return a script, a style sheet or the icon."""
     name = request.path_params["name"]
     if name not in _FILES:
         return Response("not found", 404, media_type="text/plain")

@@ -1,4 +1,4 @@
-"""The main page: the queue on one side, one concept on the other."""
+"""The main page: the queue next to the open concept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def show_queue(
     conflict: Decision | None = None,
     problem: str = "",
 ) -> Response:
-    """Return the main page; a conflict or a problem is shown with the concept that it is about."""
+    """Return the main page; a conflict or a problem is shown with its concept."""
     desk = pages.desk
     filter = QueueFilter.parse(request.query_params) if filter is None else filter
     found, total = _read_queue(desk, filter)
@@ -79,7 +79,7 @@ def _read_queue(desk: ReviewDesk, filter: QueueFilter) -> tuple[Sequence[QueuedC
 def _concept_values(
     pages: Pages, request: Request, opened: QueuedConcept, filter: QueueFilter
 ) -> dict[str, Any]:
-    """Return what the page of one concept shows."""
+    """Return the template values of the open concept."""
     desk, taxonomy = pages.desk, pages.desk.taxonomy
     chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
     proposed = {each.parent.id for each in opened.proposals}
@@ -101,7 +101,7 @@ def _concept_values(
 
 
 def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
-    """Return the curator's latest decision that can be undone, if it is one of a batch."""
+    """Return the curator's latest decision that can be undone, if it belongs to a batch."""
     for each in desk.store.history(0, RECENT):
         if each.curator == curator and not each.undone and each.action != Action.UNDO:
             return each if each.batch else None
@@ -109,7 +109,7 @@ def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
 
 
 def _branches(desk: ReviewDesk, filter: QueueFilter) -> list[tuple[str, str]]:
-    """Return the branches to choose from: roots or, if there is only one, its children."""
+    """Return the branches to choose from: the roots, or the children of the only root."""
     taxonomy = desk.taxonomy
     tops = taxonomy.roots
     if len(tops) == 1:
@@ -123,7 +123,7 @@ def _branches(desk: ReviewDesk, filter: QueueFilter) -> list[tuple[str, str]]:
 def _groups(
     concepts: Sequence[QueuedConcept], filter: QueueFilter
 ) -> list[tuple[Concept | None, Sequence[QueuedConcept]]]:
-    """Return the concepts, grouped by their first proposal if that is the order."""
+    """Return the concepts, grouped by their first proposal if the queue is in that order."""
     if filter.order != QueueOrder.PARENT:
         return [(None, concepts)]
     parents = groupby(concepts, lambda c: c.proposals[0].parent if c.proposals else None)
@@ -133,10 +133,7 @@ def _groups(
 def _place(
     opened: QueuedConcept, filter: QueueFilter, found: Sequence[QueuedConcept]
 ) -> dict[str, Any]:
-    """Return the number of the open concept in the queue, and its neighbors.
-
-    The neighbors may be on other pages. `next` is the key of the next one.
-    """
+    """Return the position of the open concept in the queue, and its neighbors on any page."""
     lead = min(filter.offset, 1)
     last = lead + PAGE_SIZE - 1
     keys = [each.key for each in found]

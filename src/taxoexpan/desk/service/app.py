@@ -1,4 +1,4 @@
-"""The app of the service: its routes, with their limits and protections."""
+"""The app of the service: its routes, limits and protections."""
 
 from __future__ import annotations
 
@@ -58,10 +58,7 @@ SearchLimit = Annotated[int, Query(ge=1, le=MAX_SEARCH_RESULTS)]
 def service_app(
     state: ServiceState, access: Access, origins: Sequence[str] = (ANY_ORIGIN,)
 ) -> ASGIApp:
-    """Return the whole service: limits outside, then access, then the routes.
-
-    Web pages of the `origins` may use reconciliation, and no other part of the service.
-    """
+    """Return the protected service; pages of other `origins` may use only reconciliation."""
     protected = protect_service(
         RequestCounter(build_api(state, access), state.metrics),
         access,
@@ -107,8 +104,8 @@ def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
     async def suggest(request: SuggestRequest) -> SuggestResponse:
         """Rank the parents of each concept, as `taxoexpan suggest` does.
 
-        The results do not depend on the other concepts of the request. A concept whose name the
-        taxonomy already has gets no suggestions: `known` lists the concepts with that name.
+        The results do not depend on the other concepts of the request. A concept whose name is
+        already in the taxonomy gets no suggestions: `known` lists the concepts with that name.
         """
         count, limit = len(request.concepts), state.limits.max_concepts
         if count > limit:
@@ -125,7 +122,7 @@ def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
         "/v1/concepts/{id:path}", tags=["taxonomy"], summary="Show a concept", responses=NOT_FOUND
     )
     def concept(id: ConceptId, offset: Offset = 0, limit: PageSize = 50) -> ConceptDetails:
-        """Return the names, the definition, the parents, and one page of the children."""
+        """Return the names, definition and parents of a concept, and one page of its children."""
         return describe_concept(taxonomy, find_concept(taxonomy, id), offset, limit)
 
     @app.get("/v1/search", tags=["taxonomy"], summary="Search concepts by name")
@@ -133,7 +130,7 @@ def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
         """Return concepts by label, synonym or name in another language, best first.
 
         Case and accents are ignored. Exact names come first, then names that begin with the text,
-        then names that have all its words. Deprecated concepts are not found.
+        then names that contain all words of the text. Deprecated concepts are not found.
         """
         return search_concepts(taxonomy, state.index, q, limit)
 
@@ -143,7 +140,7 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
 
     @app.get("/", include_in_schema=False)
     def overview() -> dict[str, str]:
-        """Say where everything is."""
+        """Return the paths of the service."""
         return {
             "name": "taxoexpan",
             "model": state.name,
@@ -158,7 +155,7 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
 
     @app.get(HEALTH_PATH, tags=["state"], summary="Say that the service runs")
     def health() -> Health:
-        """Answer without a token, so that a load balancer can ask."""
+        """Return the state of the service; a load balancer needs no token for this."""
         return Health(status="ok", model=state.name, concepts=len(state.taxonomy))
 
     @app.get(

@@ -1,4 +1,4 @@
-"""Dynamic batching: requests that wait at the same time are answered by one call of the model."""
+"""Dynamic batching: one call of the model handles all requests that wait at the same time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_BATCH = 128
 
 @dataclass
 class _Waiting(Generic[Item, Answer, Key]):
-    """The items of one request, and the future of their answers."""
+    """The items of one request, and the future of their results."""
 
     items: Sequence[Item]
     key: Key
@@ -32,10 +32,9 @@ class _Waiting(Generic[Item, Answer, Key]):
 
 @dataclass
 class RequestBatcher(Generic[Item, Answer, Key]):
-    """Answers the items of requests in one thread, in the order of the requests.
+    """A single thread that handles requests in order, and requests with the same key in one call.
 
-    Requests with the same key that wait together are answered by one call of `answer`, which must
-    answer each item independently of the others. At most `max_waiting` items wait.
+    `answer` must handle each item independently of the others. At most `max_waiting` items wait.
     """
 
     answer: Callable[[Sequence[Item], Key], list[Answer]]
@@ -51,10 +50,7 @@ class RequestBatcher(Generic[Item, Answer, Key]):
     _worker: asyncio.Task[None] | None = None
 
     async def submit(self, items: Sequence[Item], key: Key) -> list[Answer]:
-        """Return the answers to the items, or refuse them if too many wait.
-
-        A queue in which nothing waits takes a request of any size.
-        """
+        """Return the results of the items; refuse them if other items wait and these do not fit."""
         if not items:
             return []
         if self.waiting and self.waiting + len(items) > self.max_waiting:
@@ -67,13 +63,13 @@ class RequestBatcher(Generic[Item, Answer, Key]):
         return await future
 
     async def close(self) -> None:
-        """Answer all requests that wait, and end the thread."""
+        """Finish all waiting requests, and end the thread."""
         if self._worker is not None:
             await self._worker
         self._executor.shutdown()
 
     async def _work(self) -> None:
-        """Answer batches until no request waits."""
+        """Process batches until no request waits."""
         loop = asyncio.get_running_loop()
         while self._queue:
             batch = self._take_batch()
@@ -92,7 +88,7 @@ class RequestBatcher(Generic[Item, Answer, Key]):
         self._worker = None
 
     def _take_batch(self) -> list[_Waiting[Item, Answer, Key]]:
-        """Remove the first request, and all later ones with its key that fit, from the queue."""
+        """Remove the first request from the queue, and all later ones with its key that fit."""
         batch = [self._queue.popleft()]
         room = MAX_BATCH - len(batch[0].items)
         rest: deque[_Waiting[Item, Answer, Key]] = deque()

@@ -1,4 +1,4 @@
-"""Concepts of the taxonomy: found by id or by name, and described with their neighbors."""
+"""Concepts of the taxonomy: search by id or name, and descriptions with neighbors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ConceptReference(BaseModel):
 
 
 class LocatedConcept(ConceptReference):
-    """A concept of the taxonomy, with the labels from a root down to it."""
+    """A concept of the taxonomy, with the labels on the path from a root."""
 
     path: list[str]
 
@@ -50,13 +50,13 @@ class ConceptDetails(LocatedConcept):
 
 
 class SearchResponse(BaseModel):
-    """The concepts that a text may mean, best first."""
+    """The concepts that match a text, best first."""
 
     results: list[LocatedConcept]
 
 
 def find_concept(taxonomy: Taxonomy, id: str, search: str = "/v1/search") -> int:
-    """Return the index of the concept with an id; the error names `search` as the fix."""
+    """Return the index of the concept with an id; the error suggests `search`."""
     if id not in taxonomy:
         problem, fix = f"no concept has the id {id[:100]!r}", f"search for its name with {search}"
         raise ProblemError.in_field(HTTPStatus.NOT_FOUND, "id", problem, fix)
@@ -64,7 +64,7 @@ def find_concept(taxonomy: Taxonomy, id: str, search: str = "/v1/search") -> int
 
 
 def describe_concept(taxonomy: Taxonomy, index: int, offset: int, limit: int) -> ConceptDetails:
-    """Return everything about a concept, with some of its children."""
+    """Return a concept with its neighbors and one page of its children."""
     concept = taxonomy.concept_at(index)
     children, stop = taxonomy.children_of.of(index).tolist(), offset + limit
     return ConceptDetails(
@@ -86,6 +86,6 @@ def describe_concept(taxonomy: Taxonomy, index: int, offset: int, limit: int) ->
 
 
 def search_concepts(taxonomy: Taxonomy, index: NameIndex, text: str, limit: int) -> SearchResponse:
-    """Return the concepts that a text may mean, best first."""
+    """Return the concepts that match a text, best first."""
     found = index.search(text, limit)
     return SearchResponse(results=[LocatedConcept.at(taxonomy, each) for each in found])

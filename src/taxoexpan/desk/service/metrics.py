@@ -1,4 +1,4 @@
-"""The metrics of the service, in the format of Prometheus."""
+"""The metrics of the service, in the Prometheus format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OTHER_ROUTE = "other"
 
 
 class ServiceMetrics:
-    """Counts of requests and concepts, and how long they took."""
+    """Counts and durations of requests and batches."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -46,7 +46,7 @@ class ServiceMetrics:
         )
 
     def watch_queue(self, waiting: Callable[[], int]) -> None:
-        """Report the number of waiting concepts that a function returns."""
+        """Report the number of waiting concepts, as the function returns it."""
         self._waiting.set_function(waiting)
 
     def count_batch(self, concepts: int, seconds: float) -> None:
@@ -55,23 +55,23 @@ class ServiceMetrics:
         self._model_seconds.inc(seconds)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one answer."""
+        """Count one response."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def text(self) -> bytes:
-        """Return all metrics as text."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self.registry)
 
 
 class RequestCounter:
-    """Counts the answers of an app by route and status."""
+    """Middleware that counts the responses of an app by route and status."""
 
     def __init__(self, app: ASGIApp, metrics: ServiceMetrics) -> None:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and count its answer."""
+        """Pass the request on, and count its response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

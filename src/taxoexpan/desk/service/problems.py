@@ -29,10 +29,7 @@ FIXES = {
 
 
 def invalid_request(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    """Return the answer to a request with invalid fields.
-
-    The first part of a field's location is left out: it says whether the field is in the body.
-    """
+    """Return the problem that describes the invalid fields of a request."""
     problems = [_field_problem(error) for error in errors[:MAX_ERRORS]]
     first = problems[0]
     more = f" ({len(errors) - 1:,} more errors)" if len(errors) > 1 else ""
@@ -53,7 +50,7 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
 
 
 def add_error_answers(app: FastAPI) -> None:
-    """Let an app answer every error with a problem object."""
+    """Make an app return every error as a problem object."""
 
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, ProblemError):
@@ -93,7 +90,7 @@ OTHER_ERRORS = {
 
 
 def describe_errors(app: FastAPI) -> None:
-    """Let the description of an app say that errors are problem objects."""
+    """Describe errors as problem objects in the OpenAPI description of an app."""
     original = app.openapi
 
     def described() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The objects of the API's requests and answers, and their limits."""
+"""The request and response objects of the API, and their limits."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class NewConcept(BaseModel):
         return label
 
     def concept(self) -> Concept:
-        """Return the concept as the model takes it."""
+        """Return the concept in the form that the model expects."""
         names = tuple(name for name in self.synonyms if name.strip())
         return Concept(self.id or "", self.label, names, self.definition)
 
 
 class SuggestRequest(BaseModel):
-    """New concepts, and how many parents to suggest for each."""
+    """New concepts, and the number of parents to suggest for each."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -88,7 +88,7 @@ SuggestedParent = create_model(
 
 
 def _suggested_parent(suggestion: Suggestion) -> BaseModel:
-    """Describe a suggestion, with the same digits as in a table of suggestions."""
+    """Describe a suggestion; numbers are rounded as in a table of suggestions."""
     values = suggestion.as_dict() | {"moves": suggestion.moves}
     parent = LocatedConcept(
         id=suggestion.parent.id, label=suggestion.parent.label, path=list(suggestion.path)
@@ -98,7 +98,7 @@ def _suggested_parent(suggestion: Suggestion) -> BaseModel:
 
 
 class QueryResult(BaseModel):
-    """The answer for one concept."""
+    """The result for one concept."""
 
     id: str | None = Field(description="Your own id, if you sent one.")
     label: str
@@ -112,7 +112,7 @@ class QueryResult(BaseModel):
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, placed: PlacedQuery) -> QueryResult:
-        """Describe the result of one concept."""
+        """Return the result for one concept."""
         return cls(
             id=placed.concept.id or None,
             label=placed.concept.label,
@@ -123,7 +123,7 @@ class QueryResult(BaseModel):
 
 
 class SuggestResponse(BaseModel):
-    """The answers, in the order of the concepts."""
+    """The results, in the order of the concepts."""
 
     results: list[QueryResult]
 
@@ -137,7 +137,7 @@ class Health(BaseModel):
 
 
 class FieldError(BaseModel):
-    """What is wrong with one field."""
+    """An error in one field of the request."""
 
     field: str
     problem: str
@@ -145,7 +145,7 @@ class FieldError(BaseModel):
 
 
 class ProblemDetails(BaseModel):
-    """An error (RFC 9457): what is wrong, and how to fix it."""
+    """An error (RFC 9457) with its cause and its fix."""
 
     type: str
     title: str

@@ -1,4 +1,4 @@
-"""A model that answers requests: known names are looked up, new concepts are placed in batches."""
+"""A model that serves requests: it looks up known names, and places new concepts in batches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from taxoexpan.taxonomy.names import normalize_name
 
 
 class NameMatches:
-    """The concepts with each normalized name: by label, else by synonym, else in another language.
-
-    Case, spaces and hyphens do not matter, as in the list of new concepts that `suggest` reads.
-    """
+    """Lookup of concepts by normalized name: labels first, then synonyms, then foreign names."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         labels = {index: (label,) for index, label in enumerate(taxonomy.labels)}
@@ -40,7 +37,7 @@ class NameMatches:
 
 
 class SuggestionOptions(NamedTuple):
-    """What a request wants; requests with the same options are answered together."""
+    """The options of a request; requests with the same options share a batch."""
 
     top_k: int = 5
     explain: bool = False
@@ -56,7 +53,7 @@ class PlacedQuery:
 
 
 class Suggester:
-    """Places the concepts of requests with one model, one batch at a time."""
+    """The concept placement of the service: one model, one batch at a time."""
 
     def __init__(
         self, model: TaxoExpan, max_waiting: int, on_batch: Callable[[int, float], None]
@@ -66,13 +63,13 @@ class Suggester:
         self.batcher = RequestBatcher(self._suggest_each, max_waiting, on_batch)
 
     def warm_up(self) -> None:
-        """Compute what the first request would have to wait for."""
+        """Place one concept, so that the first request does not wait for lazy computations."""
         self._suggest_each([Concept("", "first")], SuggestionOptions())
 
     async def suggest(
         self, concepts: Sequence[Concept], options: SuggestionOptions
     ) -> list[PlacedQuery]:
-        """Return the result of each concept; refuse them if too many are waiting."""
+        """Return the result of each concept, or refuse all if too many are waiting."""
         known = [tuple(self.names.find(concept.label)) for concept in concepts]
         new = [concept for concept, found in zip(concepts, known, strict=True) if not found]
         ranked = iter(await self.batcher.submit(new, options))
@@ -91,7 +88,7 @@ class Suggester:
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """The limits that the command line sets."""
+    """The limits that can be set on the command line."""
 
     max_concepts: int = 100
     """Concepts in one request."""
@@ -105,7 +102,7 @@ class ServiceLimits:
 
 @dataclass(frozen=True)
 class ServiceState:
-    """A model that is ready to answer requests."""
+    """A model that is ready to serve requests."""
 
     name: str
     """The name of the model's directory."""
@@ -117,7 +114,7 @@ class ServiceState:
 
     @classmethod
     def of(cls, model: TaxoExpan, name: str, limits: ServiceLimits) -> ServiceState:
-        """Prepare a model, so that the first request is answered as fast as the others."""
+        """Prepare a model, so that the first request is as fast as the others."""
         metrics = ServiceMetrics()
         suggester = Suggester(model, limits.max_waiting, metrics.count_batch)
         metrics.watch_queue(lambda: suggester.batcher.waiting)

@@ -19,10 +19,7 @@ OUTDATED = ", for an earlier text"
 
 
 def add_concepts(connection: Connection, added: Sequence[Concept]) -> None:
-    """Add new concepts at the end of the queue; known ones keep their place and decisions.
-
-    Known concepts get the id, the names and the definition of the new list.
-    """
+    """Append new concepts to the queue, and update the id, names and definition of known ones."""
     rows = {key: _row(key, concept) for key, concept in _with_keys(added)}
     known = {row.key: row for row in connection.execute(select(concepts))}
     for part in chunks([{**row, "of": key} for key, row in rows.items() if key in known]):
@@ -53,16 +50,13 @@ def _row(key: str, concept: Concept) -> dict[str, Any]:
 
 
 def _differs(old: Row[Any], row: dict[str, Any]) -> bool:
-    """Return whether a concept has other names or another definition than before."""
+    """Return whether the names or the definition of a concept have changed."""
     names = tuple(map(storable, (row["label"], *row["synonyms"], row["definition"])))
     return names != (old.label, *old.synonyms, old.definition)
 
 
 def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
-    """Return each concept with its key; of several with one name, later ones have their id in it.
-
-    A concept that is listed twice is listed once.
-    """
+    """Return distinct concepts with keys; keys of later concepts with the same name have the id."""
     ids: dict[str, list[str]] = {}
     keyed = []
     for concept in added:
@@ -75,15 +69,12 @@ def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
 
 
 def _key_with_id(label: str, id: str) -> str:
-    """Return the key of a concept whose name another one has, too."""
+    """Return the key of a concept that shares its name with an earlier one."""
     return concept_key(f"{concept_key(label)} {id}")
 
 
 def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None:
-    """Return which concepts of the queue are in a list, for `QueueQuery`; None if all are.
-
-    There is one byte per number of a concept, 1 for the concepts of the list.
-    """
+    """Return one byte per concept number, 1 if the concept is in the list; None if all are."""
     keys = {concept_key(concept.label) for concept in listed}
     keys |= {_key_with_id(concept.label, concept.id) for concept in listed}
     rows = connection.execute(select(concepts.c.number, concepts.c.key)).all()
@@ -94,10 +85,10 @@ def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None
 
 
 def set_proposals(connection: Connection, model: str, suggestions: Sequence[Suggestion]) -> None:
-    """Replace the proposals for the concepts that these suggestions are about.
+    """Replace the proposals for the queries of these suggestions, which must be in the queue.
 
-    A proposal that was rejected is not shown again. A concept whose parents were all wrong is to do
-    again if there is another proposal. The concepts must have been added before.
+    Rejected proposals stay hidden. A concept that was rejected for its wrong parents is to do again
+    if it gets another proposal.
     """
     numbers, proposed = _by_key(connection, suggestions)
     for keys in chunks(list(proposed)):
@@ -118,7 +109,7 @@ def set_proposals(connection: Connection, model: str, suggestions: Sequence[Sugg
 def _by_key(
     connection: Connection, suggestions: Sequence[Suggestion]
 ) -> tuple[dict[str, int], dict[str, list[Suggestion]]]:
-    """Return the numbers of the concepts, and the proposals for each of them, by their keys."""
+    """Return the numbers of the concepts, and their proposals, both by key."""
     queries = {(suggestion.query.label, suggestion.query.id) for suggestion in suggestions}
     keys = {query: (_key_with_id(*query), concept_key(query[0])) for query in queries}
     numbers: dict[str, int] = {}

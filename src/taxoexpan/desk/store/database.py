@@ -1,4 +1,4 @@
-"""Opening a database: SQLite by its path, PostgreSQL by its URL."""
+"""Database connections: SQLite by path, PostgreSQL by URL."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EXPLANATIONS = {
 
 @dataclass(frozen=True)
 class Database:
-    """An open database, and its name in messages, which never contains the password."""
+    """An open database; its name is shown in messages, and never contains the password."""
 
     engine: Engine
     name: str
@@ -57,18 +57,18 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is SQLite, not PostgreSQL."""
+        """Whether the database is SQLite, not PostgreSQL."""
         return self.engine.dialect.name == "sqlite"
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a transaction that sees one state of the database."""
+        """Open a transaction for reading."""
         with self._translated_errors(), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a transaction of the only writer; it is on disk when the block has ended."""
+        """Open a transaction that excludes other writers; it is on disk when the block ends."""
         with self._translated_errors(), self._writing, self.engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
@@ -82,7 +82,7 @@ class Database:
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
-        """Turn errors of the database into ours."""
+        """Turn database errors into a StoreError."""
         try:
             yield
         except DBAPIError as error:
@@ -119,7 +119,7 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    """Write every commit through to the disk, and let readers read while one writes."""
+    """Write every commit to the disk, and allow reading during a write."""
     connection.isolation_level = None
     for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")

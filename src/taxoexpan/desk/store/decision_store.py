@@ -33,7 +33,7 @@ T = TypeVar("T")
 def _method(
     function: Callable[Concatenate[Connection, P], T], writes: bool
 ) -> Callable[Concatenate[DecisionStore, P], T]:
-    """Make a method of a function, in a transaction that reads or writes the database."""
+    """Return a method that calls a function in a transaction for reading or writing."""
 
     def method(store: DecisionStore, /, *arguments: P.args, **options: P.kwargs) -> T:
         database = store._database
@@ -45,21 +45,14 @@ def _method(
 
 
 class DecisionStore:
-    """New concepts, proposals for them, and an append-only log of decisions.
-
-    Several threads and processes may use one store. A decision that was returned by `append` or
-    `undo` is on disk. The methods are the functions of the other modules, in one transaction each.
-    """
+    """New concepts, their proposals, and a log of decisions, safe for threads and processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @classmethod
     def open(cls, url: str, must_exist: bool = False) -> Self:
-        """Open a SQLite file by its path, or a PostgreSQL database by its URL.
-
-        A new store is created, unless it must exist; an old one gets the tables of this version.
-        """
+        """Open a SQLite file or a PostgreSQL URL; create or migrate the tables if needed."""
         database = Database.connect(url, must_exist)
         store = cls(database)
         try:
@@ -82,7 +75,7 @@ class DecisionStore:
 
     @property
     def name(self) -> str:
-        """The file, or the host and the database; never a password."""
+        """The file, or the host and the database, without the password."""
         return self._database.name
 
     add_concepts = _method(add_concepts, writes=True)

@@ -1,4 +1,4 @@
-"""Decisions for other programs: suggestions for `apply`, changes, and feedback for training."""
+"""Decisions for other programs: suggestions for `apply`, change sets, and training feedback."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from taxoexpan.taxonomy.difference import compare
 
 
 def decided_suggestions(connection: Connection) -> list[Suggestion]:
-    """Return the accepted and the rejected suggestions, in the order of the queue.
+    """Return the accepted and rejected suggestions, in the order of the queue.
 
-    A parent that the curator searched for has the rank 0. Of several concepts with one id, only
-    the first keeps it: ids were proposed for each list of new concepts anew.
+    A parent that the curator searched for has the rank 0. If several concepts have the same id,
+    only the first keeps it, because each list of new concepts gets its ids independently.
     """
     suggestions: list[Suggestion] = []
     owners: dict[str, str] = {}
@@ -39,7 +39,7 @@ def decided_suggestions(connection: Connection) -> list[Suggestion]:
 
 
 def read_feedback(connection: Connection) -> Feedback:
-    """Return the decisions that are not undone, in the form that a model learns from."""
+    """Return the decisions that are not undone, as feedback for training."""
     judged: list[Suggestion] = []
     for _, concept, log in _decided_concepts(connection):
         right = ConceptState.after(log).accepted
@@ -53,7 +53,7 @@ def read_feedback(connection: Connection) -> Feedback:
 
 
 def _decided_concepts(connection: Connection) -> Iterator[tuple[str, Concept, list[Decision]]]:
-    """Yield every concept with decisions: its key, the concept, and all its decisions."""
+    """Yield the key, the concept and all decisions of every concept with decisions."""
     logs: dict[str, list[Decision]] = {}
     for each in read_decisions(connection, select_decisions().order_by(decisions.c.number)):
         logs.setdefault(each.concept, []).append(each)
@@ -64,7 +64,7 @@ def _decided_concepts(connection: Connection) -> Iterator[tuple[str, Concept, li
 
 
 def _rejected(log: Iterable[Decision], any_reason: bool = False) -> list[Suggestion]:
-    """Return the suggestions that were rejected as wrong, or for any reason, and not undone."""
+    """Return the suggestions rejected as wrong, or for any reason, except undone rejections."""
     return [
         suggestion
         for each in log
@@ -79,7 +79,7 @@ def _rejected(log: Iterable[Decision], any_reason: bool = False) -> list[Suggest
 def _judged(
     query: Concept, right: Sequence[Suggestion], wrong: Iterable[Suggestion]
 ) -> list[Suggestion]:
-    """Return suggestions for a query with their verdicts; each is rejected once."""
+    """Return suggestions for a query with their verdicts, without repeated rejections."""
     accepted = set(map(pair, right))
     rejected = {pair(each): each for each in wrong if pair(each) not in accepted}
     return [
@@ -91,10 +91,10 @@ def _judged(
 def exportable_decisions(
     taxonomy: Taxonomy, decided: Sequence[Suggestion]
 ) -> tuple[list[Suggestion], list[str]]:
-    """Return the accepted suggestions that a taxonomy can take, and a sentence about each other.
+    """Return the accepted suggestions with a valid parent, and a message about each of the others.
 
-    A model that has learned from decisions knows concepts that the file does not have. If such a
-    concept is no longer accepted, the concepts that were placed below it are left out.
+    A parent is invalid if it is neither in the taxonomy nor an accepted new concept; the model may
+    have learned it from a decision that was undone since.
     """
     accepted = [each for each in decided if each.decision == Verdict.ACCEPTED]
     kept, before = accepted, -1
@@ -120,11 +120,7 @@ def changes_text(
     decided: Sequence[Suggestion],
     format: ChangeFormat,
 ) -> tuple[str, list[str]]:
-    """Return the changes that accepted decisions make, and notes about what is not in them.
-
-    They are changes of the file, if there is one, and in its style. Moves and merges are included.
-    New concepts get the ids that `apply` gives them.
-    """
+    """Return the changes that accepted decisions make, and notes about omitted decisions."""
     accepted, left_out = exportable_decisions(taxonomy, decided)
     allowed = Acceptance(allow_moves=True, allow_merges=True)
     result = accept_suggestions(taxonomy, accepted, allowed)

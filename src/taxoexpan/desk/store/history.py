@@ -1,4 +1,4 @@
-"""The history: decisions of the log, newest first, and as a CSV table."""
+"""The history: decisions of the log, newest first, also as a CSV table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _undo = decisions.alias("undo")
 
 
 def select_decisions() -> Select[Any]:
-    """Select decisions of the log, each with whether it was undone."""
+    """Select decisions of the log, with a column that marks the undone ones."""
     joined = decisions.outerjoin(_undo, _undo.c.undoes == decisions.c.number)
     columns = [column.label(column.key) for column in decisions.c]
     return select(*columns, _undo.c.number.is_not(None).label("undone")).select_from(joined)
@@ -35,7 +35,7 @@ def read_decisions(connection: Connection, selected: Select[Any]) -> list[Decisi
 def read_history(
     connection: Connection, offset: int = 0, limit: int | None = 50, concept: str | None = None
 ) -> list[Decision]:
-    """Return decisions, newest first; those about one concept if its key is given."""
+    """Return decisions, newest first, optionally only about the concept with a key."""
     selected = select_decisions().order_by(decisions.c.number.desc()).offset(offset).limit(limit)
     if concept is not None:
         selected = selected.where(decisions.c.concept == concept)
@@ -49,13 +49,13 @@ def read_decision(connection: Connection, number: int) -> Decision | None:
 
 
 def read_requested(connection: Connection, request_id: str) -> list[Decision]:
-    """Return the decisions of a request, in their order; none if it is new."""
+    """Return the decisions of a request, in their order; an empty list if the request is new."""
     selected = select_decisions().where(decisions.c.request_id == request_id)
     return read_decisions(connection, selected.order_by(decisions.c.number))
 
 
 def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str, list[Decision]]:
-    """Return all decisions about some concepts, in the order of the log."""
+    """Return all decisions about some concepts by key, in the order of the log."""
     found: dict[str, list[Decision]] = {}
     for keys in chunks(concepts):
         selected = select_decisions().where(decisions.c.concept.in_(keys))
@@ -65,7 +65,7 @@ def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str
 
 
 def history_csv(history: Iterable[Decision], keep_formulas: bool = False) -> str:
-    """Return one row per decision; several parents are separated by a vertical bar."""
+    """Return a CSV table with one row per decision; several parents are separated by `|`."""
     rows = [protect_cells(_row(each), keep_formulas) for each in history]
     columns = list(_row(Decision("", Action.COMMENT, 0)))
     return csv_text(columns, rows)

@@ -49,10 +49,10 @@ class QueueOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueQuery:
-    """Which concepts of the queue to return, and in which order.
+    """A filter and an order of the queue.
 
-    The confidence is the one of a concept's first proposal, or its score if there is no confidence.
-    Concepts without a proposal have none, and are returned only without these limits.
+    Limits of confidence apply to the confidence, or else the score, of the first proposal; concepts
+    without a proposal are returned only without limits.
     """
 
     statuses: Sequence[Status] = ()
@@ -75,14 +75,14 @@ class QueueQuery:
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """Some of the concepts that match a query, and the number of all of them."""
+    """One page of the concepts that match a query, and the total number of matches."""
 
     concepts: tuple[QueuedConcept, ...]
     total: int
 
 
 def read_page(connection: sa.Connection, query: QueueQuery = QueueQuery()) -> QueuePage:  # noqa: B008
-    """Return one page of the queue, and the number of all concepts that match."""
+    """Return one page of the queue, and the total number of matching concepts."""
     matching = sa.select(queue.c.concept).where(*_conditions(query))
     shown = matching.order_by(*_order(query)).offset(query.offset).limit(query.limit).subquery()
     statement = _select_concepts().join(shown, shown.c.concept == queue.c.concept)
@@ -108,10 +108,7 @@ def read_concepts(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Q
 
 
 def read_first_proposals(connection: sa.Connection, query: QueueQuery) -> list[QueuedConcept]:
-    """Return all concepts that match, each with its label and its first proposal only.
-
-    The other proposals are not decoded: that would take most of the time for 100,000 concepts.
-    """
+    """Return all matching concepts with only their first proposal, without decoding the others."""
     stored = sa.type_coerce(proposals.c.suggestions, sa.Text).label("stored")
     columns = concepts.c.key, concepts.c.label, queue.c.status, queue.c.version, queue.c.rejected
     joined = queue.join(concepts).join(proposals, proposals.c.concept == queue.c.concept)
@@ -126,7 +123,7 @@ def read_first_proposals(connection: sa.Connection, query: QueueQuery) -> list[Q
 
 
 def _first_proposal(query: Concept, stored: str, rejected: frozenset[Pair]) -> Suggestion | None:
-    """Return the first of stored proposals that is not rejected."""
+    """Return the first stored proposal that is not rejected."""
     position = 1  # behind the bracket; the objects are read one by one, most often only the first
     try:
         while stored[position] == "{":
@@ -141,7 +138,7 @@ def _first_proposal(query: Concept, stored: str, rejected: frozenset[Pair]) -> S
 
 
 def count_statuses(connection: sa.Connection, listed: bytes | None = None) -> dict[Status, int]:
-    """Count the concepts of every status; only the concepts of a list if one is given."""
+    """Count the concepts by status, optionally only the concepts of a list."""
     numbers = [sa.func.count().filter(queue.c.status == status) for status in Status]
     conditions = [] if listed is None else [_is_listed(listed)]
     row = connection.execute(sa.select(*numbers).where(*conditions)).one()
@@ -195,7 +192,7 @@ def _conditions(query: QueueQuery) -> list[sa.ColumnElement[bool]]:
 
 
 def _is_listed(listed: bytes) -> sa.ColumnElement[bool]:
-    """Whether the byte at a concept's number is 1: one value, also for 100,000 concepts."""
+    """Return the condition that the mask has a 1 at the concept's number."""
     mask = sa.literal(listed, sa.LargeBinary)
     byte = sa.func.substr(mask, queue.c.concept, 1, type_=sa.LargeBinary)
     return byte == sa.literal(LISTED, sa.LargeBinary)
@@ -213,7 +210,7 @@ def _order(query: QueueQuery) -> Sequence[sa.ColumnElement[Any]]:
 
 @dataclass(slots=True)
 class ConceptState:
-    """The state of a concept as it follows from its decisions."""
+    """The state of a concept, derived from its decisions."""
 
     status: Status = Status.TODO
     version: int = 0
@@ -236,7 +233,7 @@ class ConceptState:
         return state
 
     def _take(self, decision: Decision) -> None:
-        """Change the state by one more decision."""
+        """Update the state with one more decision."""
         self.comment = decision.comment or self.comment
         if decision.action == Action.COMMENT:
             return
@@ -257,7 +254,7 @@ class ConceptState:
                 self.rejected |= pairs
 
     def row(self, proposed: Iterable[Suggestion] = ()) -> dict[str, Any]:
-        """Return the columns of the queue, given all proposals, by whatever model."""
+        """Return the columns of the queue, given all proposals for the concept."""
         first = next((each for each in proposed if pair(each) not in self.rejected), None)
         # A concept whose parents were all wrong is to do again when there is another proposal.
         again = first is not None and self.reason == Reason.WRONG_PARENTS
@@ -280,12 +277,12 @@ class ConceptState:
 
 
 def _path_text(path: Iterable[str]) -> str:
-    """Join the labels of a path; the text of a branch starts the texts of all paths in it."""
+    """Join the labels of a path, so that the string of a branch is a prefix of all paths in it."""
     return "".join(f"{label}{SEPARATOR}" for label in path)
 
 
 def derive_queue(connection: sa.Connection, keys: Sequence[str]) -> None:
-    """Write the state of these concepts as it follows from their decisions and proposals."""
+    """Write the state of these concepts, derived from their decisions and proposals."""
     for part in chunks(keys):
         decided = decisions_about(connection, part)
         columns = concepts.c.key, concepts.c.number, proposals.c.suggestions
@@ -298,7 +295,7 @@ def derive_queue(connection: sa.Connection, keys: Sequence[str]) -> None:
 
 
 def derive_whole_queue(connection: sa.Connection) -> None:
-    """Derive the state of all concepts again, from the log and the proposals."""
+    """Derive the state of all concepts again from the log and the proposals."""
     connection.execute(sa.delete(queue))
     rows = connection.execute(sa.select(concepts.c.key, concepts.c.number)).all()
     add_to_queue(connection, [row.number for row in rows])
@@ -306,7 +303,7 @@ def derive_whole_queue(connection: sa.Connection) -> None:
 
 
 def add_to_queue(connection: sa.Connection, numbers: Sequence[int]) -> None:
-    """Add concepts without decisions and proposals, by their numbers."""
+    """Add concepts without decisions and proposals, by number."""
     for part in chunks(numbers):
         rows = [{"concept": number, **ConceptState().row()} for number in part]
         connection.execute(sa.insert(queue), rows)

@@ -1,4 +1,4 @@
-"""Decisions of curators, the new concepts that they are about, and errors of the store."""
+"""Curators' decisions, the new concepts in the queue, and the errors of the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_KEY_LENGTH = 200
 
 
 class Action(StrEnum):
-    """What a curator did."""
+    """The kind of a decision."""
 
     ACCEPT = "accept"
     """Place the concept below one or several parents, or merge it."""
@@ -34,7 +34,7 @@ class Action(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a concept stands in the queue."""
+    """The status of a concept in the queue."""
 
     TODO = "todo"
     ACCEPTED = "accepted"
@@ -43,7 +43,7 @@ class Status(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a concept was rejected."""
+    """The reason for rejecting a concept."""
 
     WRONG_PARENTS = "wrong-parents"
     """No proposal is right. A later model may propose other parents."""
@@ -55,11 +55,10 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a curator decided about a new concept; the store adds the fields from `number` on.
+    """A curator's decision about a new concept; the store sets the fields from `number` on.
 
-    `version` is the concept's version that the curator saw; the decision is refused if another one
-    was appended since. `request_id` makes a repeated request harmless. Decisions of one bulk action
-    have the same `batch`.
+    `version` is the version of the concept that the curator saw; an outdated decision is refused.
+    `request_id` makes a repeated request harmless. Decisions of one bulk action share a `batch`.
     """
 
     concept: str
@@ -91,8 +90,8 @@ class Decision:
 class QueuedConcept:
     """A new concept in the queue, with its status and its proposals, best first.
 
-    `key` is the normalized label: it identifies the concept in the store. `version` counts the
-    decisions about it. Proposals that were rejected are left out.
+    `key` is the normalized label, which identifies the concept in the store. `version` counts the
+    decisions about the concept. Rejected proposals are left out.
     """
 
     key: str
@@ -114,7 +113,7 @@ Pair = tuple[str, bool]
 
 
 def pair(suggestion: Suggestion) -> Pair:
-    """Return what is rejected with a suggestion."""
+    """Return the part of a suggestion that a rejection stores."""
     return suggestion.parent.id, suggestion.is_merge
 
 
@@ -124,7 +123,7 @@ def concept_key(label: str) -> str:
 
 
 def short_key(text: str) -> str:
-    """Return a text that an index can hold: the end of a long one is replaced by a digest."""
+    """Return a key that fits in an index; the end of a long string is replaced by a digest."""
     key = storable(text)
     if len(key) <= MAX_KEY_LENGTH:
         return key
@@ -138,22 +137,19 @@ def storable(text: str) -> str:
 
 
 class StoreError(TaxoExpanError):
-    """A store that cannot be opened, read or written, or a decision that it cannot take."""
+    """A store that cannot be opened, read or written, or a decision that it cannot store."""
 
 
 class BusyError(StoreError):
-    """A store that another program has locked; a later try may work."""
+    """A store that another program has locked; trying again later may succeed."""
 
 
 class StoredValueError(Exception):
-    """A stored value that cannot be read: the store is damaged."""
+    """A stored value that cannot be read, because the store is damaged."""
 
 
 class ConflictError(StoreError):
-    """A decision about a version of a concept that is no longer the latest one.
-
-    `other` is the decision that came first.
-    """
+    """A decision about an outdated version of a concept; `other` is the latest decision."""
 
     def __init__(self, other: Decision) -> None:
         self.other = other

@@ -1,4 +1,4 @@
-"""The tables of the decision store, the values in their columns, and their versions."""
+"""The tables of the decision store, their column types, and their versions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VERSIONS = ("0001", "0002")
 
 
 class Stored(TypeDecorator[Any]):
-    """A value as a text that means the same in SQLite and PostgreSQL."""
+    """A column type that stores a value as the same string in SQLite and PostgreSQL."""
 
     impl = sa.Text
     cache_ok = True
@@ -46,11 +46,11 @@ class Stored(TypeDecorator[Any]):
         self.write, self.read = write, read
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Write a value, without the characters that databases refuse."""
+        """Write a value, and replace the characters that databases refuse."""
         return None if value is None else storable(self.write(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Read a value; a value that cannot be read is damaged."""
+        """Read a value, or raise StoredValueError if it is damaged."""
         try:
             return None if value is None else self.read(value)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -63,7 +63,7 @@ def _write_suggestions(columns: Sequence[str], suggestions: Sequence[Suggestion]
 
 
 def _read_suggestions(text: str) -> tuple[Suggestion, ...]:
-    """Read suggestions; their query has a row of its own."""
+    """Read suggestions with an empty query, which is stored in its own row."""
     return tuple(Suggestion.restored(Concept("", ""), values) for values in json.loads(text))
 
 
@@ -166,15 +166,15 @@ sa.Index("queue_by_number", queue.c.turn, "concept", "status")
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Split items into parts that one statement can name."""
+    """Yield parts of a sequence that are small enough for one SQL statement."""
     for start in range(0, len(items), CHUNK):
         yield items[start : start + CHUNK]
 
 
 def migrate(database: Database) -> bool:
-    """Create the tables, or bring them to the newest version; return whether anything changed.
+    """Create or update the tables; return whether anything changed.
 
-    A store from a newer version, and a database of another program, are refused.
+    A store from a newer version and a database of another program are refused.
     """
     with database.reading() as connection:
         if _version(database, connection) == VERSIONS[-1]:
@@ -192,7 +192,7 @@ def migrate(database: Database) -> bool:
 
 
 def _version(database: Database, connection: sa.Connection) -> str | None:
-    """Return the version of the tables, or None if there are none."""
+    """Return the version of the tables, or None if there are no tables."""
     names = set(sa.inspect(connection).get_table_names())
     if versions.name not in names:
         foreign = names if database.is_sqlite else names & set(metadata.tables)

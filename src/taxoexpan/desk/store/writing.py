@@ -1,4 +1,4 @@
-"""Appending decisions to the log, and undoing them; nothing leaves the log."""
+"""Appending decisions to the log, and undoing them; nothing is deleted from the log."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COLUMNS = [each.name for each in fields(Decision) if each.name in decisions.c]
 def append_decisions(
     connection: Connection, new: Sequence[Decision], curator: str
 ) -> list[Decision]:
-    """Append decisions, all or none; a repeated request does nothing.
+    """Append all decisions or none; a repeated request does nothing.
 
     Raises:
         ConflictError: Another decision about the same version of a concept was appended first.
@@ -78,10 +78,9 @@ def undo_decisions(
     whole_batch: bool = True,
     request_id: str | None = None,
 ) -> list[Decision]:
-    """Undo the curator's latest decision that is not undone, or the one with this number.
+    """Undo the curator's latest decision, or the decision with this number, or its `whole_batch`.
 
-    With `whole_batch`, the other decisions of its batch are undone too. An undo is a decision of
-    its own. The list is empty if there is nothing left to undo.
+    Return the undo decisions that were appended; the list is empty if nothing is left to undo.
     """
     curator = _checked_name(curator)
     if repeated := _undone_by(connection, request_id):
@@ -129,7 +128,7 @@ def _append(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
 
 
 def _checked_name(curator: str) -> str:
-    """Return the name of a curator without spaces around it, or refuse it."""
+    """Return the curator's name with normalized spaces, or refuse it."""
     name = " ".join(curator.split())
     if not name or len(name) > MAX_NAME:
         raise StoreError(f"the curator's name must have 1 to {MAX_NAME} characters")
@@ -137,7 +136,7 @@ def _checked_name(curator: str) -> str:
 
 
 def _problem(decision: Decision) -> str | None:
-    """Say why a decision is incomplete or contradicts itself, or return None."""
+    """Return why a decision is incomplete or contradictory, or None."""
     action, suggestions = decision.action, decision.suggestions
     parents = [each.parent.id for each in suggestions]
     if any(len(name or "") > MAX_NAME for name in (decision.batch, decision.request_id)):
@@ -160,7 +159,7 @@ def _problem(decision: Decision) -> str | None:
 
 
 def _repeated(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
-    """Return the decisions that are in the log already, because a request was repeated."""
+    """Return the decisions that are already in the log because a request was repeated."""
     wanted = {(each.request_id, each.concept) for each in new if each.request_id}
     requests = dict.fromkeys(each.request_id for each in new if each.request_id)
     found = (each for request in requests for each in read_requested(connection, request))
@@ -168,7 +167,7 @@ def _repeated(connection: Connection, new: Sequence[Decision]) -> list[Decision]
 
 
 def _queued_concepts(connection: Connection, about: Sequence[Decision]) -> dict[str, QueuedConcept]:
-    """Return the concepts that decisions are about, or refuse one that is not in the queue."""
+    """Return the concepts of the decisions by key, or refuse a concept that is not in the queue."""
     keys = list(dict.fromkeys(each.concept for each in about))
     found = read_concepts(connection, keys)
     missing = next((key for key in keys if key not in found), None)
@@ -180,7 +179,7 @@ def _queued_concepts(connection: Connection, about: Sequence[Decision]) -> dict[
 def _refuse_other_version(
     connection: Connection, decision: Decision, concept: QueuedConcept
 ) -> None:
-    """Refuse a decision about a version that is not the latest one."""
+    """Refuse a decision about an outdated version of a concept."""
     if decision.version == concept.version:
         return
     earlier = decisions_about(connection, [decision.concept]).get(decision.concept)
@@ -202,7 +201,7 @@ def _passed_over(decision: Decision, shown: Sequence[Suggestion]) -> tuple[Sugge
 
 
 def _undone_by(connection: Connection, request_id: str | None) -> list[Decision]:
-    """Return the undo decisions of a request that is repeated."""
+    """Return the undo decisions that a repeated request has already made."""
     if not request_id:
         return []
     found = [e for e in read_requested(connection, request_id) if e.action == Action.UNDO]
@@ -213,7 +212,7 @@ def _undone_by(connection: Connection, request_id: str | None) -> list[Decision]
 
 
 def _target(connection: Connection, curator: str, number: int | None) -> Decision | None:
-    """Return the decision to undo, or None if the curator has none left."""
+    """Return the decision to undo, or None if the curator has nothing left to undo."""
     if number is None:
         own = not_undone().where(decisions.c.curator == curator)
         latest = own.order_by(decisions.c.number.desc()).limit(1)

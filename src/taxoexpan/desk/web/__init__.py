@@ -1,1 +1,1 @@
-"""What the review pages and the service share: access, protections, error answers, the server."""
+"""The shared parts of both servers: access control, protections, error responses, the server."""

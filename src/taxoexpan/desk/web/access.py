@@ -1,8 +1,7 @@
 """Access to a server: from this machine only, or with a token.
 
-Without a token, the server listens on a loopback address only, and a request must name it by a
-loopback name. So a web page cannot reach it under a name of its own (DNS rebinding). With a
-token, any name may be used, because a page without the token gets no answer.
+Without a token, the server listens on a loopback address, and the Host header must name one, so
+that a web page cannot reach it under another name (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ TOKEN_PARAMETER = "token"
 
 @dataclass(frozen=True)
 class Access:
-    """Who may send requests: programs on this machine, or anybody with the token."""
+    """The access rule: programs on this machine, or anybody with the token."""
 
     host: str = "127.0.0.1"
     token: str | None = None
@@ -48,28 +47,28 @@ class Access:
             )
 
     def accepts(self, candidate: str) -> bool:
-        """Whether a text is the token; the time does not tell how much of it is right."""
+        """Return whether a string is the token, compared in constant time."""
         return self.token is not None and hmac.compare_digest(
             self.token.encode(), candidate.encode()
         )
 
     def session(self) -> str:
-        """Return the value of the cookie that stands for the token in a browser."""
+        """Return the cookie value that replaces the token in a browser."""
         return hmac.new((self.token or "").encode(), b"taxoexpan session", sha256).hexdigest()
 
     def accepts_session(self, candidate: str) -> bool:
-        """Whether a cookie was made from the token."""
+        """Return whether a cookie value was made from the token."""
         return self.token is not None and hmac.compare_digest(
             self.session().encode(), candidate.encode()
         )
 
 
 class AccessControl:
-    """Refuses requests without the token, or, if there is none, under a foreign host name.
+    """Middleware that refuses requests without the token or, if there is none, with a foreign host.
 
-    The token comes in the header `Authorization: Bearer …` or in the parameter `token`. A browser
-    that opens a page with the parameter gets a cookie instead, and the page without the parameter.
-    GET requests for the `public` paths without parameters need no token.
+    The token is in the header `Authorization: Bearer …` or the parameter `token`; a browser that
+    opens a page with the parameter gets a cookie and a redirect. GET requests without parameters
+    for the `public` paths need no token.
     """
 
     def __init__(self, app: ASGIApp, access: Access, public: frozenset[str] = frozenset()) -> None:
@@ -81,7 +80,7 @@ class AccessControl:
         await app(scope, receive, send)
 
     def _checked(self, scope: Scope) -> ASGIApp:
-        """Return what answers a request."""
+        """Return the app if the request is allowed, or else the response that refuses it."""
         headers = Headers(scope=scope)
         if self.access.token is None:
             return (
@@ -108,7 +107,7 @@ class AccessControl:
         return reads and scope["path"] in self.public
 
     def _start_session(self, scope: Scope, parameters: list[tuple[str, str]]) -> ASGIApp:
-        """Redirect to the page without the token, which the cookie replaces."""
+        """Set the session cookie, and redirect to the page without the token."""
         rest = urlencode([pair for pair in parameters if pair[0] != TOKEN_PARAMETER])
         path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # never //another.host
         response = RedirectResponse(f"{path}?{rest}" if rest else path, HTTPStatus.SEE_OTHER)
@@ -136,13 +135,13 @@ NO_TOKEN = Problem(
 
 
 def session_cookie(scope: Scope) -> str:
-    """Return the name of the cookie: browsers share cookies between the ports of a host."""
+    """Return the cookie's name with the port, because all ports of a host share their cookies."""
     _, port = scope.get("server") or ("", 0)
     return f"taxoexpan_session_{port or 0}"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect to an address."""
+    """Return whether only this machine can connect to an address."""
     if host.lower() == "localhost":
         return True
     try:
@@ -152,13 +151,13 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_page(headers: Headers) -> bool:
-    """Whether a browser opens a page; in a frame of another page, it would drop the cookie."""
+    """Return whether a browser opens a page outside a frame, where it would drop the cookie."""
     is_document = headers.get("sec-fetch-dest", "document") == "document"
     return is_document and "text/html" in headers.get("accept", "")
 
 
 def _is_local_name(host_header: str) -> bool:
-    """Whether a Host header names a loopback address, with any port."""
+    """Return whether a Host header names a loopback address, with any port."""
     name, _, port = host_header.rpartition(":")
     if not name or not port.isdigit():
         name = host_header

@@ -1,4 +1,4 @@
-"""Error answers of both servers: JSON problem objects (RFC 9457) for programs, text for people."""
+"""Error responses of both servers: problem objects (RFC 9457) for programs, text for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROBLEM_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """What is wrong with one field of a request, and how to fix it."""
+    """A problem with one field of a request, and its fix."""
 
     field: str
     """The path of the field, such as `concepts[3].label`."""
@@ -26,7 +26,7 @@ class FieldProblem:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a request is refused: the status, what is wrong and how to fix it, and the fields."""
+    """The reason why a request is refused: status, detail with the fix, and fields."""
 
     status: HTTPStatus
     detail: str
@@ -46,20 +46,20 @@ class Problem:
         return members
 
     def as_json(self) -> Response:
-        """Return the answer for a program."""
+        """Return the response for a program."""
         return JSONResponse(
             self.as_dict(), self.status.value, dict(self.headers or {}), media_type=PROBLEM_TYPE
         )
 
     def answer(self, scope: Scope) -> Response:
-        """Return text if a browser shows the answer as a page, and a problem object otherwise."""
+        """Return plain text if a browser opens a page, and a problem object otherwise."""
         if "text/html" not in Headers(scope=scope).get("accept", ""):
             return self.as_json()
         return PlainTextResponse(f"{self.detail}\n", self.status.value, dict(self.headers or {}))
 
 
 class ProblemError(Exception):
-    """A refused request, which an app answers with the problem."""
+    """A refused request; the app responds with the problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
@@ -67,6 +67,6 @@ class ProblemError(Exception):
 
     @classmethod
     def in_field(cls, status: HTTPStatus, field: str, problem: str, fix: str) -> ProblemError:
-        """Refuse a request because of one field."""
+        """Return the error for a problem with one field."""
         errors = [FieldProblem(field, problem, fix)]
         return cls(Problem(status, f"{field}: {problem}; {fix}", errors))

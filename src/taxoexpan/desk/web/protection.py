@@ -1,4 +1,4 @@
-"""The protections of a server: limits of requests, no forged forms, and security headers."""
+"""The protections of a server: request limits, protection against CSRF, and security headers."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ SECURITY_HEADERS = {
 
 
 class SecurityHeaders:
-    """Adds the security headers that an answer does not have."""
+    """Middleware that adds missing security headers to responses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add headers to the answer."""
+        """Pass the request on, and add headers to the response."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -91,10 +91,7 @@ class SecurityHeaders:
 
 
 class CrossOriginPath:
-    """Allows web pages of some origins to read the answers of one path and all below it.
-
-    Cookies are never sent along, so a page cannot use the session of a person.
-    """
+    """Middleware that lets pages of some origins read a path and its subpaths, without cookies."""
 
     def __init__(self, app: ASGIApp, path: str, origins: Sequence[str]) -> None:
         self.app, self.path = app, path
@@ -103,20 +100,20 @@ class CrossOriginPath:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, with CORS headers in its answer if the path has them."""
+        """Pass the request on, and add CORS headers to responses of this path."""
         path = scope.get("path", "")
         inside = path == self.path or path.startswith(f"{self.path}/")
         await (self.allowing if inside else self.app)(scope, receive, send)
 
 
 class BodyLimit:
-    """Receives the whole body before the request is passed on; too large ones get 413."""
+    """Middleware that receives the whole body first, and refuses large or slow requests."""
 
     def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = RECEIVE_SECONDS) -> None:
         self.app, self.max_bytes, self.seconds = app, max_bytes, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its body, or answer it with 413 or 408."""
+        """Pass the request on with its body, or refuse it with 413 or 408."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -132,7 +129,7 @@ class BodyLimit:
                 await self.app(scope, _replayed(body, receive), send)
 
     async def _receive_body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body, or None if the client has gone."""
+        """Return the body, or None if the client has disconnected."""
         announced = Headers(scope=scope).get("content-length", "0")
         if announced.isdigit() and int(announced) > self.max_bytes:
             raise ProblemError(self._too_large())
@@ -154,7 +151,7 @@ class BodyLimit:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a function that gives the body once, and then what the client does."""
+    """Return a `receive` function that returns the body once, and then the client's messages."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -164,7 +161,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class ConcurrencyLimit:
-    """Answers requests above the limit with 503, except those for the `exempt` paths."""
+    """Middleware that refuses requests above the limit with 503, except for the `exempt` paths."""
 
     def __init__(
         self, app: ASGIApp, max_requests: int, exempt: frozenset[str] = frozenset()
@@ -173,7 +170,7 @@ class ConcurrencyLimit:
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer it with 503."""
+        """Pass the request on, or refuse it with 503."""
         if scope["type"] != "http" or scope["path"] in self.exempt:
             await self.app(scope, receive, send)
             return
@@ -188,18 +185,17 @@ class ConcurrencyLimit:
 
 
 class CsrfCookie:
-    """Gives every browser a random cookie, and refuses changes from pages of another origin.
+    """Middleware that sets a random cookie, and refuses changes from pages of another origin.
 
-    So other web pages cannot forge requests (CSRF): a form must repeat the value of the cookie,
-    which only our pages can read, see `require_csrf_token`. Templates find it in
-    `request.state.csrf_token`.
+    A form must repeat the cookie's value (see `require_csrf_token`), which only our pages know;
+    templates find it in `request.state.csrf_token`.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its token, or answer it with 403."""
+        """Pass the request on with its token, or refuse it with 403."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -222,7 +218,7 @@ class CsrfCookie:
 
 
 def require_csrf_token(request: Request, form: FormData) -> None:
-    """Refuse a form without the value of the cookie."""
+    """Refuse a form that does not contain the value of the cookie."""
     cookie = request.cookies.get(_cookie_name(request.scope), "")
     sent = str(form.get(CSRF_FIELD, ""))
     if len(cookie) < MIN_CSRF_LENGTH or not hmac.compare_digest(cookie.encode(), sent.encode()):
@@ -230,9 +226,9 @@ def require_csrf_token(request: Request, form: FormData) -> None:
 
 
 def _is_same_origin(headers: Headers) -> bool:
-    """Whether a browser says that the request comes from our own page; other programs say nothing.
+    """Return whether a request comes from our own page, or from a program that is not a browser.
 
-    Browsers send Sec-Fetch-Site to https and localhost only, and Origin with every POST.
+    Browsers send Sec-Fetch-Site only to https and localhost, but Origin with every POST.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None and site not in ("same-origin", "none"):
@@ -251,7 +247,7 @@ def _cookie_name(scope: Scope) -> str:
 
 
 def protect_pages(app: ASGIApp, access: Access, max_body: int = MAX_BODY) -> ASGIApp:
-    """Return an app with web pages: access, security headers, a body limit, and no forged forms."""
+    """Return the app with access control, security headers, a body limit and CSRF protection."""
     return SecurityHeaders(AccessControl(CsrfCookie(BodyLimit(app, max_body)), access))
 
 
@@ -263,10 +259,10 @@ def protect_service(
     public: Iterable[str] = (),
     unlimited: Iterable[str] = (),
 ) -> ASGIApp:
-    """Return an app for programs: access, security headers, limits of bodies and of requests.
+    """Return the app with access control, security headers, and limits for bodies and requests.
 
-    The `public` paths need no token, and the `unlimited` ones are answered in any case. A service
-    changes nothing, so nothing can be forged.
+    The `public` paths need no token, and the `unlimited` paths have no request limit. CSRF
+    protection is not needed, because the service changes nothing.
     """
     allowed = AccessControl(BodyLimit(app, max_body), access, frozenset(public))
     return SecurityHeaders(ConcurrencyLimit(allowed, max_requests, frozenset(unlimited)))

@@ -1,4 +1,4 @@
-"""Running an app on a port until it is stopped; requests that have begun are finished."""
+"""A server that runs an app until it is stopped, and then finishes the running requests."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from taxoexpan.phrasing import visible
 
 
 class VisibleFormatter(DefaultFormatter):
-    """Formats messages and tracebacks; control characters are shown as escape sequences."""
+    """A log formatter that shows control characters as escape sequences."""
 
     def formatMessage(self, record: LogRecord) -> str:  # noqa: N802
-        """Return the line of a record."""
+        """Return the log line of a record."""
         record.message = visible(record.message, keep="\n\t")
         return super().formatMessage(record)
 
@@ -38,7 +38,7 @@ class VisibleFormatter(DefaultFormatter):
 
 
 def log_settings() -> dict[str, Any]:
-    """Return the settings of Uvicorn's log with this formatter."""
+    """Return Uvicorn's log settings with this formatter."""
     settings = copy.deepcopy(LOGGING_CONFIG)
     settings["formatters"]["default"]["()"] = VisibleFormatter
     return settings
@@ -49,29 +49,29 @@ HEADER_SECONDS = 10
 
 
 class HeaderTimeout(H11Protocol):
-    """Uvicorn's protocol, which would wait for the rest of a header forever."""
+    """Uvicorn's protocol with a time limit for headers; it would wait forever without one."""
 
     _timer: asyncio.TimerHandle | None = None
 
     # Uvicorn narrows the type of asyncio in the same way.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._start_timer()
 
     def handle_events(self) -> None:
-        """Read what has arrived; a request that has begun is not timed."""
+        """Handle received data, and stop the timer when a request has begun."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_timer()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request on the same connection."""
+        """Start the timer for the next request on the same connection."""
         self._start_timer(self.timeout_keep_alive)
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Stop the timer."""
         self._stop_timer()
         super().connection_lost(exc)
 
@@ -86,7 +86,7 @@ class HeaderTimeout(H11Protocol):
 
 
 def raise_file_limit() -> None:
-    """Let the process open as many files, and so connections, as it is allowed to."""
+    """Raise the limit of open files, and so of connections, to the allowed maximum."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -111,9 +111,9 @@ def run_server(
     on_start: Callable[[str], None],
     stop_seconds: int = STOP_SECONDS,
 ) -> None:
-    """Serve an app until SIGTERM or Ctrl+C; port 0 is any free port.
+    """Serve an app until SIGTERM or Ctrl+C; port 0 means any free port.
 
-    `on_start` gets the URL, with the token, as soon as requests are answered.
+    `on_start` gets the URL, with the token, as soon as the server accepts requests.
     """
     listening = listen(access.host, port)
     url = server_url(access, listening.getsockname()[1])
@@ -151,7 +151,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def server_url(access: Access, port: int) -> str:
-    """Return the URL of a server, with its token."""
+    """Return the URL of a server, including its token."""
     host = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(
         access.host, access.host
     )
@@ -161,14 +161,14 @@ def server_url(access: Access, port: int) -> str:
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """A server that says when it answers requests, and that stops without an error."""
+    """A server that calls `on_start` when it is ready, and that stops without an error."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and call `on_start`; it may take long, such as opening a browser."""
+        """Start, and call `on_start` in a thread, because it may be slow."""
         await super().startup(sockets)
         if self.started:
             with suppress(OSError):  # nobody reads the message
@@ -176,7 +176,7 @@ class _AnnouncingServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on signals; Uvicorn's own method would raise them again after the stop."""
+        """Stop on signals; Uvicorn's own method would raise them again after stopping."""
         numbers: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
         if threading.current_thread() is not threading.main_thread():
             numbers = ()  # other threads cannot set handlers

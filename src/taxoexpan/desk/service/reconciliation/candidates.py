@@ -1,4 +1,4 @@
-"""The candidates of a reconciliation query: concepts with its name, likely duplicates, parents."""
+"""The candidates of a reconciliation query: concepts with its name, duplicates, and parents."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ async def reconcile(
 ) -> dict[str, dict[str, list[Candidate]]]:
     """Return the candidates of each query, best first.
 
-    Concepts with the name, or the id, of a query have the score 100. If there is exactly one, it
-    is a match. Other queries get the concepts that they may be synonyms of, and proposed parents.
+    Concepts with the name or the id of a query have the score 100; a single active one is a match.
+    Other queries get likely duplicates and suggested parents.
     """
     results = {key: _named(state, query) for key, query in queries.items()}
     unnamed = [key for key in queries if not results[key] and queries[key].concept().label]
@@ -42,7 +42,7 @@ async def reconcile(
 
 
 def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
-    """Return the concepts with the name of a query, or the one with this id."""
+    """Return the concept with the id of a query, or else the concepts with its name."""
     taxonomy, text = state.taxonomy, query.concept().label
     by_id = [taxonomy.index(query.query)] if query.query in taxonomy else []
     found = by_id or state.suggester.names.find(text)
@@ -60,10 +60,7 @@ def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
 
 
 def _proposed(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Candidate]:
-    """Return likely duplicates and proposed parents as candidates; none is a match.
-
-    They are ordered like the suggestions. Scores must fall, so none is above the one before.
-    """
+    """Return duplicates and suggested parents as candidates with falling scores and no match."""
     candidates, highest = [], NAME_SCORE
     for suggestion in suggestions:
         is_parent = suggestion.kind != SuggestionKind.MERGE
@@ -97,12 +94,12 @@ def _candidate(
 
 
 def describe_path(taxonomy: Taxonomy, index: int) -> str:
-    """Return the labels from a root down to a concept, which tell namesakes apart."""
+    """Return the labels from a root to a concept, to distinguish concepts with the same name."""
     return " > ".join(taxonomy.path(taxonomy.ids[index]))
 
 
 def _of_type(candidates: Sequence[Candidate], query: ReconciliationQuery) -> list[Candidate]:
-    """Keep the candidates with a type of the query; types that we do not have are ignored."""
+    """Keep the candidates with a type of the query; unknown types are ignored."""
     wanted = query.types & {each["id"] for each in TYPES}
     return [
         candidate

@@ -1,4 +1,4 @@
-"""The queries of reconciliation, as clients such as OpenRefine send them."""
+"""The reconciliation queries that clients such as OpenRefine send."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class QueryProperty(BaseModel):
     v: PropertyValue | list[PropertyValue]
 
     def texts(self) -> list[str]:
-        """Return all values as texts."""
+        """Return all values as strings."""
         values = self.v if isinstance(self.v, list) else [self.v]
         return [value.name if isinstance(value, EntityValue) else str(value) for value in values]
 
@@ -86,7 +86,7 @@ _BATCH = TypeAdapter(dict[str, ReconciliationQuery])
 
 
 def parse_query_batch(text: str, max_queries: int) -> dict[str, ReconciliationQuery]:
-    """Parse the parameter `queries`, or answer with 400, 413 or 422."""
+    """Parse the parameter `queries`, or refuse it with status 400, 413 or 422."""
     try:
         content: Any = json.loads(text)
     except (ValueError, RecursionError):

@@ -62,13 +62,13 @@ Results = dict[str, Any]
 
 
 def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
-    """Return the endpoint, and the suggest, flyout and preview services."""
+    """Return the routes of the endpoint and of the suggest, flyout and preview services."""
     router = APIRouter(prefix=RECONCILIATION_PATH, tags=["reconciliation"])
     taxonomy = state.taxonomy
 
     @router.get("", summary="Return the manifest, or answer queries")
     async def endpoint(request: Request, queries: QueryBatch = None) -> Results:
-        """Return the manifest, unless there are queries."""
+        """Return the manifest, or the candidates if the request has queries."""
         if queries is not None:
             return await _answer(state, queries)
         base = str(request.base_url).rstrip("/") + RECONCILIATION_PATH  # as the client knows it
@@ -76,12 +76,12 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
 
     @router.post("", summary="Answer queries")
     async def post(queries: BatchForm) -> Results:
-        """Return candidates: concepts with the name, likely duplicates, or proposed parents."""
+        """Return candidates: concepts with the name, likely duplicates, or suggested parents."""
         return await _answer(state, queries)
 
     @router.get("/suggest/entity", summary="Complete the name or the id of a concept")
     def suggest_entity(prefix: Prefix = "", cursor: Cursor = 0) -> Results:
-        """Return concepts whose names, or words of them, begin with the prefix."""
+        """Return concepts whose id is the prefix, or whose name has a word beginning with it."""
         by_id = [taxonomy.index(prefix)] if prefix in taxonomy else []
         found = dict.fromkeys([*by_id, *state.index.search(prefix, cursor + SUGGESTIONS)])
         return {"result": [_entity(state, i) for i in [*found][cursor : cursor + SUGGESTIONS]]}
@@ -98,7 +98,7 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
 
     @router.get("/flyout/entity", summary="Describe a concept", responses=NOT_FOUND)
     def flyout(id: EntityId) -> Results:
-        """Return a piece of HTML about a concept."""
+        """Return an HTML fragment that describes a concept."""
         return {"id": id, "html": _preview(taxonomy, id)}
 
     @router.get(
@@ -108,7 +108,7 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
         responses=NOT_FOUND,
     )
     def preview(id: EntityId) -> HTMLResponse:
-        """Return a page for a frame."""
+        """Return a page that describes a concept and can be shown in a frame."""
         page = _preview(taxonomy, id, STYLE)
         headers = {
             "Content-Security-Policy": PREVIEW_POLICY,
@@ -120,7 +120,7 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
 
 
 def _preview(taxonomy: Taxonomy, id: str, style: str = "") -> str:
-    """Describe a concept in HTML: a page with a style, or a piece of a page without one."""
+    """Describe a concept in HTML: as a page if a style is given, otherwise as a fragment."""
     index = find_concept(taxonomy, id)
     children = [taxonomy.labels[i] for i in taxonomy.children_of.of(index).tolist()]
     return _template().render(
@@ -171,7 +171,7 @@ def _manifest(state: ServiceState, access: Access, base: str) -> dict[str, Any]:
 
 
 def identifier_space(ids: Sequence[str]) -> str:
-    """Return what all ids begin with, if they are IRIs, up to the last / or #."""
+    """Return the common prefix of all ids, up to the last / or #, if they are IRIs."""
     low, high = min(ids, default=""), max(ids, default="")
     pairs = enumerate(zip(low, high, strict=False))
     common = low[: next((i for i, (one, other) in pairs if one != other), len(low))]
