@@ -16,7 +16,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.features import COSINE_SCALE
+from taxoexpan.placement.scoring.pair_features import COSINE_SCALE
 from taxoexpan.placement.scoring.ranking import Ranker
 
 

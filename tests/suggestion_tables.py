@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from taxoexpan.placement.suggesting.suggestion_tables import read_rows
 from taxoexpan.placement.suggesting.suggestions import Suggestion
-from taxoexpan.placement.suggesting.tables import read_rows
 
 
 def read_suggestions(path: Path) -> list[Suggestion]:

@@ -43,8 +43,8 @@ from taxoexpan.placement.learned.calibrators import (
     confidence_threshold,
     refuse_missing_confidence,
 )
+from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion
-from taxoexpan.placement.suggesting.tables import suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names

@@ -17,7 +17,7 @@ from taxoexpan import TaxoExpan
 from taxoexpan.archive import load_summary
 from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.model_directory import FileEntry, Manifest
-from taxoexpan.placement.scoring.features import Signal
+from taxoexpan.placement.scoring.pair_features import Signal
 
 Change = Callable[[Path], object]
 

@@ -16,8 +16,8 @@ from taxoexpan.cli.suggestion_output import (
     write_json,
 )
 from taxoexpan.explain.explanation import SuggestedBlock
+from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
-from taxoexpan.placement.suggesting.tables import suggestions_csv
 from taxoexpan.taxonomy import Concept
 
 MILK = Concept("milk", "milk")

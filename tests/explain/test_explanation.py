@@ -14,7 +14,7 @@ from taxoexpan.explain.evidence import Part
 from taxoexpan.explain.removals import SIGNAL_PARTS
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.features import Signal
+from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept
 

@@ -23,7 +23,7 @@ from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
-from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.training.metrics import Count
 from taxoexpan.training.record import TrainingRecord

@@ -45,7 +45,7 @@ from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import AnchorTexts
-from taxoexpan.placement.scoring.features import Signal
+from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import check_taxonomy_arrays, taxonomy_from_arrays
 from taxoexpan.training.record import TrainingRecord

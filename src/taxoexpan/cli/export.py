@@ -89,8 +89,8 @@ def _content(
     """Return the text to write, and what it contains."""
     from taxoexpan.desk.store.exports import changes_text
     from taxoexpan.desk.store.history import history_csv
+    from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
     from taxoexpan.placement.suggesting.suggestions import Verdict
-    from taxoexpan.placement.suggesting.tables import suggestions_csv
 
     if options.history:
         logged = store.history(limit=None)

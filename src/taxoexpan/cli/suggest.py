@@ -146,7 +146,7 @@ def run(options: Options) -> int:
 def _refuse_outputs(options: Options) -> None:
     """Refuse outputs that cannot be written, and missing libraries, before any work."""
     from taxoexpan.files import preflight, refuse_inside
-    from taxoexpan.placement.suggesting.tables import check_arrow, is_parquet
+    from taxoexpan.placement.suggesting.suggestion_tables import check_arrow, is_parquet
 
     if options.engine == RAY:
         from taxoexpan.cluster.placement import check_ray
@@ -175,7 +175,7 @@ def _write_suggestions(
     bar: Progress,
 ) -> list[SuggestedBlock]:
     """Write the suggestions in the requested form; return them if an output needs all of them."""
-    from taxoexpan.placement.suggesting.tables import is_parquet, parquet_file
+    from taxoexpan.placement.suggesting.suggestion_tables import is_parquet, parquet_file
 
     kept: list[SuggestedBlock] = []
     keeps = options.report or options.table

@@ -62,7 +62,7 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
 
 def write_csv(blocks: Iterable[SuggestedBlock], write: Write, keep_formulas: bool = False) -> None:
     """Write the suggestions as a CSV table."""
-    from taxoexpan.placement.suggesting.tables import suggestions_csv
+    from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 
     write(suggestions_csv([]))
     for block in blocks:

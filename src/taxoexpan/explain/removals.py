@@ -27,7 +27,7 @@ from taxoexpan.network.egonets import LeftOutSiblings, build_egonets, spread_sib
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.features import OF_HEAD, OF_WORDS, Input, pair_features
+from taxoexpan.placement.scoring.pair_features import OF_HEAD, OF_WORDS, Input, pair_features
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
 

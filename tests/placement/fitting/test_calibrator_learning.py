@@ -20,7 +20,7 @@ from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.fitting import calibrator_learning
 from taxoexpan.placement.learned.fusion import FusionExamples
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.features import FEATURES
+from taxoexpan.placement.scoring.pair_features import FEATURES
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 

@@ -21,7 +21,7 @@ from taxoexpan.placement.learned.fusion import (
     learn_fusion,
     prior_for,
 )
-from taxoexpan.placement.scoring.features import FEATURES, Signal, SignalFusion
+from taxoexpan.placement.scoring.pair_features import FEATURES, Signal, SignalFusion
 
 NOTHING = SignalFusion.from_mapping({})
 

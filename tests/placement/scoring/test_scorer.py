@@ -17,7 +17,7 @@ from taxoexpan.errors import ModelError
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring import cosines, scorer
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.features import FEATURES, Signal, SignalFusion
+from taxoexpan.placement.scoring.pair_features import FEATURES, Signal, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import GROUP_SIZE, ScoreSummary, best_of
 from taxoexpan.taxonomy import Taxonomy

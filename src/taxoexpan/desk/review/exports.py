@@ -20,8 +20,8 @@ from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
-from taxoexpan.placement.suggesting.tables import suggestions_csv
 
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 MAX_LEFT_OUT = 20

@@ -9,8 +9,8 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.phrasing import join_words, pluralize, visible
 from taxoexpan.placement.adding.additions import with_query_ids
+from taxoexpan.placement.suggesting.suggestion_tables import read_rows
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
-from taxoexpan.placement.suggesting.tables import read_rows
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names

@@ -32,7 +32,7 @@ from taxoexpan.placement.learned.fusion import (
 )
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.features import SignalFusion
+from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.metrics import Metrics, compute_metrics

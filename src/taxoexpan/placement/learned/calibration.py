@@ -32,7 +32,7 @@ from taxoexpan.placement.learned.confidence import (
 from taxoexpan.placement.learned.regression import isotonic, logistic, logit
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.features import SignalFusion
+from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy

@@ -11,7 +11,7 @@ from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
-from taxoexpan.placement.scoring.features import SignalFusion
+from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
 

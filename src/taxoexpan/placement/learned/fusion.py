@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.scoring.features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy.arrays import Indices

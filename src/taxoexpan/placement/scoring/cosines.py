@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from taxoexpan.network.cosine_features import FusionHead
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.families import Families
-from taxoexpan.placement.scoring.features import Input
+from taxoexpan.placement.scoring.pair_features import Input
 from taxoexpan.taxonomy.arrays import Floats
 
 LEAF_COSINES = [0, 1, Input.ONE - Input.NAME]

@@ -17,7 +17,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.cosines import QueryCosines, ReusedMemory
-from taxoexpan.placement.scoring.features import SignalFusion
+from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.placement.scoring.scorer import Scorer, ScoreSummary, best_of
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import rank_true_parents

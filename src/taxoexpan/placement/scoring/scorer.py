@@ -1,6 +1,6 @@
 """Scores of all anchors with a block of queries, in few passes over memory.
 
-A score is linear in the inputs of a pair (see `features`). So neither inputs nor features of all
+A score is linear in the inputs of a pair (`pair_features`). So neither inputs nor features of all
 pairs are stored. The weights are multiplied into the vectors of anchors, and most of a score is one
 product with the query's vectors. Shared words are written only where there are any. The rest are
 the `cosines`.
@@ -27,7 +27,7 @@ from taxoexpan.placement.scoring.cosines import (
     ReusedMemory,
     row_slices,
 )
-from taxoexpan.placement.scoring.features import (
+from taxoexpan.placement.scoring.pair_features import (
     FEATURES,
     OF_COSINES,
     OF_FAMILY,

@@ -13,14 +13,14 @@ from strategies import names, quickly
 from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.placement.suggesting import tables
-from taxoexpan.placement.suggesting.suggestions import COLUMNS, Place, Suggestion, SuggestionKind
-from taxoexpan.placement.suggesting.tables import (
+from taxoexpan.placement.suggesting import suggestion_tables
+from taxoexpan.placement.suggesting.suggestion_tables import (
     check_arrow,
     is_parquet,
     parquet_file,
     suggestions_csv,
 )
+from taxoexpan.placement.suggesting.suggestions import COLUMNS, Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 HEADER = "query,query_id,rank,parent_id,parent_label,path,score\n"
@@ -219,6 +219,6 @@ def test_parquet_without_arrow_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     assert is_parquet(path)
     assert not is_parquet(Path("suggestions.csv"))
     check_arrow(path)
-    monkeypatch.setattr(tables, "find_spec", lambda _: None)
+    monkeypatch.setattr(suggestion_tables, "find_spec", lambda _: None)
     with pytest.raises(ConfigurationError, match="Parquet needs pyarrow; pip install"):
         check_arrow(path)

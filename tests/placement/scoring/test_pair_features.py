@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from fused_cases import random_fusion
 
-from taxoexpan.placement.scoring.features import (
+from taxoexpan.placement.scoring.pair_features import (
     FEATURES,
     Input,
     Signal,
