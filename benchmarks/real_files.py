@@ -29,7 +29,7 @@ from taxoexpan.cli.main import main as run_taxoexpan
 from taxoexpan.cli.parser import options_of
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
-from taxoexpan.option_groups import ReadingOptions
+from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Taxonomy
 
 LABELS = ("sample concept", "another sample concept")

@@ -76,8 +76,8 @@ def test_only_the_command_line_names_flags() -> None:
         "export_routes.py",
         "diagnosis.py",
         "taxonomy_file.py",
-        "options.py",
-        "option_groups.py",
+        "option_declarations.py",
+        "shared_options.py",
     }
     commands |= {"git.py", "text_file.py"}  # those of git
     modules = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]

@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import FeatureOptions
+from taxoexpan.shared_options import FeatureOptions
 
 PRESETS = ("best", "fast", "paper", "authors")
 

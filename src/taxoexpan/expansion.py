@@ -34,8 +34,7 @@ from taxoexpan.formats.tables.formulas import is_computed_file, protect_addition
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles, read_options
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import OWN as MODEL_FILES
-from taxoexpan.option_groups import AcceptanceOptions, ExpandOptions, TrainingOptions
-from taxoexpan.options import declared_options
+from taxoexpan.option_declarations import declared_options
 from taxoexpan.placement.adding.acceptance import Acceptance, decide, leave_undecided
 from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import (
@@ -45,6 +44,7 @@ from taxoexpan.placement.learned.calibrators import (
 )
 from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions, TrainingOptions
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
@@ -228,7 +228,7 @@ def expand_file(
         new: the list of new concepts.
         output: the file to write.
         options: the options of `taxoexpan expand`, with underscores, such as `top_k=2`; see
-            `taxoexpan.option_groups.ExpandOptions`. Other names change single settings of the
+            `taxoexpan.shared_options.ExpandOptions`. Other names change single settings of the
             preset, such as `hidden_dim=64`.
     """
     known = declared_options(ExpandOptions)

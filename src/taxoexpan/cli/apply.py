@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import open_taxonomy
 from taxoexpan.cli.messages import note, print_applied, spell_files
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import AcceptanceOptions, FormulaOptions, ReadingOptions
-from taxoexpan.options import PATH, argument, option, output_option, repeated, switch
+from taxoexpan.option_declarations import PATH, argument, option, output_option, repeated, switch
 from taxoexpan.phrasing import join_words, pluralize
+from taxoexpan.shared_options import AcceptanceOptions, FormulaOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note, print_file_notes
 from taxoexpan.cli.model_messages import print_training_advice
-from taxoexpan.option_groups import DeviceOptions, ReadingOptions
-from taxoexpan.options import argument, option
+from taxoexpan.option_declarations import argument, option
 from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import DeviceOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.features.glossary.glossary import Glossary, GlossaryMatches

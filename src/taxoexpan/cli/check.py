@@ -11,8 +11,8 @@ from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import ReadingOptions
-from taxoexpan.options import PATH, Kind, argument, option, repeated, switch
+from taxoexpan.option_declarations import PATH, Kind, argument, option, repeated, switch
+from taxoexpan.shared_options import ReadingOptions
 
 MAX_SHOWN = 50
 """Findings per code that are printed unless --select is given."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
-from taxoexpan.option_groups import (
+from taxoexpan.option_declarations import PATH, POSITIVE, option, output_option, switch
+from taxoexpan.shared_options import (
     FormulaOptions,
     GlossaryOptions,
     TaxonomyOptions,
     TrainingOptions,
 )
-from taxoexpan.options import PATH, POSITIVE, option, output_option, switch
 
 if TYPE_CHECKING:
     from taxoexpan.curation.cleaning import SuspiciousRelation

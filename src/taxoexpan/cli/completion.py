@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from taxoexpan.options import TEXT, OptionGroup, argument
+from taxoexpan.option_declarations import TEXT, OptionGroup, argument
 
 SHELLS = ("bash", "zsh", "fish")
 

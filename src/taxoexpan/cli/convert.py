@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taxoexpan.cli.messages import note, print_protected, spell_files
-from taxoexpan.option_groups import FormulaOptions, ReadingOptions
-from taxoexpan.options import argument, option, switch
+from taxoexpan.option_declarations import argument, option, switch
+from taxoexpan.shared_options import FormulaOptions, ReadingOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from taxoexpan.cli.expand import expand_with_messages
 from taxoexpan.cli.messages import note
 from taxoexpan.errors import FormatError
-from taxoexpan.option_groups import ExpandOptions, TrainingOptions
-from taxoexpan.options import output_option, switch
+from taxoexpan.option_declarations import output_option, switch
+from taxoexpan.shared_options import ExpandOptions, TrainingOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.arguments import open_taxonomies
 from taxoexpan.cli.messages import note, print_json, print_line
-from taxoexpan.option_groups import ReadingOptions
-from taxoexpan.options import argument, option, switch
+from taxoexpan.option_declarations import argument, option, switch
 from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy import Concept, Taxonomy

@@ -8,9 +8,9 @@ from pathlib import Path
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
-from taxoexpan.option_groups import FormulaOptions, ReadingOptions
-from taxoexpan.options import PATH, POSITIVE, argument, option, output_option, switch
+from taxoexpan.option_declarations import PATH, POSITIVE, argument, option, output_option, switch
 from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import FormulaOptions, ReadingOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note, print_json
-from taxoexpan.options import OptionGroup, switch
+from taxoexpan.option_declarations import OptionGroup, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:

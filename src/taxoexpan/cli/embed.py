@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import note, print_json, print_line
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import DeviceOptions, FeatureOptions, ReadingOptions
-from taxoexpan.options import POSITIVE, argument, option, output_option, repeated, switch
+from taxoexpan.option_declarations import (
+    POSITIVE,
+    argument,
+    option,
+    output_option,
+    repeated,
+    switch,
+)
+from taxoexpan.shared_options import DeviceOptions, FeatureOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.features.embedding import NearestConcept

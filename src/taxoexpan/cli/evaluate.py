@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from taxoexpan.cli.arguments import open_taxonomies, print_glossary
 from taxoexpan.cli.messages import note, print_json
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import (
+from taxoexpan.option_declarations import (
+    POSITIVE,
+    SEED,
+    argument,
+    option,
+    output_option,
+    repeated,
+    switch,
+)
+from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import (
     SETTING,
     DeviceOptions,
     FeatureOptions,
@@ -20,8 +30,6 @@ from taxoexpan.option_groups import (
     GlossaryOptions,
     ReadingOptions,
 )
-from taxoexpan.options import POSITIVE, SEED, argument, option, output_option, repeated, switch
-from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.evaluation.growth import Growth, MethodResult

@@ -15,8 +15,8 @@ from taxoexpan.cli.messages import (
     print_no_parent,
 )
 from taxoexpan.cli.model_messages import begin_training, print_training
-from taxoexpan.option_groups import ExpandOptions
 from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import ExpandOptions
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions, Expansion

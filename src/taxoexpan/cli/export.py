@@ -10,9 +10,9 @@ from taxoexpan.cli.arguments import open_taxonomy
 from taxoexpan.cli.messages import note
 from taxoexpan.cli.serve import require_web_extra
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import FormulaOptions, ReadingOptions
-from taxoexpan.options import PATH, TEXT, argument, option, output_option, switch
+from taxoexpan.option_declarations import PATH, TEXT, argument, option, output_option, switch
 from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import FormulaOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.desk.store.decision_store import DecisionStore

@@ -9,9 +9,9 @@ from pathlib import Path
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import print_json, print_line
 from taxoexpan.errors import FormatError
-from taxoexpan.option_groups import ReadingOptions
-from taxoexpan.options import argument, switch
+from taxoexpan.option_declarations import argument, switch
 from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import ReadingOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,8 @@ from taxoexpan.cli.parser import (
 from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
-from taxoexpan.option_groups import FeatureOptions
-from taxoexpan.options import OptionGroup
+from taxoexpan.option_declarations import OptionGroup
+from taxoexpan.shared_options import FeatureOptions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

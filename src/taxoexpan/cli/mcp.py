@@ -9,8 +9,8 @@ from pathlib import Path
 from taxoexpan.cli.arguments import ModelOptions
 from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import ReadingOptions
-from taxoexpan.options import PATH, declared_options, option
+from taxoexpan.option_declarations import PATH, declared_options, option
+from taxoexpan.shared_options import ReadingOptions
 
 MAX_WAITING = 1000
 """Concepts that may wait to be placed."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from taxoexpan.cli.examples import GROUPS
-from taxoexpan.options import PATH, TEXT, Kind, Option, OptionGroup, declared_options
+from taxoexpan.option_declarations import PATH, TEXT, Kind, Option, OptionGroup, declared_options
 from taxoexpan.phrasing import shortened_message, visible
 
 Declared = TypeVar("Declared", bound=OptionGroup)

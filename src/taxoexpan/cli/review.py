@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
 from taxoexpan.cli.messages import note, print_filtered
 from taxoexpan.cli.serve import ServerOptions
-from taxoexpan.option_groups import (
+from taxoexpan.option_declarations import PATH, option, switch
+from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import (
     FormulaOptions,
     GlossaryOptions,
     NewConceptOptions,
     ReadingOptions,
 )
-from taxoexpan.options import PATH, option, switch
-from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.desk.review.desk import ReviewDesk

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import ModelOptions
 from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.options import NATURAL, POSITIVE, OptionGroup, option, repeated
+from taxoexpan.option_declarations import NATURAL, POSITIVE, OptionGroup, option, repeated
 
 if TYPE_CHECKING:
     from taxoexpan.desk.web.access import Access

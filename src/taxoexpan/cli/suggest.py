@@ -21,15 +21,15 @@ from taxoexpan.cli.suggestion_output import (
     write_json,
 )
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.option_groups import (
+from taxoexpan.option_declarations import POSITIVE, option, output_option, switch
+from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import (
     FormulaOptions,
     GlossaryOptions,
     IdOptions,
     NewConceptOptions,
     PlacementOptions,
 )
-from taxoexpan.options import POSITIVE, option, output_option, switch
-from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.explain import Evidence

@@ -12,8 +12,8 @@ from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import note, print_json, write_report
 from taxoexpan.cli.model_messages import begin_training, print_decisions, print_training
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.option_groups import GlossaryOptions, TaxonomyOptions, TrainingOptions
-from taxoexpan.options import PATH, declared_options, option, output_option, switch
+from taxoexpan.option_declarations import PATH, declared_options, option, output_option, switch
+from taxoexpan.shared_options import GlossaryOptions, TaxonomyOptions, TrainingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan

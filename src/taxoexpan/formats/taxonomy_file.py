@@ -21,7 +21,7 @@ from taxoexpan.formats.property_index import BlankProperty, blank_properties
 from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES, find_format
 from taxoexpan.formats.tables.columns import checked_columns, columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
-from taxoexpan.option_groups import ReadingOptions
+from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy

@@ -11,7 +11,7 @@ from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_groups import IdOptions
+from taxoexpan.shared_options import IdOptions
 from taxoexpan.taxonomy.curies import OBO_BASE, is_long, obo_iri
 from taxoexpan.taxonomy.ids import common_prefix
 from taxoexpan.taxonomy.taxonomy import Taxonomy

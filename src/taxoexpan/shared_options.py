@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.options import (
+from taxoexpan.option_declarations import (
     FRACTION,
     NATURAL,
     PATH,

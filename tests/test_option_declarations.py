@@ -8,7 +8,7 @@ import pytest
 
 from taxoexpan.cli.parser import ArgumentParser, add_options, options_of
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.options import (
+from taxoexpan.option_declarations import (
     FRACTION,
     PATH,
     POSITIVE,
