@@ -38,7 +38,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is used: reading needs no torch, and the command line no numpy."""
+    """Import a name on first use: reading files needs no torch, and the command line no numpy."""
     if name in _LAZY:
         from importlib import import_module
 

@@ -1,7 +1,6 @@
-"""Starts the command line, for `taxoexpan` and `python -m taxoexpan`.
+"""The start of `taxoexpan` and `python -m taxoexpan`.
 
-Ctrl-C must not print a traceback, also while modules are imported and while Python ends. So this
-module imports nothing before it handles the signal.
+This module imports nothing before it handles Ctrl-C, which must not print a traceback.
 """
 
 import os
@@ -12,7 +11,7 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command of the command line, and return its exit status."""
+    """Run the command line and return the exit status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _quit)  # nothing has to be cleaned up yet
     try:

@@ -29,7 +29,7 @@ _LIMIT = 2**63
 
 
 def _as_python_number(value: object) -> object:
-    """Convert a number of another library, such as a NumPy scalar, to Python's own type."""
+    """Convert a number of another library, such as a NumPy scalar, to a Python number."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, Real) and not isinstance(value, Integral):
@@ -38,7 +38,7 @@ def _as_python_number(value: object) -> object:
 
 
 def _refuse_numbers(value: object) -> object:
-    """Refuse 0 and 1, which Python takes for false and true."""
+    """Refuse 0 and 1, which Python treats as false and true."""
     if isinstance(value, Real) and not isinstance(value, bool):
         raise PydanticCustomError("bool_type", "not a boolean")
     return value
@@ -72,10 +72,7 @@ AutoBool = Literal["auto", True, False]
 
 
 class AuthorQuirks(BaseModel):
-    """Where the published code of the paper's authors differs from the paper.
-
-    These are for presets and experiments that compare with that code; `--set` does not offer them.
-    """
+    """Differences between the authors' code and the paper; experiments only, not for `--set`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -202,7 +199,7 @@ class Config(BaseModel):
 
     @property
     def uses_mentions(self) -> bool:
-        """Whether mentions are used; `auto` is false until `resolve_mentions` has decided it."""
+        """Whether mentions are used; False until `resolve_mentions` has replaced `auto`."""
         return self.use_mentions is True
 
     @model_validator(mode="after")
@@ -219,10 +216,7 @@ SETTINGS: tuple[str, ...] = tuple(name for name in Config.model_fields if name !
 
 
 def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, str]:
-    """Return the settings among `names` that others make meaningless, each with the reason.
-
-    The encoder must have been chosen: `features` is not `auto`.
-    """
+    """Return settings without effect and the reasons; `features` must not be `auto`."""
     reasons: dict[str, str] = {}
     encoders = [part.strip().partition(":")[0] for part in config.features.split("+")]
     if config.propagation in ("gcn", "gat"):
@@ -247,7 +241,7 @@ _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, 
 
 
 def read_preset(name: str) -> dict[str, Any]:
-    """Return the settings of a preset by name, as its file has them."""
+    """Return the settings in the file of a preset."""
     if name not in PRESETS:
         raise ConfigurationError(
             f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}"
@@ -257,14 +251,14 @@ def read_preset(name: str) -> dict[str, Any]:
 
 
 def check_seed(seed: object) -> None:
-    """Refuse what cannot start a random generator."""
+    """Refuse a seed that is not a whole number from 0 to 2^63 - 1."""
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         message = f"seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1"
         raise ConfigurationError(message)
 
 
 def load_preset(name: str, **changes: Any) -> Config:
-    """Return a preset by name, with single settings changed."""
+    """Return the config of a preset, with some settings changed."""
     settings = read_preset(name)
     if isinstance(changes.get("quirks"), Mapping):
         changes["quirks"] = {**settings.get("quirks", {}), **changes["quirks"]}
@@ -272,7 +266,7 @@ def load_preset(name: str, **changes: Any) -> Config:
 
 
 def configure(settings: Mapping[str, Any]) -> Config:
-    """Build a config from settings by name; an unknown, missing or wrong one is an error."""
+    """Build a config; an unknown, missing or invalid setting is an error."""
     try:
         return Config.model_validate(dict(settings))
     except ValidationError as error:
@@ -280,7 +274,7 @@ def configure(settings: Mapping[str, Any]) -> Config:
 
 
 def changed_settings(options: FeatureOptions, epochs: int | None = None) -> dict[str, Any]:
-    """Return the settings that options change."""
+    """Return the settings that the options change."""
     given = {"epochs": epochs, "features": options.features}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for each in options.settings:
@@ -312,7 +306,7 @@ def parse_setting(text: str) -> tuple[str, str | int | float | bool]:
 
 
 def _allows_auto(kind: object) -> bool:
-    """Return whether a setting of this type may be auto."""
+    """Return whether a setting of this type may be `auto`."""
     return any(part == "auto" or "auto" in get_args(part) for part in get_args(kind))
 
 
@@ -337,7 +331,7 @@ def allowed_values(model: type[BaseModel], name: str) -> str:
 
 
 def _translated(error: ValidationError) -> ConfigurationError:
-    """Turn pydantic's first complaint into an error that names the setting and the fix."""
+    """Convert pydantic's first error into an error that names the setting and the fix."""
     first = error.errors()[0]
     if first["type"] == "value_error":
         return ConfigurationError(str(first["ctx"]["error"]))

@@ -1,4 +1,4 @@
-"""The device that a model computes on, and the memory that it has used."""
+"""The device of a model, and its memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of this name; `auto` takes CUDA if available, then MPS, then the CPU."""
+    """Return the device with this name; `auto` takes CUDA if available, then MPS, then the CPU."""
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -33,12 +33,12 @@ def choose_device(name: str) -> torch.device:
 
 
 def random_state(device: torch.device) -> torch.Tensor:
-    """Return the state of the random numbers that are drawn on a device."""
+    """Return the state of the random generator of a device."""
     return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
 
 
 def set_random_state(device: torch.device, state: torch.Tensor) -> None:
-    """Restore the state of the random numbers of a device."""
+    """Restore the state of the random generator of a device."""
     if device.type == "cuda":
         torch.cuda.set_rng_state(state, device)
     else:
@@ -46,7 +46,7 @@ def set_random_state(device: torch.device, state: torch.Tensor) -> None:
 
 
 def memory_of(device: torch.device) -> int | None:
-    """Return the memory of a GPU in bytes; None for devices that use the memory of the host."""
+    """Return the memory of a GPU in bytes, or None for a device that uses the host's memory."""
     if device.type != "cuda":
         return None
     return int(torch.cuda.get_device_properties(device).total_memory)
@@ -54,10 +54,7 @@ def memory_of(device: torch.device) -> int | None:
 
 @contextmanager
 def fast_matmul(device: torch.device) -> Iterator[None]:
-    """Let a GPU multiply matrices in TF32, which is several times faster and exact enough to train.
-
-    Prediction uses full precision.
-    """
+    """Let a GPU multiply matrices in TF32, which is faster but only exact enough for training."""
     before = torch.get_float32_matmul_precision()
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
@@ -70,7 +67,7 @@ def fast_matmul(device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def beside(device: torch.device) -> Iterator[Callable[[], None]]:
-    """Let a CUDA graph run some kernels beside those that follow, until the result is called.
+    """Run kernels of a CUDA graph in parallel with later ones, until the result is called.
 
     Outside the recording of a graph this does nothing.
     """
@@ -85,10 +82,9 @@ def beside(device: torch.device) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def keep_freed_memory(device: torch.device) -> Iterator[None]:
-    """Let a CPU reuse the memory of large arrays from step to step, instead of returning it.
+    """Let a CPU reuse the memory of large arrays instead of returning it to the operating system.
 
-    The C library of Linux returns arrays of more than 32 MB to the operating system at once, which
-    must then clear every page again. With the paper's sizes, this is a third of a training step.
+    By default, glibc returns arrays of more than 32 MB, which costs a third of a training step.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if device.type != "cpu" or mallopt is None:  # musl has none
@@ -105,11 +101,7 @@ def keep_freed_memory(device: torch.device) -> Iterator[None]:
 
 
 def release_memory() -> None:
-    """Return free memory to the operating system, after a large step.
-
-    The allocator of Linux keeps what lies between objects in use, and a later step with blocks of
-    other sizes cannot use it. After the fine-tuning of an encoder this was half of the memory.
-    """
+    """Return free memory between used blocks to the operating system, which glibc does not do."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
         if trim is not None:

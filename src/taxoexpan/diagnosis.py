@@ -1,4 +1,4 @@
-"""The state of the installation: packages, encoders, extras, devices, folders and memory."""
+"""The state of the installation: packages, encoders, extras, devices, directories and memory."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MAX_REASON = 200
 
 @dataclass(frozen=True)
 class Package:
-    """A package that the core needs; without a problem, it is installed and can be imported."""
+    """A required package; `problem` is None if it can be imported."""
 
     name: str
     required: str
@@ -77,7 +77,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Extra:
-    """An optional group of packages, and its packages that are missing or too old."""
+    """An optional group of packages, and the packages that are missing or too old."""
 
     name: str
     purpose: str
@@ -88,7 +88,7 @@ class Extra:
 
 @dataclass(frozen=True)
 class Encoder:
-    """An encoder, what it is for, and why it cannot be used, if so."""
+    """An encoder; `problem` is None if it can be used."""
 
     name: str
     purpose: str
@@ -97,7 +97,7 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder that commands write to; sizes are in bytes."""
+    """A directory that commands write to; sizes are in bytes."""
 
     path: str
     size: int
@@ -107,7 +107,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Installation:
-    """Everything that the diagnosis has found; `memory` is in bytes, None if it is unknown."""
+    """The result of the diagnosis; `memory` is in bytes, or None if it is unknown."""
 
     version: str
     platform: str
@@ -124,7 +124,7 @@ class Installation:
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong with the core, with the fix; missing extras are not a problem."""
+        """The problems of the core, each with a fix; missing extras are not a problem."""
         from packaging.specifiers import SpecifierSet
 
         found = []
@@ -140,12 +140,12 @@ class Installation:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the diagnosis for JSON."""
+        """Return the diagnosis as a dictionary for JSON."""
         return {**asdict(self), "problems": self.problems, "works": not self.problems}
 
 
 def examine() -> Installation:
-    """Examine the installation; nothing is changed, and no network is used."""
+    """Examine the installation without changing anything or using the network."""
     try:
         own = version("taxoexpan")
     except PackageNotFoundError:
@@ -183,10 +183,7 @@ def examine() -> Installation:
 
 
 def attempt(code: str, timeout: float = TIMEOUT) -> tuple[dict[str, Any], str | None]:
-    """Run code in a process of its own, and return its `facts` and the problem, if there is one.
-
-    A broken package can end its process.
-    """
+    """Run code in its own process, which it may crash, and return its `facts` and the problem."""
     program = f"import json, sys\nfacts = {{}}\n{code}\nprint(json.dumps(facts), file=sys.stderr)"
     # -P: a file of the current folder must not be imported in place of a package.
     command = [sys.executable, "-P", "-c", program]
@@ -207,7 +204,7 @@ def attempt(code: str, timeout: float = TIMEOUT) -> tuple[dict[str, Any], str | 
 
 
 def _examine_package(requirement: Requirement) -> tuple[Package, dict[str, Any]]:
-    """Return the state of a required package, and what its trial finds out."""
+    """Return the state of a required package, and the facts from trying it."""
     name, found, facts = requirement.name, _installed(requirement.name), dict[str, Any]()
     problem = _problem(requirement)
     if problem is None:
@@ -224,7 +221,7 @@ def _examine_extra(name: str, purpose: str) -> Extra:
 
 
 def _requirements(extra: str) -> Iterator[Requirement]:
-    """Yield the requirements of an extra, or of the core if it is empty."""
+    """Yield the requirements of an extra, or of the core if `extra` is empty."""
     from packaging.requirements import Requirement
 
     for text in metadata("taxoexpan").get_all("Requires-Dist", []):
@@ -236,7 +233,7 @@ def _requirements(extra: str) -> Iterator[Requirement]:
 
 
 def _problem(requirement: Requirement) -> str | None:
-    """Return what is wrong with the installed version of a package."""
+    """Return the problem with the installed version of a package, if there is one."""
     found = _installed(requirement.name)
     if found is None:
         return "not installed"
@@ -246,7 +243,7 @@ def _problem(requirement: Requirement) -> str | None:
 
 
 def _installed(name: str) -> str | None:
-    """Return the installed version of a package."""
+    """Return the installed version of a package, if there is one."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -254,7 +251,7 @@ def _installed(name: str) -> str | None:
 
 
 def _cache() -> Folder | None:
-    """Return the state of the folder of cached vectors; None if nothing is cached."""
+    """Return the state of the directory of cached vectors; None if there is no cache."""
     try:
         from taxoexpan.features.cache import cache_folder
     except ImportError:  # a required package is missing, which is reported as such
@@ -264,7 +261,7 @@ def _cache() -> Folder | None:
 
 
 def _temporary() -> Folder | None:
-    """Return the state of the folder for temporary files; None if there is none."""
+    """Return the state of the directory for temporary files; None if there is none."""
     try:
         return examine_folder(Path(tempfile.gettempdir()), measured=False)
     except FileNotFoundError:
@@ -272,10 +269,7 @@ def _temporary() -> Folder | None:
 
 
 def examine_folder(folder: Path, measured: bool = True) -> Folder:
-    """Return the size of a folder, the free space, and whether it can be written to.
-
-    A folder that does not exist yet is judged by the folder that it will be created in.
-    """
+    """Return the size and the free space of a directory, and whether it can be written to."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     files = [path for path in folder.rglob("*") if path.is_file()] if measured else []
     size = sum(path.stat().st_size for path in files)
@@ -289,7 +283,7 @@ def examine_folder(folder: Path, measured: bool = True) -> Folder:
 
 
 def _memory() -> int | None:
-    """Return the memory of the machine, or the limit of the container if that is lower."""
+    """Return the memory of the machine, or the limit of the container if the limit is lower."""
     total, limit = None, None
     with suppress(ValueError, OSError, AttributeError):  # Windows has no sysconf
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,4 +1,4 @@
-"""The errors that users see; every message says what is wrong, where, and how to fix it."""
+"""The errors that users see; every message names the problem, the place and the fix."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_LINES = 5
 
 
 class TaxoExpanError(Exception):
-    """An error that the user can fix; the base class of all errors of this package.
+    """The base class of all errors of this package, which users can fix.
 
-    `option` is the parameter of Python that the message is about; on the command line it is a flag.
+    `option` is the Python parameter that the message is about; the command line shows it as a flag.
     """
 
     def __init__(self, message: str, option: str = "") -> None:
@@ -24,14 +24,11 @@ class TaxoExpanError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        """Return the message, with the option as Python spells it."""
+        """Return the message, with the option as a Python parameter."""
         return self.spelled(str)
 
     def spelled(self, spell: Callable[[str], str]) -> str:
-        """Return the message, with the option as `spell` writes it.
-
-        Texts of a file that the message quotes are shortened.
-        """
+        """Return the message with the option as `spell` writes it; shorten long quotations."""
         message = super().__str__()
         if self.option:
             message += f" (option {spell(self.option)})"
@@ -65,10 +62,9 @@ class FormatError(TaxoExpanError):
 
 
 class FileCycleError(FormatError):
-    """A file whose relations form cycles; `cycles` is as in `CycleError`.
+    """A file whose relations form cycles; `cycles` is the same as in `CycleError`.
 
-    `lines` has the lines of each cycle, as far as they are known; the first id of the cycle is on
-    the first of them.
+    `lines` has the known lines of each cycle, starting with the line of its first id.
     """
 
     def __init__(self, path: Path | str, cycles: list[list[str]], lines: list[list[int]]) -> None:
@@ -86,18 +82,18 @@ class ModelError(TaxoExpanError):
 
 
 class DamagedModelError(ModelError):
-    """A model whose damage is noticed only when it is used."""
+    """A model whose damage is noticed only when the model is used."""
 
 
 def cycle_message(cycle: list[str], lines: Sequence[int] = ()) -> str:
-    """Return what to do about a cycle, with the first of its lines."""
+    """Return a message with a cycle, the fix, and the first lines of the cycle."""
     places = ", ".join(map(str, lines[:MAX_LINES])) + (", …" if len(lines) > MAX_LINES else "")
     where = f" ({'line' if len(lines) == 1 else 'lines'} {places})" if lines else ""
     return f"a cycle: {_spell_cycle(cycle)}; remove one of these relations{where}"
 
 
 def started_at(cycle: list[str], id: str) -> list[str]:
-    """Return the same cycle, with this id as the first one."""
+    """Return the same cycle, starting at this id."""
     start = cycle.index(id)
     return cycle[start:] + cycle[:start]
 
@@ -111,7 +107,7 @@ def _spell_cycle(cycle: list[str], max_ids: int = 12) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that a device or the machine is out of memory."""
+    """Return whether an error means that a device or the machine is out of memory."""
     messages = ("not enough memory", "can't allocate memory", "out of memory")
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and any(message in str(error) for message in messages)

@@ -1,6 +1,6 @@
-"""The file-to-file use cases: expand a taxonomy file, and apply suggestions to one.
+"""The use cases from file to file: expand a taxonomy file, and apply suggestions to it.
 
-Functions here return results and print nothing; an observer can follow the steps.
+Functions here print nothing; an observer can follow the steps.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NUM_RANKED = 5
 
 @dataclass(frozen=True)
 class AppliedSuggestions:
-    """The accepted suggestions, and the files that were written."""
+    """The accepted suggestions, and the written files."""
 
     accepted: AcceptedSuggestions
     written: WrittenFiles
@@ -76,11 +76,9 @@ def apply_suggestions(
     force: bool = False,
     keep_formulas: bool = False,
 ) -> AppliedSuggestions:
-    """Write the taxonomy of a file with the accepted suggestions added to it.
+    """Add accepted suggestions to a taxonomy file; without an output, only return the insertions.
 
-    Without an output, nothing is written; the result has the insertions into the file. In a CSV
-    file, new texts that a spreadsheet would compute get an apostrophe, unless `keep_formulas` is
-    set.
+    In CSV files, new formulas get an apostrophe, unless `keep_formulas` is set.
     """
     accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
     additions = replace(accepted.additions, provenance=_provenance(accepted.suggestions))
@@ -92,7 +90,7 @@ def apply_suggestions(
 
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
-    """Record what placed the concepts, and when; a row without a rank is a person's decision."""
+    """Record the version, the time and the scores; a row without a rank is a person's decision."""
     reasons = {
         (s.parent.id, s.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
         for s in suggestions
@@ -102,7 +100,7 @@ def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
 
 
 def acceptance_of(options: AcceptanceOptions) -> Acceptance:
-    """Return which suggestions the options accept; `all` is a minimum confidence of zero."""
+    """Return the acceptance rule of the options; `all` is a minimum confidence of zero."""
     return Acceptance(
         top_k=options.top_k,
         min_score=options.min_score,
@@ -114,7 +112,7 @@ def acceptance_of(options: AcceptanceOptions) -> Acceptance:
 
 
 def check_training(options: TrainingOptions) -> None:
-    """Refuse wrong settings, and warn about those without effect, before any work."""
+    """Refuse invalid settings, and warn about settings without effect, before any work."""
     settings = changed_settings(options, options.epochs)
     config = with_chosen_encoder(load_preset(options.preset, **settings))
     for name, reason in settings_without_effect(config, settings).items():
@@ -122,16 +120,16 @@ def check_training(options: TrainingOptions) -> None:
 
 
 def new_model(options: TrainingOptions) -> TaxoExpan:
-    """Return an untrained model."""
+    """Return an untrained model with the settings of the options."""
     settings = changed_settings(options, options.epochs)
     return TaxoExpan(options.preset, options.seed or 0, options.device, **settings)
 
 
 @dataclass
 class Expansion:
-    """An expansion whose inputs were read and checked; the later fields are filled step by step.
+    """An expansion whose inputs were checked; the steps fill the later fields.
 
-    Definitions from a glossary help to place concepts, and are not written to the expanded file.
+    Definitions from a glossary help to place concepts, but are not written to the expanded file.
     """
 
     options: ExpandOptions
@@ -150,17 +148,17 @@ class Expansion:
 
     @property
     def training_taxonomy(self) -> Taxonomy:
-        """The taxonomy to train on: it has the definitions from the glossary, if there is one."""
+        """The taxonomy to train on, with definitions from the glossary if there is one."""
         return self.looked_up.taxonomy if self.looked_up else self.taxonomy
 
     @property
     def queries(self) -> Sequence[Concept]:
-        """The new concepts, with their definitions from the glossary, if there is one."""
+        """The new concepts, with definitions from the glossary if there is one."""
         return self.looked_up.new if self.looked_up else self.concepts.new
 
     @property
     def threshold(self) -> float | None:
-        """The confidence at or above which suggestions are accepted, if one is requested."""
+        """The minimum confidence of accepted suggestions, if one is requested."""
         precision = self.options.accept_at_precision
         if precision is None or not self.suggestions:
             return self.acceptance.min_confidence
@@ -169,31 +167,31 @@ class Expansion:
 
 
 class ExpansionObserver:
-    """Follows the steps of an expansion; a subclass overrides the steps that it reports."""
+    """An observer of an expansion; subclasses override the steps that they report."""
 
     shows_progress = False
 
     def prepared(self, expansion: Expansion) -> None:
-        """The inputs were read and checked."""
+        """Report that the inputs were read and checked."""
 
     def training(self, expansion: Expansion, model: TaxoExpan) -> None:
-        """The training of the model begins."""
+        """Report that the training begins."""
 
     def trained(self, model: TaxoExpan) -> None:
-        """The model is trained."""
+        """Report that the model is trained."""
 
     def placed(self, expansion: Expansion) -> None:
-        """The parents of the new concepts are ranked."""
+        """Report that the parents of the new concepts are ranked."""
 
     def saved(self, what: str, path: Path) -> None:
-        """An output besides the expanded taxonomy was written."""
+        """Report that an output besides the expanded taxonomy was written."""
 
     def applied(self, expansion: Expansion, applied: AppliedSuggestions) -> None:
-        """The expanded taxonomy was written."""
+        """Report that the expanded taxonomy was written."""
 
 
 def expand(options: ExpandOptions, observer: ExpansionObserver | None = None) -> AppliedSuggestions:
-    """Train on a taxonomy file, place the concepts of a list, and write the expanded file."""
+    """Expand a taxonomy file as `expand_file` does, and report each step to an observer."""
     observer = observer or ExpansionObserver()
     check_training(options)
     with output_lock(options.output):
@@ -220,8 +218,8 @@ def expand_file(
     confidence could be learned. `min_score`, `min_confidence` and `accept_at_precision` replace
     this rule; `all=True` writes all concepts.
 
-    The suggestions say what was accepted and what is undecided. They are written to `suggestions`,
-    or next to the output (`OUT.suggestions.csv`).
+    All suggestions, accepted or undecided, are written to `suggestions`, or by default next to the
+    output (`OUT.suggestions.csv`).
 
     Args:
         taxonomy: the taxonomy file.
@@ -240,7 +238,7 @@ def expand_file(
 
 
 def _prepare(options: ExpandOptions, progress: bool) -> Expansion:
-    """Read the inputs and refuse, before any training, what could not be written afterwards."""
+    """Read the inputs, and refuse content that could not be written after the training."""
     acceptance = acceptance_of(options)
     _refuse_outputs(options)
     file = TaxonomyFile.open(options.taxonomy, options.format, read_options(options))
@@ -310,10 +308,7 @@ def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) 
 
 
 def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
-    """Mark the suggestions as accepted or undecided, and write them to their file.
-
-    They are written even if the requested threshold does not exist: all undecided.
-    """
+    """Mark suggestions as accepted or undecided, and write them even if no threshold was found."""
     try:
         acceptance = replace(expansion.acceptance, min_confidence=expansion.threshold)
         expansion.suggestions = decide(expansion.suggestions, acceptance)
@@ -325,7 +320,7 @@ def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
 
 
 def _write_suggestions(expansion: Expansion, observer: ExpansionObserver) -> None:
-    """Write the suggestions; if another program took the name meanwhile, write them next to it."""
+    """Write the suggestions; if that fails, write them to a file next to it and raise an error."""
     options, path = expansion.options, expansion.options.suggestions_file
     if not expansion.concepts.new and not options.suggestions:
         return
@@ -355,7 +350,7 @@ def _write(expansion: Expansion) -> AppliedSuggestions:
 
 
 def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path) -> None:
-    """Write a report on what was added, and what was not."""
+    """Write a report on the suggestions and the additions."""
     from taxoexpan.report.page import render
     from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 

@@ -61,9 +61,9 @@ from taxoexpan.training.record import History, TrainingRecord
 
 
 class TaxoExpan:
-    """Learns from a taxonomy where concepts belong, and ranks parents for new ones.
+    """A model that learns from a taxonomy where concepts belong, and ranks parents for new ones.
 
-    `preset` names the settings; keywords change single ones. The same seed on the same machine
+    `preset` names the settings; keywords change single settings. The same seed on the same machine
     gives the same model, bit for bit.
     """
 
@@ -81,7 +81,7 @@ class TaxoExpan:
         self._reset(None)
 
     def _reset(self, archive: Archive | None) -> None:
-        """Use another archive, and forget everything that was derived from the last one."""
+        """Use another archive, and clear everything derived from the last one."""
         self._archive: Archive | None = archive
         self._cached_ranker: Ranker | None = None
         self._cached_lexicon: Lexicon | None = None
@@ -98,12 +98,14 @@ class TaxoExpan:
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
-        Nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch. The
-        state is saved in `checkpoint` after every epoch, and the fine-tuning's state in
-        `checkpoint`.tower; if these files exist, the training continues from them, with the same
-        result as without the interruption. The folder `tensorboard` gets the same figures as
-        curves, if TensorBoard is installed. If vectors are learned from a corpus, the names of the
-        `expected` concepts are learned too.
+        Nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch; the
+        directory
+        `tensorboard` gets the same figures as curves, if TensorBoard is installed. After every
+        epoch,
+        the state is saved in `checkpoint`, and the state of the fine-tuning in `checkpoint`.tower;
+        if these files exist, the training continues from them, with the same result as without the
+        interruption. If vectors are learned from a corpus, the names of the `expected` concepts are
+        learned too.
         """
         outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
@@ -130,9 +132,9 @@ class TaxoExpan:
         """Continue the training on a taxonomy that has grown, and learn from decisions.
 
         The taxonomy is first expanded with the accepted concepts. Rejected parents become hard
-        negatives, and are not suggested again. The settings and the vectors stay as they are. This
-        takes about half of the time of `fit`. Return what became of the decisions; the model is
-        not changed if the training fails.
+        negatives, and are not suggested again. The settings and the vectors do not change. Return
+        how
+        the decisions were used; the model is not changed if the training fails.
         """
         archive = self._fitted()
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
@@ -152,10 +154,10 @@ class TaxoExpan:
         return judged
 
     def update(self, taxonomy: Taxonomy) -> UpdateReport:
-        """Use a newer version of the taxonomy without training: only what has changed is encoded.
+        """Use a newer version of the taxonomy without training; only changes are encoded.
 
-        The result is the same as if the same network encoded the whole version. All that the model
-        has learned stays. `growth` says how far the taxonomy has moved on since the training.
+        The result is the same as if the network encoded the whole version. The model keeps all that
+        it has learned. `growth` says how much the taxonomy has changed since the training.
         """
         refuse_other_taxonomy(self.taxonomy, taxonomy)
         updated, report = self._fitted().updated(taxonomy, self._embedder)
@@ -163,7 +165,7 @@ class TaxoExpan:
         return report
 
     def _keep(self, prepared: PreparedTaxonomy, parts: FittedParts, began: float) -> None:
-        """Use what a training has learned since it began."""
+        """Use the results of a training that started at `began`."""
         self.history, self.tower_history = parts.history, parts.tower_history
         self._tower, seconds = parts.tower, time.monotonic() - began
         self._reset(new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds))
@@ -175,7 +177,7 @@ class TaxoExpan:
 
         A concept whose name the taxonomy already has is left out, with a warning. If the model has
         learned to detect duplicates, a likely synonym of an existing concept gets a suggestion to
-        merge the two. With `explain`, first suggestions say why.
+        merge the two. With `explain`, first suggestions have an explanation.
         """
         return self.suggest_block(self._new_concepts(concepts), top_k, explain).suggestions
 
@@ -184,7 +186,7 @@ class TaxoExpan:
     ) -> tuple[list[Suggestion], list[Evidence]]:
         """Return explained suggestions, as `suggest` does, and the evidence for each concept.
 
-        The evidence is about the parents, even if a merge is ranked above them.
+        The evidence is about the parents, even if a merge has a higher rank.
         """
         block = self.suggest_block(self._new_concepts(concepts), top_k, explain=True)
         return block.suggestions, block.evidence
@@ -194,7 +196,7 @@ class TaxoExpan:
     ) -> Iterator[SuggestedBlock]:
         """Yield the suggestions for blocks of new concepts, so that they need not fit in memory.
 
-        The concepts have ids and are not in the taxonomy, as `filter_known_names` returns them.
+        The concepts must have ids and be new, as `filter_known_names` returns them.
         """
         for block in query_blocks(concepts):
             yield self.suggest_block(block, top_k, explain)
@@ -229,7 +231,7 @@ class TaxoExpan:
     def _suggest(
         self, concepts: Sequence[Concept], top_k: int, min_ranked: int = 1
     ) -> tuple[list[Suggestion], Queries, Ranking]:
-        """Rank parents of any concepts, known or new; at least `min_ranked` anchors are ranked."""
+        """Rank parents of any concepts, known or new; rank at least `min_ranked` anchors."""
         if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
             raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
         queries = self._queries(concepts)
@@ -311,7 +313,8 @@ class TaxoExpan:
     def reliability(self, holdout: Holdout) -> Reliability | None:
         """Compare the confidence in first suggestions for held-out concepts with the truth.
 
-        A suggestion is right if it is any of the true parents. The result is None if the model has
+        A suggestion is correct if it is any of the true parents. The result is None if the model
+        has
         not learned a confidence.
         """
         calibration = self.calibrators.calibration
@@ -320,17 +323,17 @@ class TaxoExpan:
         return measure_reliability(*self._held_out(holdout), calibration)
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Save the model to a directory; `force` replaces an existing one."""
+        """Save the model to a directory; `force` replaces an existing model."""
         save_archive(self._fitted(), Path(path), force)
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
-        """Read a saved model; give `features` if its vectors have moved since."""
+        """Load a saved model; give `features` if the file of its vectors has moved."""
         return cls.from_archive(load_archive(Path(path), features, device), device)
 
     @classmethod
     def from_archive(cls, archive: Archive, device: str = "auto") -> TaxoExpan:
-        """Use a model that is loaded."""
+        """Return a model with the parts of a loaded archive."""
         model = cls.__new__(cls)
         model.preset, model.seed = archive.preset, archive.seed
         model.config = model._requested = archive.config
@@ -347,17 +350,17 @@ class TaxoExpan:
 
     @property
     def training(self) -> TrainingRecord:
-        """The record of the training: figures, versions, seconds."""
+        """The record of the training, such as figures, versions and seconds."""
         return self._fitted().training
 
     @property
     def growth(self) -> TaxonomyGrowth:
-        """How the taxonomy differs from the taxonomy of the training, because of updates."""
+        """The changes of the taxonomy since the training, because of updates."""
         return self._fitted().growth
 
     @property
     def calibrators(self) -> Calibrators:
-        """What the model has learned about its own reliability from the held-out concepts."""
+        """The calibration that the model has learned from the held-out concepts."""
         return self._fitted().calibrators
 
     def _fitted(self) -> Archive:
@@ -382,7 +385,7 @@ class TaxoExpan:
         return remaining_ranker(taxonomy, archive.network, self._embedder, archive.calibrators)
 
     def _queries(self, concepts: Sequence[Concept]) -> Queries:
-        """Embed concepts, and find the concepts of the taxonomy that they mention."""
+        """Embed concepts, and find the concepts of the taxonomy that their names mention."""
         if self._cached_lexicon is None:
             self._cached_lexicon = self._embedder.lexicon(self._fitted().taxonomy)
         return self._embedder.queries(concepts, self._cached_lexicon)

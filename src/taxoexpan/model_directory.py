@@ -1,7 +1,6 @@
-"""The files of a model directory, and the manifest that lists them with their checksums.
+"""The files of a model directory, and the manifest with their checksums.
 
-The checksums find damage, and files that were mixed up. They are not a signature: whoever can
-write to the directory can also write another manifest.
+The checksums reveal damaged or mixed-up files, but they are not a signature.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class FileEntry(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The files of a model by name, without the card; `sha256` is the checksum of all the rest."""
+    """The files of a model without the card; `sha256` is the checksum of the other fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -80,18 +79,14 @@ class Manifest(BaseModel):
     sha256: str = ""
 
     def digest(self) -> str:
-        """Return the checksum of the manifest, which identifies the whole model."""
+        """Return the checksum that identifies the whole model."""
         content = self.model_dump(exclude={"sha256"})
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class IntactDirectory:
-    """A model directory whose files have been compared with the manifest.
-
-    `identity` is a digest of the weights and the taxonomy. All other parts name it, so that a part
-    of another model is noticed.
-    """
+    """A model directory whose files match the manifest."""
 
     path: Path
     manifest: Manifest
@@ -99,7 +94,7 @@ class IntactDirectory:
 
     @property
     def identity(self) -> str:
-        """A digest of the weights and the taxonomy."""
+        """A digest of the weights and the taxonomy, which all other parts must name."""
         return identity_of_parts(self.manifest.files)
 
     def has(self, part: str) -> bool:
@@ -108,12 +103,12 @@ class IntactDirectory:
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a path looks like a model directory, maybe one of an earlier version."""
+    """Return whether a path looks like a model directory, of this or an earlier version."""
     return (path / MANIFEST).exists() or (path / CONFIG).exists()
 
 
 def read_intact(path: Path) -> IntactDirectory:
-    """Compare all files of a model with its manifest; refuse missing, damaged and other ones."""
+    """Compare all files of a model with its manifest; refuse missing, damaged and extra files."""
     manifest = read_manifest(path)
     scanned = {name: _check_file(path, name, entry) for name, entry in manifest.files.items()}
     folder = path / FEATURES
@@ -126,7 +121,7 @@ def read_intact(path: Path) -> IntactDirectory:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read the manifest of a model; refuse another directory, and another version of the format."""
+    """Read the manifest of a model; refuse other directories and other format versions."""
     if not path.is_dir():
         recover_output(path)
     if not path.is_dir():
@@ -152,12 +147,12 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def model_digest(path: Path) -> str:
-    """Return a digest that identifies all that decides what a saved model suggests."""
+    """Return a digest of everything that affects the suggestions of a saved model."""
     return read_manifest(path).sha256
 
 
 def write_manifest(directory: Path) -> None:
-    """List all files of a new model directory, except the card, with their checksums."""
+    """Write the manifest of a new model directory, with all files except the card."""
     files = sorted(file for file in directory.rglob("*") if file.is_file())
     entries = {
         file.relative_to(directory).as_posix(): file_entry(file)
@@ -178,13 +173,13 @@ def file_entry(path: Path) -> FileEntry:
 
 
 def identity_of_parts(files: Mapping[str, FileEntry]) -> str:
-    """Return the digest of the weights and the taxonomy, by their checksums."""
+    """Return a digest of the weights and the taxonomy, from their checksums."""
     digests = [files[part].sha256 for part in (WEIGHTS, TAXONOMY)]
     return hashlib.sha256(" ".join(digests).encode()).hexdigest()[:32]
 
 
 def _check_file(path: Path, name: str, entry: FileEntry) -> TensorFile | None:
-    """Refuse a file that differs from the manifest, and one that holds no finite numbers."""
+    """Refuse a file that differs from the manifest, or that has huge or non-finite numbers."""
     file, found = path / name, None
     try:
         if file.suffix == ".safetensors":

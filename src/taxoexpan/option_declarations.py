@@ -1,8 +1,4 @@
-"""Options, each declared once, as a field of a dataclass.
-
-The declaration has the name, the default, the allowed values and the help text. The command line
-makes an argument of it, functions of Python take it as a keyword, and errors name it.
-"""
+"""The declaration of options as dataclass fields, for the command line and for Python."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ _MAX = 2**63 - 1
 
 @dataclass(frozen=True)
 class Kind:
-    """The values that an option may have: in words, how a text is read, and which are accepted."""
+    """The allowed values of an option: a description, a parser for strings, and a check."""
 
     words: str
     read: Callable[[str], object]
@@ -27,7 +23,7 @@ class Kind:
     metavar: str | None = None
 
     def parse(self, text: str) -> object:
-        """Return the value that a text of the command line stands for, or raise a ValueError."""
+        """Parse a string of the command line, or raise a ValueError."""
         try:
             value = self.read(text)
         except ValueError:
@@ -38,7 +34,7 @@ class Kind:
 
 
 def _whole(words: str, low: int) -> Kind:
-    """Return the kind of whole numbers from `low` on."""
+    """Return the kind of whole numbers of at least `low`."""
 
     def accepts(value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MAX
@@ -70,17 +66,7 @@ RANGE = Kind(
 
 @dataclass(frozen=True)
 class Option:
-    """What is declared of an option besides its name and its default.
-
-    Args:
-        help: the help text of the command line, which adds the default.
-        kind: the values; None is a switch, which is on or off.
-        metavar: the word for the value in the help text.
-        flags: the flags, if it is not just `--name`.
-        choices: the allowed texts, if they are few.
-        is_positional: whether it is an argument without a flag.
-        is_repeated: whether it can be given several times; the value is a tuple.
-    """
+    """The declaration of an option without its name and default; a switch has no `kind`."""
 
     help: str
     kind: Kind | None = TEXT
@@ -91,7 +77,7 @@ class Option:
     is_repeated: bool = False
 
     def checked(self, name: str, value: Any) -> Any:
-        """Return a value of Python, with texts for paths converted, or refuse it."""
+        """Return a valid Python value, with paths converted, or refuse it."""
         if self.is_repeated:
             return tuple(replace(self, is_repeated=False).checked(name, each) for each in value)
         if not (self.kind.accepts(value) if self.kind else isinstance(value, bool)):
@@ -115,7 +101,7 @@ def argument(
     choices: Sequence[str] = (),
     several: bool = False,
 ) -> Any:
-    """Declare an argument without a flag, required unless it has a default."""
+    """Declare a positional argument, required unless it has a default."""
     return _declare(default, help, kind, metavar, (), tuple(choices), True, several)
 
 
@@ -128,12 +114,12 @@ def option(
     flags: tuple[str, ...] = (),
     choices: Sequence[str] = (),
 ) -> Any:
-    """Declare an option with a value; one whose default is `MISSING` is required."""
+    """Declare an option with a value, required if the default is `MISSING`."""
     return _declare(default, help, kind, metavar, flags, tuple(choices))
 
 
 def output_option(help: str, default: Any = None) -> Any:
-    """Declare the option for the output."""
+    """Declare the option for the output file."""
     return option(help, default, PATH, metavar="OUT", flags=("-o", "--output"))
 
 
@@ -151,7 +137,7 @@ def repeated(
 
 @dataclass(frozen=True, kw_only=True)
 class OptionGroup:
-    """The options of a command or a function; wrong values are refused."""
+    """The options of a command or a function; invalid values are refused."""
 
     def __post_init__(self) -> None:
         for name, (declared, default) in declared_options(type(self)).items():
@@ -161,7 +147,7 @@ class OptionGroup:
 
 
 def declared_options(cls: type[OptionGroup]) -> dict[str, tuple[Option, Any]]:
-    """Return the options of a class and their defaults, its own options before inherited ones."""
+    """Return the options of a class and their defaults, with inherited options last."""
     known = {each.name: each for each in fields(cls)}
     names = dict.fromkeys(name for base in cls.__mro__ for name in inspect.get_annotations(base))
     return {name: (known[name].metadata["option"], known[name].default) for name in names}

@@ -1,4 +1,4 @@
-"""Formats numbers, lists and the text of others for readers."""
+"""Formatting of numbers, lists and untrusted strings for readers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,7 @@ _ENDLESS_WORD = re.compile(r"\S{300,}")
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return a text that is safe to print: control characters are escaped, such as `\x1b`.
-
-    They could clear the screen, hide text, or look like another message. `keep` has the characters
-    that belong to the layout, such as line ends.
-    """
+    r"""Escape control characters, such as `\x1b`, which could hide text, unless `keep` has them."""
     if text.isprintable():
         return text
     return _CONTROLS.sub(
@@ -40,14 +36,14 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def visible_json(text: str) -> str:
-    """Return JSON text, with layout, in which all other control characters are escaped."""
+    """Escape the control characters in a JSON string, except line ends."""
     return _CONTROLS.sub(
         lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text
     )
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters; the middle of a longer one is left out."""
+    """Return a string of at most `limit` characters, without the middle if it is longer."""
     if len(text) <= limit:
         return text
     start = limit // 2
@@ -55,7 +51,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def shortened_message(text: str) -> str:
-    """Return a message in which no quotation and not the whole is too long."""
+    """Shorten long quotations in a message, and the message itself."""
     if len(text) <= MAX_QUOTED:
         return text
     for pattern in (_QUOTATION, _ENDLESS_WORD):
@@ -69,12 +65,12 @@ def percent(fraction: float) -> str:
 
 
 def signed(value: float) -> str:
-    """Format a number that may be negative with two decimals and a typographic minus sign."""
+    """Format a number with two decimals and a typographic minus sign."""
     return f"{value:z.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
-    """Join words as in a sentence: "a", "a and b" or "a, b and c"."""
+    """Join words for a sentence: "a", "a and b" or "a, b and c"."""
     return f" {conjunction} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
@@ -84,10 +80,9 @@ def pluralize(count: int, noun: str, plural: str = "") -> str:
 
 
 def ranked_numbers(numbers: Sequence[float], scores: Sequence[float]) -> list[str]:
-    """Format the confidences of ranked suggestions with two decimals, so that the order is visible.
+    """Format the confidences of ranked suggestions with two decimals.
 
-    Neighbors that look equal get a third decimal. If they still look equal, their scores follow,
-    unless the numbers are scores themselves.
+    Neighbors that look equal get a third decimal, or else their scores, to show the order.
     """
     texts = [_two_decimals(number) for number in numbers]
     finer = [f"{number:.3f}" for number in numbers]
@@ -102,11 +97,11 @@ def ranked_numbers(numbers: Sequence[float], scores: Sequence[float]) -> list[st
 
 
 def _two_decimals(number: float) -> str:
-    """Format a number with two decimals, or more if it is below one half and would not look so."""
+    """Format a number with two decimals, or four if it would be rounded up to one half."""
     text = f"{number:.2f}"
     return f"{number:.4f}" if number < float(text) == ONE_HALF else text
 
 
 def _same_as_neighbor(texts: Sequence[str], index: int) -> bool:
-    """Return whether a text is next to an equal one."""
+    """Return whether a string is next to an equal string."""
     return texts[index] in (*texts[max(index - 1, 0) : index], *texts[index + 1 : index + 2])

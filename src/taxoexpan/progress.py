@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, and plain lines in logs."""
+"""The progress of long work: a bar on a terminal, or plain lines in a log."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ LONG_SECONDS = 60
 
 
 class Progress:
-    """Shows on standard error how much of some work is done, and how long the rest will take.
-
-    On a terminal this is a bar. In a log it is a plain line now and then. The remaining time is
-    estimated from the time that the work has taken since the first update, on this machine.
+    """A progress display on standard error, with an estimate of the remaining time.
 
     Args:
         description: what is done, such as `encoding`.
@@ -69,7 +66,7 @@ class Progress:
             )
 
     def update(self, count: int = 1) -> None:
-        """Say that so many more units are done."""
+        """Count more finished units."""
         self.done += count
         if not self.shown:
             return
@@ -85,17 +82,17 @@ class Progress:
             self._next_line = now + max(LINE_SECONDS, GROWTH * (now - self._began))
 
     def move_to(self, done: int) -> None:
-        """Say how many units are done in all."""
+        """Set the total number of finished units."""
         self.update(done - self.done)
 
     def remark(self, text: str) -> None:
-        """Show a short text with the next update, such as a loss."""
+        """Show a short string, such as a loss, with the next update."""
         self._remark = text
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
 
     def each(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield items, and count each as a unit when it is finished."""
+        """Yield items, and count each of them as a unit after its use."""
         for item in items:
             yield item
             self.update()
@@ -126,24 +123,21 @@ class Progress:
 
 
 def is_terminal() -> bool:
-    """Return whether standard error is a terminal on which a line can be written again."""
+    """Return whether standard error is a terminal on which a line can be overwritten."""
     if os.environ.get("TERM") == "dumb" or os.environ.get("CI", "false").lower() in ("true", "1"):
         return False
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def write_line(text: str) -> None:
-    """Print a line on standard error, above a bar if there is one; its disk may be full."""
+    """Print a line on standard error, above a bar if there is one; ignore write errors."""
     if sys.stderr is not None:  # tqdm would write to standard output instead
         with suppress(OSError):
             tqdm.write(text, file=sys.stderr)
 
 
 def tell_at_most(work: str, seconds: float, following: str = "") -> None:
-    """Print an upper limit of the time that long work will take; short work is not announced.
-
-    `following` is the work after it, which the limit does not include.
-    """
+    """Announce long work with an upper limit of its duration, without the `following` work."""
     if seconds > LONG_SECONDS:
         rest = f"; then {following}" if following else ""
         write_line(f"{work}: at most {spell_duration(seconds)} more{rest}")
@@ -168,8 +162,5 @@ def spell_duration(seconds: float) -> str:
 
 
 def keep_lock_in_process() -> None:
-    """Let a worker process lock its output alone.
-
-    By default tqdm shares a lock between processes, which a terminated worker would not release.
-    """
+    """Give a worker its own output lock; if it is killed, it cannot release tqdm's shared lock."""
     tqdm.set_lock(RLock())

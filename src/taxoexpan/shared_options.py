@@ -32,7 +32,7 @@ ALL_AND_THRESHOLD = "all suggestions are accepted, so a threshold has no meaning
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions(OptionGroup):
-    """How a taxonomy file is read."""
+    """The options for reading a taxonomy file."""
 
     format: str | None = option(
         "format of the input taxonomy: skos, owl, obo, obographs, json, openfoodfacts, wordnet, "
@@ -61,7 +61,7 @@ class ReadingOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class TaxonomyOptions(ReadingOptions):
-    """A taxonomy file, and how it is read."""
+    """A taxonomy file, and the options for reading it."""
 
     taxonomy: Path = argument("TAXONOMY", "taxonomy file, or - for standard input")
 
@@ -79,7 +79,7 @@ class NewConceptOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceOptions(OptionGroup):
-    """Where the computations run."""
+    """The device for the computations."""
 
     device: str = option(
         "device for computations: auto, cpu, cuda, cuda:N or mps (default: auto, which uses cuda "
@@ -110,7 +110,7 @@ class FeatureOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(FeatureOptions, DeviceOptions):
-    """How a model is trained."""
+    """The options for training a model."""
 
     preset: str = option(
         "best (default), fast (static word vectors instead of a sentence transformer), paper "
@@ -126,7 +126,7 @@ class TrainingOptions(FeatureOptions, DeviceOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GlossaryOptions(OptionGroup):
-    """Where definitions are looked up."""
+    """The glossary in which definitions are looked up."""
 
     glossary: Path | None = option(
         "file in which missing definitions are looked up: TSV (title, text), JSON Lines, or the "
@@ -139,7 +139,7 @@ class GlossaryOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementOptions(OptionGroup):
-    """How new concepts are placed, and a report on it."""
+    """The options for placing new concepts, and for a report on them."""
 
     together: bool = switch(
         "place all new concepts jointly, so that a new concept can become the parent of another; "
@@ -151,7 +151,7 @@ class PlacementOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaOptions(OptionGroup):
-    """What is done with texts that a spreadsheet would compute."""
+    """The treatment of strings that a spreadsheet would compute."""
 
     keep_formulas: bool = switch(
         "do not escape CSV values that start with =, +, - or @ (default: prefix them with an "
@@ -161,7 +161,7 @@ class FormulaOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class IdOptions(OptionGroup):
-    """How new concepts without an id get one."""
+    """The options for the ids of new concepts that have none."""
 
     id_start: int | None = option(
         "first number for new ids, if ids are numeric (default: the highest existing number plus "
@@ -192,7 +192,7 @@ class IdOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceOptions(IdOptions):
-    """Which suggestions are applied."""
+    """The options that decide which suggestions are applied."""
 
     top_k: int = option("maximum number of parents to add per new concept", 1, POSITIVE)
     min_score: float | None = option(
@@ -230,7 +230,7 @@ class ExpandOptions(
     PlacementOptions,
     FormulaOptions,
 ):
-    """How a taxonomy file is expanded: inputs, outputs, training, and what is accepted."""
+    """The options of `expand`: inputs, outputs, training and acceptance."""
 
     output: Path = output_option("output taxonomy file, or - for standard output", MISSING)
     force: bool = switch("overwrite existing output files")
@@ -256,7 +256,7 @@ class ExpandOptions(
 
     @property
     def suggestions_file(self) -> Path:
-        """Where the suggestions are written: by default next to the output."""
+        """The file for the suggestions, by default next to the output."""
         if self.suggestions is None and str(self.output) == "-":
             message = "standard output has no place for the suggestions next to it"
             raise ConfigurationError(f"{message}; give a file", "suggestions")
