@@ -1,9 +1,7 @@
-"""A batch of training instances as index tensors, and batches that are padded to a fixed shape.
+"""Batches of training instances as index tensors, also padded to a fixed shape for CUDA graphs.
 
-A CUDA graph of one training step serves all batches of one shape. So every index array gets the
-same length in all of them. The padding changes no result: additional anchors are blocked for all
-queries, and additional siblings and grandparents belong to the last of these anchors. All arrays
-are in one buffer, which reaches the device in one copy.
+The padding does not change the results: padding anchors are blocked for all queries, and padding
+siblings and grandparents belong to the last of these anchors.
 """
 
 from __future__ import annotations
@@ -30,15 +28,12 @@ class TrainingBatch:
         queries: the index of each query in the taxonomy [B].
         egonets: the egonets of the A anchors.
         positives: the index of each query's parent among the anchors [B].
-        own_sibling: the row of each query among the siblings of that egonet [B], so that it can be
-            left out; -1 where it was not drawn.
-        blocked: the pairs (row among the A or N, query) that are not negatives [2, K]: a parent, a
-            descendant or the query itself.
-        negatives: the indices of the anchors to try as negatives, [N] for all queries or [N, B] for
-            each query; without them all anchors are tried.
+        own_sibling: the row of each query among the siblings of that egonet [B], or -1.
+        blocked: the pairs (row among the A or N, query) that are not negatives [2, K].
+        negatives: the indices of anchors to try as negatives, [N] or [N, B]; all anchors if None.
         mentions: the triples (anchor, query, `MentionKind`) of mentioned anchors [3, M].
-        first: the column of the first query in the batch that this one is a part of.
-        drawn: the number of queries in that batch; without it, this is not a part.
+        first: in a part of a split batch, the column of the first query in the whole batch.
+        drawn: in a part of a split batch, the number of queries in the whole batch.
     """
 
     queries: Tensor
@@ -58,7 +53,7 @@ class TrainingBatch:
         return replace(self, egonets=self.egonets.to(device), **moved)
 
     def split(self, parts: int) -> Iterator[TrainingBatch]:
-        """Split the instances into parts of consecutive queries over the same egonets."""
+        """Yield parts with consecutive queries over the same egonets."""
         bounds = [-(-len(self.queries) * number // parts) for number in range(parts + 1)]
         for first, stop in pairwise(bounds):
             mentions, negatives = self.mentions, self.negatives
@@ -77,7 +72,7 @@ class TrainingBatch:
             )
 
     def drop_queries(self, values: Tensor, rate: float) -> Tensor:
-        """Apply dropout to rows of queries; a part gets the rows that the whole batch would get."""
+        """Apply dropout to query rows; a part gets the same dropout as in the whole batch."""
         if self.drawn is None:
             return drop(values, rate)
         whole = values.new_zeros(self.drawn, *values.shape[1:])
@@ -87,7 +82,7 @@ class TrainingBatch:
 
 
 def _select_columns(pairs: Tensor, first: int, stop: int) -> Tensor:
-    """Select the pairs (row, column, ...) of a range of columns, and number these from 0."""
+    """Select the pairs (row, column, ...) of a range of columns, and number the columns from 0."""
     inside = pairs[:, (pairs[1] >= first) & (pairs[1] < stop)]
     return torch.cat([inside[:1], inside[1:2] - first, inside[2:]])
 
@@ -103,16 +98,8 @@ MULTIPLE = 32
 class PaddedShape:
     """The sizes of a padded batch.
 
-    Args:
-        queries: the number of queries, which is never padded.
-        near: of concepts that are anchors or siblings.
-        far: of other concepts.
-        grandparents: of distinct grandparents.
-        entries: of entries of grandparents.
-        anchors: of anchors; at least one is padding.
-        siblings: of siblings.
-        blocked: of blocked pairs, including all pairs of padding anchors.
-        mentions: of mentioned anchors.
+    `queries` is never padded, `near` counts anchors and siblings, `far` counts other concepts, and
+    `blocked` includes all pairs of padding anchors. At least one anchor is padding.
     """
 
     queries: int
@@ -127,7 +114,7 @@ class PaddedShape:
 
     @classmethod
     def needed_by(cls, batch: TrainingBatch, anchors: int | None = None) -> PaddedShape:
-        """Return the smallest shape with this number of anchors that a batch fits in."""
+        """Return the smallest shape with this number of anchors that holds a batch."""
         e, queries = batch.egonets, len(batch.queries)
         grandparents, own, siblings = e.sizes
         anchors = own + 1 if anchors is None else anchors
@@ -145,7 +132,7 @@ class PaddedShape:
 
     @classmethod
     def with_margin(cls, batch: TrainingBatch) -> PaddedShape:
-        """Return a shape for this batch and for others of about its size."""
+        """Return a shape that holds this batch and other batches of about the same size."""
         anchors = _enlarged(len(batch.egonets.counts) + 1, ANCHOR_MARGIN)
         needed = cls.needed_by(batch, anchors)
         # A batch with fewer anchors has more pairs of padding anchors.
@@ -181,12 +168,12 @@ class PaddedShape:
         }
 
     def buffer(self, device: torch.device, pinned: bool = False) -> Tensor:
-        """Return a buffer that a padded batch fits in exactly."""
+        """Return a buffer of exactly the size of a padded batch."""
         size = sum(map(prod, self.parts().values()))
         return torch.zeros(size, dtype=torch.int64, device=device, pin_memory=pinned)
 
     def view(self, buffer: Tensor) -> TrainingBatch:
-        """Return the batch that lies in a buffer."""
+        """Return the batch in a buffer as views, without a copy."""
         arrays: dict[str, Any] = self._views(buffer)
         around = {f.name: arrays.pop(f.name) for f in fields(Egonets) if f.name in arrays}
         return TrainingBatch(egonets=Egonets(**around, near=self.near), **arrays)
@@ -229,7 +216,7 @@ class PaddedShape:
 
     @cached_property
     def _pairs_from_last_anchor(self) -> Tensor:
-        """All pairs, anchor by anchor; the pairs of the last anchor are at the end: [2, K]."""
+        """The pairs (anchor, query) [2, K], ordered so that the last anchor comes last."""
         positions = self.blocked - 1 - torch.arange(self.blocked)
         rows = (self.anchors - 1 - positions // self.queries).clamp(min=0)
         return torch.stack([rows, positions % self.queries])
@@ -244,22 +231,19 @@ class PaddedShape:
 
 
 def _enlarged(size: int, margin: float = MARGIN) -> int:
-    """Return a size with a margin, rounded up."""
+    """Return a size with a margin, rounded up to a multiple of MULTIPLE."""
     return MULTIPLE * -(-int(size * margin) // MULTIPLE) + MULTIPLE
 
 
 def _fill(target: Tensor, values: Tensor, padding: int) -> None:
-    """Write values [..., n] to the beginning of a target [..., m], and the padding after them."""
+    """Write values [..., n] at the beginning of a target [..., m], and padding after them."""
     count = values.shape[-1]
     target[..., :count] = values
     target[..., count:] = padding
 
 
 def drop(values: Tensor, rate: float) -> Tensor:
-    """Set values to zero at a rate, and scale the others so that the mean stays.
-
-    A CPU draws random bytes, eight per number, because random floats are slow to draw.
-    """
+    """Apply dropout; on a CPU with random bytes, which are faster to draw than random floats."""
     if not rate:
         return values
     if values.device.type != "cpu":

@@ -1,4 +1,4 @@
-"""The vectors of concepts in the form that the network takes."""
+"""The vectors of concepts, as inputs of the network."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ HASH_BLOCK = 8192
 
 @dataclass(frozen=True)
 class ConceptVectors:
-    """The vectors of N concepts, and of the head words of their labels.
-
-    Many concepts have the same head word, so each distinct vector is stored and compared once.
+    """The vectors of N concepts, and the distinct vectors of the head words of their labels.
 
     Args:
         names: one vector per concept [N, D1].
         heads: the distinct vectors of head words [V, D1].
         head_of: the row of each concept in `heads` [N].
-        streamed_to: the device that computes with them, if they stay in the memory of the host, and
-            only selected ones are copied to the device. Its memory then does not limit N.
+        streamed_to: the device that computes if all vectors stay in host memory, so that N is not
+            limited by device memory.
     """
 
     names: Tensor
@@ -39,7 +37,7 @@ class ConceptVectors:
 
     @classmethod
     def of(cls, stacked: Tensor) -> ConceptVectors:
-        """Build them from the stacked vectors of names and head words [2, N, D1]."""
+        """Build concept vectors from stacked vectors of names and head words [2, N, D1]."""
         first, inverse = distinct_rows(stacked[1].cpu().numpy())
         rows = torch.from_numpy(first).to(stacked.device)
         return cls(
@@ -64,11 +62,11 @@ class ConceptVectors:
         return self.names.shape[1]
 
     def stacked(self) -> Tensor:
-        """Return the vectors of names and head words of every concept, as a copy: [2, N, D1]."""
+        """Return a copy of the name and head word vectors of every concept: [2, N, D1]."""
         return torch.stack([self.names, self.heads.index_select(0, self.head_of)])
 
     def placed(self, device: torch.device) -> ConceptVectors:
-        """Return the same vectors on a device, or streamed to it if they would fill its memory."""
+        """Return the same vectors on a device, or streamed to it if they need too much memory."""
         memory, size = memory_of(device), self.names.nbytes + self.heads.nbytes
         if memory is not None and size > MAX_MEMORY_SHARE * memory:
             return replace(self.to(torch.device("cpu")), streamed_to=device)
@@ -80,11 +78,11 @@ class ConceptVectors:
         return ConceptVectors(names, heads, self.head_of.to(device))
 
     def stored(self) -> ConceptVectors:
-        """Return the same vectors for computing where they are stored."""
+        """Return the same vectors without streaming, to compute on the storing device."""
         return ConceptVectors(self.names, self.heads, self.head_of)
 
     def select(self, concepts: Tensor) -> ConceptVectors:
-        """Select the vectors of some concepts by index, on the device that computes."""
+        """Select the vectors of some concepts by index, on the computing device."""
         if self.streamed_to is None:
             return self.reordered(concepts)
         rows = concepts.to(self.storage)
@@ -93,28 +91,28 @@ class ConceptVectors:
         return ConceptVectors(self._send(names), self._send(heads), self._send(head_of))
 
     def select_names(self, concepts: Tensor) -> Tensor:
-        """Select the name vectors of some concepts by index, on the device that computes."""
+        """Select the name vectors of some concepts by index, on the computing device."""
         if self.streamed_to is None:
             return self.names.index_select(0, concepts)
         return self._send(self.names.index_select(0, concepts.to(self.storage)))
 
     def _send(self, part: Tensor) -> Tensor:
-        """Copy a part to the device that computes, without waiting for a GPU."""
+        """Copy a part to the computing device, without waiting for a GPU."""
         part = part.pin_memory() if self.device.type == "cuda" else part
         return part.to(self.device, non_blocking=True)
 
     def reordered(self, concepts: Tensor) -> ConceptVectors:
-        """Return the vectors of these concepts, in this order, where they are stored."""
+        """Return the vectors of these concepts, in this order, on the storing device."""
         names = self.names.index_select(0, concepts)
         head_of = self.head_of.index_select(0, concepts)
         return ConceptVectors(names, self.heads, head_of, self.streamed_to)
 
     def first(self, count: int) -> ConceptVectors:
-        """Return the vectors of the first concepts, without a copy of them."""
+        """Return the vectors of the first concepts, without a copy."""
         return replace(self, names=self.names[:count], head_of=self.head_of[:count])
 
     def used_heads(self) -> tuple[Tensor, Tensor]:
-        """Return the vectors of head words in use, and the row of each concept among them."""
+        """Return the vectors of used head words, and the row of each concept among them."""
         if self.device.type != "cpu":
             # Finding the distinct ones would make the host wait for the device.
             return self.heads.index_select(0, self.head_of), torch.arange(
@@ -125,10 +123,10 @@ class ConceptVectors:
 
 
 def distinct_rows(matrix: NDArray[np.floating]) -> tuple[Indices, Indices]:
-    """Return the index of the first copy of each distinct row, and which copy every row equals.
+    """Return the first index of each distinct row, and the distinct row that every row equals.
 
-    Rows are compared by a random 64-bit hash. Among a million rows, two different ones get the same
-    hash with a probability of about 10^-7.
+    Rows are compared by a random 64-bit hash. Among a million rows, the probability that two
+    different rows get the same hash is about 10^-7.
     """
     rng = np.random.default_rng(0)
     factors = np.frombuffer(rng.bytes(8 * matrix.shape[1]), dtype=np.uint64)

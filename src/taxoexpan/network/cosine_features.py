@@ -1,7 +1,4 @@
-"""The fusion head, and its features: cosines of a query with an anchor and with its children.
-
-All vectors have unit length, so a cosine is a dot product.
-"""
+"""The fusion head, and its features: cosines of unit vectors of queries, anchors and children."""
 
 from __future__ import annotations
 
@@ -22,12 +19,7 @@ LOG_COUNT, ONE = 6, 7
 
 @dataclass(frozen=True)
 class Cosines:
-    """The cosines of vectors with B queries.
-
-    Args:
-        values: the cosines [n, B].
-        rows: the row in `values` of every anchor, then of every sibling [A + S].
-    """
+    """The cosines with B queries [n, B], and the row of each anchor, then each sibling [A + S]."""
 
     values: Tensor
     rows: Tensor
@@ -38,13 +30,7 @@ def cosine_features(
 ) -> Tensor:
     """Return the features of every pair of an anchor and a query: [8, A, B].
 
-    Each query is left out of the children of its own parent.
-
-    Args:
-        names: the cosines by whole names.
-        heads: the cosines by head words.
-        egonets: the egonets.
-        left_out: the parent of each query, and the row of the query among the siblings [B].
+    `left_out` removes each query [B] from the children of its own parent.
     """
     counts = egonets.counts[:, Position.SIBLING].to(names.values.dtype)
     features = names.values.new_empty(NUM_FEATURES, egonets.size, len(left_out.rows))
@@ -81,7 +67,7 @@ def cosine_features_of_pairs(
 
     Args:
         own: the cosines with the anchors, by whole names and by head words [2, P].
-        siblings: the cosines with all their children [2, S].
+        siblings: the cosines with all children of the anchors [2, S].
         sibling_of: the pair of each child [S].
         removed: the children to remove, one at a time [V].
     """
@@ -102,10 +88,9 @@ def cosine_features_of_pairs(
 def child_cosines_of_pairs(
     cosines: Tensor, sibling_of: Tensor, removed: Tensor, pairs: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the cosines of single pairs with the nearest and the mean child.
+    """Return the cosines with the nearest and the mean child, or 0 for anchors without children.
 
-    The first result has both cosines of each pair [2, P], the second those after each removal of
-    one child [2, V]. They are 0 for an anchor without children.
+    The results are of single pairs [2, P], and after each removal of one child [2, V].
 
     Args:
         cosines: the cosines with all children [S].
@@ -150,11 +135,7 @@ def _highest(cosines: Tensor, of: Tensor, pairs: int) -> Tensor:
 
 
 class FusionHead(nn.Module):
-    """A small network over the cosine features of a pair, added to the raw score of the match.
-
-    It gives the network the signals of Closest-Neighbor and dist-XGBoost (see `cosine_features`).
-    Shapes: [8, A, B] → [A, B].
-    """
+    """An MLP on the cosine features of a pair, added to the raw score: [8, A, B] → [A, B]."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -162,7 +143,7 @@ class FusionHead(nn.Module):
         self.output = nn.Parameter(torch.empty(1, hidden))
 
     def reset(self, generator: torch.Generator) -> None:
-        """Initialize the weights (Glorot); the bias, which is the last column, is zero."""
+        """Initialize the weights (Glorot); the last column is the bias, which is zero."""
         nn.init.xavier_normal_(self.hidden.data[:, :-1], generator=generator)
         nn.init.zeros_(self.hidden.data[:, -1])
         nn.init.xavier_normal_(self.output, generator=generator)
@@ -174,22 +155,18 @@ class FusionHead(nn.Module):
 
 
 class _Fuse(torch.autograd.Function):
-    """out = o · relu(V x) for P pairs x [8, P], and the gradients of V and o.
-
-    Queries and anchors have no gradient here, so the backward pass is one product: with M the
-    gradient where a unit is active, both gradients follow from M xᵀ.
-    """
+    """out = o · relu(V x) for P pairs x [8, P], with gradients of V and o from one product."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, output: Tensor) -> Tensor:
-        """[8, P] → [1, P]."""
+        """Return the scores of pairs: [8, P] → [1, P]."""
         units = (weight @ x).relu_()
         ctx.save_for_backward(x, units, weight, output)
         return output @ units
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
-        """[1, P] → the gradients of the weights."""
+        """Return the gradients of the weights, from [1, P]."""
         x, units, weight, output = ctx.saved_tensors
         active = torch.ops.aten.threshold_backward(gradient.expand_as(units), units, 0)
         by_unit = active @ x.T

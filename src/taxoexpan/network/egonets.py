@@ -1,7 +1,7 @@
 """Batches of ego networks as flat index arrays.
 
-The egonet of an anchor is a star: its parents (which would be the query's grandparents), the anchor
-itself, and its children (the query's siblings). Messages go from parent to child only.
+The egonet of an anchor is a star: its parents (the query's grandparents), the anchor, and its
+children (the query's siblings). Messages go from parent to child only.
 """
 
 from __future__ import annotations
@@ -28,20 +28,19 @@ class Position(IntEnum):
 
 @dataclass(frozen=True)
 class Egonets:
-    """A batch of A egonets over C distinct concepts.
+    """A batch of A egonets over C concepts, with G distinct grandparents, A anchors and S siblings.
 
-    The batch has G distinct grandparents in E entries, A anchors and S siblings. A grandparent
-    receives only its own message, whatever the egonet, so each distinct one is a single node. The
-    nodes are ordered by position (grandparents, anchors, siblings), so each position is a slice.
+    A grandparent receives only its own message, so each distinct grandparent is one node, and E
+    entries assign these nodes to egonets. The nodes are ordered by position (grandparents, anchors,
+    siblings).
 
     Args:
         concepts: the index of each concept in the taxonomy [C].
         nodes: the row of each node in `concepts` [G + A + S].
-        grandparent: the node of each entry of a grandparent [E].
+        grandparent: the node of each entry [E].
         grandparent_of: the egonet of each entry [E], ascending.
         sibling_of: the egonet of each sibling [S], ascending.
-        counts: the number of nodes of each egonet by position [A, 3], stored so that no device
-            needs to count.
+        counts: the number of nodes of each egonet by position [A, 3].
         near: the number of concepts that are anchors or siblings; they come first in `concepts`.
     """
 
@@ -73,7 +72,7 @@ class Egonets:
 
 @dataclass(frozen=True)
 class LeftOutSiblings:
-    """B egonets that are also needed without one of their siblings.
+    """B egonets, each without one sibling.
 
     Args:
         egonets: the index of each egonet in its batch [B].
@@ -84,7 +83,7 @@ class LeftOutSiblings:
     rows: torch.Tensor
 
     def counts(self, counts: torch.Tensor) -> torch.Tensor:
-        """Return the number of remaining nodes by position, given all counts: [A, 3] → [B, 3]."""
+        """Return the remaining number of nodes by position, given all counts: [A, 3] → [B, 3]."""
         remaining = counts.index_select(0, self.egonets)
         remaining[:, Position.SIBLING] -= (self.rows >= 0).to(counts.dtype)
         return remaining
@@ -92,22 +91,14 @@ class LeftOutSiblings:
 
 @dataclass(frozen=True)
 class Siblings:
-    """The children that stand in a batch of egonets.
-
-    Args:
-        relations: the index of each relation (anchor, child) in the taxonomy's `children_of` [S].
-        sibling_of: the egonet of each child [S].
-    """
+    """The siblings in a batch: their relations in `children_of` [S], and their egonets [S]."""
 
     relations: Indices
     sibling_of: Indices
 
 
 def spread_siblings(taxonomy: Taxonomy, anchors: Indices, max_siblings: int) -> Siblings:
-    """Choose all children of each anchor, or `max_siblings` of them at equal distances.
-
-    The choice is always the same.
-    """
+    """Return all children of each anchor, or `max_siblings` of them at equal distances."""
     starts, degrees = _children(taxonomy, anchors)
     counts = np.minimum(degrees, max_siblings)
     sibling_of = np.repeat(np.arange(len(anchors)), counts)
@@ -123,10 +114,10 @@ def draw_siblings(
     hide_rate: float,
     rng: np.random.Generator,
 ) -> Siblings:
-    """Draw up to `max_siblings` children of each anchor, and none for a fraction of the anchors.
+    """Draw up to `max_siblings` children per anchor, but none at the rate `hide_rate`.
 
-    The children are a window of the list of children that starts anywhere and may wrap around: no
-    child occurs twice, and nothing is sorted. A hub costs no more than `max_siblings`.
+    The children are a random window of the list of children: this needs no sorting, and a hub costs
+    no more than other anchors.
     """
     starts, degrees = _children(taxonomy, anchors)
     counts = np.minimum(degrees, max_siblings)
@@ -139,7 +130,7 @@ def draw_siblings(
 
 
 def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
-    """Return the first relation of each anchor in `children_of`, and its number of children."""
+    """Return the first relation in `children_of` and the number of children of each anchor."""
     offsets = taxonomy.children_of.offsets
     return offsets[anchors], offsets[anchors + 1] - offsets[anchors]
 
@@ -147,10 +138,7 @@ def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
 def build_egonets(
     taxonomy: Taxonomy, anchors: Indices, siblings: Siblings, without: Indices | None = None
 ) -> Egonets:
-    """Build the egonets of these anchors, without a loop over them.
-
-    `without` [A] has one grandparent to leave out of each egonet.
-    """
+    """Build the egonets of these anchors; `without` [A] is a grandparent to leave out of each."""
     grandparent_of, parents = taxonomy.parents_of.of_many(anchors)
     if without is not None:
         kept = parents != without[grandparent_of]
@@ -174,10 +162,7 @@ def build_egonets(
 
 
 def _append_missing(known: Indices, wanted: Indices) -> tuple[Indices, Indices]:
-    """Append the wanted indices that are not known, and return the row of each wanted one.
-
-    Both inputs are ascending.
-    """
+    """Append wanted indices that are missing, and return the rows of all; inputs are ascending."""
     if not len(known):
         return wanted, np.arange(len(wanted))
     rows = np.minimum(np.searchsorted(known, wanted), len(known) - 1)

@@ -1,4 +1,4 @@
-"""The losses (Section 4.3) of a positive pair and its negatives."""
+"""The losses of positive pairs and their negatives (Section 4.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCKED = -1e9
 def info_nce(
     log_match: LogMatch, positive: Tensor, scores: Tensor, blocked: Tensor
 ) -> tuple[Tensor, int]:
-    r"""Return the InfoNCE loss (Eq. 11), summed, and the number of instances.
+    r"""Return the summed InfoNCE loss (Eq. 11), and the number of instances.
 
     .. math:: -\sum_b \log \frac{f(a_b, n_b)}{f(a_b, n_b) + \sum_i f(a_i, n_b)}
 
@@ -36,10 +36,9 @@ def info_nce(
 def binary_cross_entropy(
     log_match: LogMatch, positive: Tensor, scores: Tensor, blocked: Tensor
 ) -> tuple[Tensor, int]:
-    """Return the binary cross-entropy (Section 5.1.5), summed, and the number of pairs.
+    """Return the summed binary cross-entropy (Section 5.1.5), and the number of pairs.
 
-    Every pair is an instance, and its raw score is the logit. The arguments are the same as
-    in `info_nce`.
+    The raw scores are the logits; the arguments are the same as in `info_nce`.
     """
     del log_match  # the sigmoid replaces it
     positives = F.softplus(-positive)
@@ -49,7 +48,7 @@ def binary_cross_entropy(
 
 
 def _replaced(scores: Tensor, pairs: Tensor, value: float) -> Tensor:
-    """Replace the scores [A, B] at some pairs [2, K] by a value."""
+    """Replace the scores [A, B] of some pairs [2, K] with a value."""
     return scores.index_put((pairs[0], pairs[1]), scores.new_full((), value))
 
 

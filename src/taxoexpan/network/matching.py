@@ -18,15 +18,9 @@ MAX_HIDDEN_UNITS = 8_000_000
 class Match(nn.Module, ABC):
     """A score f(a, n) of an anchor a and a query n.
 
-    Each side is computed once per anchor and once per query. The embedding of an anchor is
-    a = matrix · mean, block by block (see `Layer.pool`); each match decides where to apply the
-    matrix.
-
-    Args:
-        blocks: the number of blocks of the readout, R.
-        size: the size of each block of an embedding; D2 = blocks * size.
-        query: the size of a query's vector, D1.
-        hidden: the number of hidden units, for a match that has some.
+    The embedding of an anchor is a = matrix · mean (see `Layer.pool`), with R `blocks` of a `size`
+    each, so D2 = R * size. `query` is the size of a query's vector, D1. Each match decides where to
+    apply the matrix.
     """
 
     def __init__(self, blocks: int, size: int, query: int, hidden: int) -> None:
@@ -43,18 +37,18 @@ class Match(nn.Module, ABC):
 
     @abstractmethod
     def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
-        """Compute the anchors' side, to be stored: [A, R * K'] → [A, k]."""
+        """Compute the anchors' keys for ranking: [A, R * K'] → [A, k]."""
 
     @abstractmethod
     def project_queries(self, queries: Tensor) -> Tensor:
-        """Compute the queries' side for `keys`: [B, D1] → [B, k]."""
+        """Project the queries for `keys`: [B, D1] → [B, k]."""
 
     def training_keys(self, means: Tensor, matrix: Tensor) -> Tensor:
-        """Compute the anchors' side for training, at the lowest cost: [A, R * K'] → [A, k']."""
+        """Compute the anchors' keys for training, at the lowest cost: [A, R * K'] → [A, k']."""
         return self.keys(means, matrix)
 
     def project_training_queries(self, queries: Tensor, matrix: Tensor) -> Tensor:
-        """Compute the queries' side for `training_keys`: [B, D1] → [B, k']."""
+        """Project the queries for `training_keys`: [B, D1] → [B, k']."""
         del matrix
         return self.project_queries(queries)
 
@@ -64,20 +58,17 @@ class Match(nn.Module, ABC):
 
     @abstractmethod
     def score_pairs(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """Return the raw score of each row with the same row: [..., k] → [...]."""
+        """Return the raw score of each pair of corresponding rows: [..., k] → [...]."""
 
     def log_match(self, raw: Tensor) -> Tensor:
-        """Return log f of raw scores, for InfoNCE; ranking needs only their order."""
+        """Return log f of raw scores for InfoNCE; ranking needs only the order of raw scores."""
         return raw
 
 
 class LogBilinearMatch(Match):
-    r"""LBM (Eq. 10).
+    r"""LBM (Eq. 10), with `weight` W [D2, D1]; the raw score is the logarithm.
 
     .. math:: f(a, n) = \exp(a^T W n)
-
-    The raw score is the logarithm: InfoNCE's softmax is the exp, and ranking does not need it.
-    `weight` is W [D2, D1].
     """
 
     def __init__(self, blocks: int, size: int, query: int, hidden: int) -> None:
@@ -94,7 +85,7 @@ class LogBilinearMatch(Match):
         return queries
 
     def training_keys(self, means: Tensor, matrix: Tensor) -> Tensor:
-        """Return the means unchanged: there are fewer queries than anchors to multiply."""
+        """Return the means unchanged; multiplying queries is cheaper, because they are fewer."""
         del matrix
         return means
 
@@ -104,28 +95,26 @@ class LogBilinearMatch(Match):
         return (by_block @ matrix).flatten(1)
 
     def score_all(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """Return the scores of all pairs, as one matrix product."""
+        """Return the scores of all pairs as one matrix product."""
         return keys @ queries.T
 
     def score_pairs(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """Return dot products."""
+        """Return the dot products of the pairs."""
         return (keys * queries).sum(-1)
 
 
 class DoubleExpMatch(LogBilinearMatch):
-    """The authors' LBM under InfoNCE, which takes the exp twice: log f = exp(aᵀWn)."""
+    """The LBM of the authors' code, which takes the exp twice under InfoNCE: log f = exp(aᵀWn)."""
 
     def log_match(self, raw: Tensor) -> Tensor:
-        """Return the first exp; the softmax is the second."""
+        """Return the first exp; the softmax of InfoNCE is the second."""
         return raw.exp()
 
 
 class MLPMatch(Match):
-    r"""MLP (Eq. 9).
+    r"""MLP (Eq. 9), where γ is LeakyReLU and W1 is stored in two parts, for a and for n.
 
     .. math:: f(a, n) = \sigma(W_2 \gamma(W_1 [a \| n] + B_1) + B_2)
-
-    γ is LeakyReLU. W1 is stored in two parts of H rows each, for a and for n.
     """
 
     negative_slope = 0.01
@@ -139,16 +128,16 @@ class MLPMatch(Match):
         self.bias = nn.Parameter(torch.zeros(()))
 
     def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
-        """Return the anchor's part of the hidden layer: [A, H]."""
+        """Return the anchors' part of the hidden layer: [A, H]."""
         by_block = self.anchor_weight.view(self.hidden, self.blocks, self.size)
         return means @ (by_block @ matrix).flatten(1).T
 
     def project_queries(self, queries: Tensor) -> Tensor:
-        """Return the query's part of the hidden layer, with the bias: [B, H]."""
+        """Return the queries' part of the hidden layer, with the bias: [B, H]."""
         return F.linear(queries, self.query_weight, self.hidden_bias)
 
     def score_all(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """Score every pair; without gradients, some anchors at a time."""
+        """Score every pair; without gradients in blocks of anchors, to save memory."""
         rows = len(keys)
         if not torch.is_grad_enabled():
             rows = max(1, MAX_HIDDEN_UNITS // queries.numel())
@@ -160,17 +149,17 @@ class MLPMatch(Match):
         return hidden @ self.output[0] + self.bias
 
     def log_match(self, raw: Tensor) -> Tensor:
-        """Return log σ."""
+        """Return the log sigmoid of raw scores."""
         return F.logsigmoid(raw)
 
 
 class ReluMLPMatch(MLPMatch):
-    """The MLP of the authors' code: ReLU, and no sigmoid."""
+    """The MLP of the authors' code, with ReLU and without the sigmoid."""
 
     negative_slope = 0.0
 
     def log_match(self, raw: Tensor) -> Tensor:
-        """Return the raw scores."""
+        """Return the raw scores unchanged."""
         return raw
 
 
@@ -178,7 +167,7 @@ MATCHES: dict[str, type[Match]] = {"bilinear": LogBilinearMatch, "mlp": MLPMatch
 
 
 def make_match(config: Config, blocks: int, query_dim: int) -> Match:
-    """Return the match that the settings choose."""
+    """Return the match that the settings select."""
     match = MATCHES[config.matching]
     if config.matching == "mlp" and config.quirks.mlp_relu:
         match = ReluMLPMatch
@@ -188,10 +177,7 @@ def make_match(config: Config, blocks: int, query_dim: int) -> Match:
 
 
 class MentionBonus(nn.Module):
-    """A learned bonus on the score of an anchor that the query mentions, one per `MentionKind`.
-
-    It generalizes the paper's binary feature (Section 5.2.3).
-    """
+    """A learned bonus for mentioned anchors, one per `MentionKind` (binary in Section 5.2.3)."""
 
     reach = 10.0
     """Factor of the weights. Adam moves a weight by at most its step size, and these move far."""
@@ -201,11 +187,11 @@ class MentionBonus(nn.Module):
         self.weight = nn.Parameter(torch.zeros(len(MentionKind)))
 
     def reset(self) -> None:
-        """Start without a bonus."""
+        """Set all bonuses to zero."""
         nn.init.zeros_(self.weight)
 
     def forward(self, mentions: Tensor, anchors: int, queries: int) -> Tensor:
-        """Triples (anchor, query, kind) [3, M] → [A, B], zero for anchors not mentioned."""
+        """Return the bonus of every pair, from triples (anchor, query, kind): [3, M] → [A, B]."""
         rows, columns, kinds = mentions
         bonus = self.weight.new_zeros(anchors, queries)
         values = self.reach * self.weight.index_select(0, kinds)

@@ -1,4 +1,4 @@
-"""The whole network: it encodes the egonets of anchors and matches them with queries."""
+"""The whole network, which encodes the egonets of anchors and matches them with queries."""
 
 from __future__ import annotations
 
@@ -25,12 +25,7 @@ ACTIVATION_SLOPE = 0.01
 
 
 class MatchingNetwork(nn.Module):
-    """Graph layers, a readout and a match (Section 4.2), as the settings choose.
-
-    Args:
-        config: the settings.
-        dimension: the size of a concept's vector, D1.
-    """
+    """Graph layers, a readout and a match (Section 4.2), for vectors of size `dimension` D1."""
 
     def __init__(self, config: Config, dimension: int) -> None:
         super().__init__()
@@ -63,7 +58,7 @@ class MatchingNetwork(nn.Module):
             self.mentions.reset()
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Encode every anchor as a key to match with queries: [C, D1] → [A, k]."""
+        """Encode every anchor as a key that is matched with queries: [C, D1] → [A, k]."""
         return self.match.keys(self._pool(names, egonets)[0], self._matrix())
 
     def encode_leaving_out(
@@ -107,14 +102,14 @@ class MatchingNetwork(nn.Module):
     def _bonuses(
         self, known: ConceptVectors, queries: ConceptVectors, batch: TrainingBatch
     ) -> Iterator[Tensor]:
-        """Yield the scores [A, B] to add to the match: of the fusion head and of mentions."""
+        """Yield the scores [A, B] of the fusion head and of mentions, to be added to the match."""
         if self.fusion is not None:
             yield self.fusion(self._cosine_features(known, queries, batch))
         if self.mentions is not None and batch.mentions is not None:
             yield self.mentions(batch.mentions, batch.egonets.size, len(batch.queries))
 
     def _scores(self, keys: Tensor, queries: Tensor, negatives: Tensor | None) -> Tensor:
-        """Return the raw scores of the pairs to try as negatives: [A or N, B]."""
+        """Return the raw scores of negative pairs: [A or N, B]."""
         if negatives is None:
             return self.match.score_all(keys, queries)
         if negatives.dim() == 1:
@@ -153,7 +148,7 @@ class MatchingNetwork(nn.Module):
         return self.output.pool(self._features(names, egonets), egonets, self.readout, left_out)
 
     def _features(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Return the input of the last layer: [C, D1] → [nodes, inputs]."""
+        """Return the inputs of the last layer: [C, D1] → [nodes, inputs]."""
         features = names
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:
@@ -168,7 +163,7 @@ class MatchingNetwork(nn.Module):
 
 
 def _select_negatives(scores: Tensor, negatives: Tensor | None) -> Tensor:
-    """Select the scores to try as negatives from the scores of all pairs: [A, B] → [A or N, B]."""
+    """Select the scores of negative pairs from all scores: [A, B] → [A or N, B]."""
     if negatives is None:
         return scores
     if negatives.dim() == 1:

@@ -1,8 +1,7 @@
 """The messages in egonets: their weights α (Eqs. 3 and 4), and their sums (Eq. 5).
 
-The gradients are written out. An egonet is a star, so its sums are known in advance, and this takes
-fewer passes over memory and fewer operations than autograd, on a CPU and on a GPU. A batch has A
-anchors, S siblings, E entries of grandparents and n nodes (see `Egonets`), and M heads.
+The gradients are explicit, because this is faster than autograd: an egonet is a star, so its sums
+are known in advance. Sizes: A, S, E as in `Egonets`, n nodes and M heads.
 """
 
 from __future__ import annotations
@@ -20,15 +19,9 @@ NEGATIVE_SLOPE = 0.2
 
 
 class MessageWeights(NamedTuple):
-    """The weight α of every message in a batch of egonets, for each of M heads.
+    """The weight α of every message, for each of M heads: [E, M], [A, M], [S, M], [S, M].
 
-    A grandparent receives only its own message, with α = 1.
-
-    Args:
-        parent_to_anchor: from a grandparent to its anchor [E, M].
-        anchor_to_self: from an anchor to itself [A, M].
-        anchor_to_sibling: from an anchor to a sibling [S, M].
-        sibling_to_self: from a sibling to itself [S, M].
+    A grandparent's message to itself has the weight 1.
     """
 
     parent_to_anchor: Tensor
@@ -38,21 +31,21 @@ class MessageWeights(NamedTuple):
 
 
 def attention_weights(dots: Tensor, egonets: Egonets) -> MessageWeights:
-    """Return the attention weights of Eq. 4.
+    """Return the attention weights (Eq. 4).
 
-    `dots` [n, 2 * M] are the two halves of z·[W h_u ‖ W h_v]: of a node as the target of messages,
-    and as their source.
+    `dots` [n, 2 * M] are the two halves of z·[W h_u ‖ W h_v], first of each node as the target u of
+    messages, then as their source v.
     """
     above, own, below = _Attention.apply(dots, egonets)
     return MessageWeights(above, own, below, 1 - below)
 
 
 class _Attention(torch.autograd.Function):
-    """A softmax over an anchor and its parents; for a sibling, the softmax of two is a sigmoid."""
+    """The softmax over an anchor and its parents, and the sigmoid for a sibling and its anchor."""
 
     @staticmethod
     def forward(ctx: Any, dots: Tensor, egonets: Egonets) -> tuple[Tensor, Tensor, Tensor]:
-        """[n, 2 * M] → the first three of `MessageWeights`."""
+        """Return the first three of `MessageWeights` from dots [n, 2 * M]."""
         of, parent, anchor_of = egonets.grandparent_of, egonets.grandparent, egonets.sibling_of
         target, source = dots.chunk(2, dim=1)
         _, anchor_target, sibling_target = target.split(egonets.sizes)
@@ -115,10 +108,10 @@ def pass_messages(
     rows: Tensor | None,
     egonets: Egonets,
 ) -> Tensor:
-    """Return the weighted sum of the messages to every node, Eq. 5 without ρ: [n, M * size].
+    """Return the weighted sum of the messages to every node (Eq. 5 without ρ): [n, M * size].
 
     Args:
-        projected: W h [.., M * size], of node u in row `rows[u]`, or in row u without `rows`.
+        projected: W h [.., M * size]; node u is in row `rows[u]`, or in row u without `rows`.
         position: O p, one row per position [3, M * size].
         weights: α of every message.
         rows: the row of every node in `projected` [n].
@@ -143,7 +136,7 @@ class _PassMessages(torch.autograd.Function):
         rows: Tensor | None,
         egonets: Egonets,
     ) -> Tensor:
-        """See `pass_messages`; the weights α are in the order of `MessageWeights`."""
+        """Compute `pass_messages`, with the weights α in the order of `MessageWeights`."""
         h = projected if rows is None else projected.index_select(0, rows)
         if position is not None:
             h = h.clone() if rows is None else h

@@ -1,10 +1,8 @@
 """The last layer and the readout as one weighted mean over an egonet.
 
-Once the weights α of the messages are known, the last layer and the readout are linear. So the mean
-over an egonet is computed first, and the layer's matrix is applied to one row per anchor instead of
-one row per node. The gradients are written out (see `messages`).
-
-A readout of R blocks is computed like R times as many heads: H = R * M.
+Both are linear once the message weights α are known, so the mean is computed first, and the layer's
+matrix is applied once per anchor instead of once per node. The gradients are explicit (see
+`messages`). A readout of R blocks is computed like R times as many heads: H = R * M.
 """
 
 from __future__ import annotations
@@ -20,13 +18,7 @@ from taxoexpan.network.readout import Readout
 
 
 class SumWeights(NamedTuple):
-    """The weight of each node's [W ‖ O](h ‖ p) in the mean over its egonet.
-
-    Args:
-        above: of the entries of grandparents [E, H].
-        anchor: of the anchors [A, H].
-        below: of the siblings [S, H].
-    """
+    """The weight of each node's [W ‖ O](h ‖ p) in the mean: [E, H], [A, H] and [S, H]."""
 
     above: Tensor
     anchor: Tensor
@@ -34,7 +26,7 @@ class SumWeights(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """B means, each computed from the mean over an egonet by taking one sibling out.
+    """B means over egonets without one sibling, computed from the means with it.
 
     mean_b = scale_b · mean_egonet - sibling_b · h_sibling - anchor_b · h_anchor
 
@@ -42,8 +34,8 @@ class Removal(NamedTuple):
         egonets: the index of each egonet [B].
         rows: the row of each removed sibling among the siblings [B].
         scale: the factor of the old mean [B, R].
-        sibling: the weight of the sibling in the old mean [B, H, 1].
-        anchor: the weight of the anchor's message to the sibling in the old mean [B, H, 1].
+        sibling: the weight of the sibling [B, H, 1].
+        anchor: the weight of the anchor's message to the sibling [B, H, 1].
     """
 
     egonets: Tensor
@@ -61,18 +53,17 @@ def pool(
     readout: Readout,
     left_out: LeftOutSiblings | None,
 ) -> tuple[Tensor, Tensor]:
-    """Return Σ w_u (h_u ‖ p_u) over all egonets, and over those without one sibling.
+    """Return Σ w_u (h_u ‖ p_u) over all egonets, and over the `left_out` egonets without a sibling.
 
-    The shapes are [A, R, M * (K + P)] and [B, R, M * (K + P)]. A sibling sends messages only to
-    itself, so leaving it out is a subtraction.
+    The shapes are [A, R, M * (K + P)] and [B, R, M * (K + P)].
 
     Args:
         features: h of all nodes [n, K].
         position: p of each position [3, P], if any.
         messages: the weights α.
         egonets: the egonets.
-        readout: the readout, which gives the weights w together with α.
-        left_out: the siblings to leave out; without them, the second result is empty.
+        readout: the readout, which determines the weights w together with α.
+        left_out: the siblings to leave out; if None, the second result is empty.
     """
     counts = egonets.counts.to(features.dtype)
     divisor = readout.divisor(counts)
@@ -126,10 +117,7 @@ def _removal(
     divisor: Tensor,
     counts: Tensor,
 ) -> Removal:
-    """Return the change of each mean: another divisor, and the loss of a sibling.
-
-    The old divisors [B, R] and the remaining nodes [B, 3] are of the egonets in `left_out`.
-    """
+    """Return the removals, given the old divisors [B, R] and the remaining node counts [B, 3]."""
     divisors = readout.divisor(counts)
     scale, rows = divisor / divisors, left_out.rows.clamp(min=0)
     if not len(messages.sibling_to_self):
@@ -144,11 +132,10 @@ def _removal(
 
 
 class _WeightedSums(torch.autograd.Function):
-    """The weighted sum of the features of each egonet, and some features unchanged.
+    """The weighted sums of the features of each egonet, and some features unchanged.
 
-    The unchanged features belong to the siblings at `rows` [B] and the anchors `picked` [B],
-    which correct the sums. They are taken here so that all gradients of the features are added in
-    one place.
+    The features of the siblings at `rows` [B] and of the anchors `picked` [B] correct the sums.
+    They are returned here so that all gradients of the features are added in one place.
     """
 
     @staticmethod
@@ -162,7 +149,7 @@ class _WeightedSums(torch.autograd.Function):
         picked: Tensor | None,
         egonets: Egonets,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """[n, K] and weights [.., H] → [A, H, K], [B, K], [B, K]."""
+        """Compute the sums: [n, K] and weights [.., H] → [A, H, K], [B, K], [B, K]."""
         h_above, h_anchor, h_below = features.split(egonets.sizes)
         sums = anchor[..., None] * h_anchor[:, None]
         weighted = above[..., None] * h_above.index_select(0, egonets.grandparent)[:, None]
@@ -207,7 +194,7 @@ def _position_sums(weights: SumWeights, egonets: Egonets) -> Tensor:
 
 
 def _sum_over_heads(weights: Tensor, values: Tensor) -> Tensor:
-    """Return Σ over heads of weight · value: [n, H] and [n, H, K] → [n, K]."""
+    """Return the sum over heads of weight · value: [n, H], [n, H, K] → [n, K]."""
     if weights.shape[1] == 1:
         return weights * values[:, 0]
     return (weights[..., None] * values).sum(1)

@@ -1,10 +1,8 @@
 """Graph propagation (Section 4.2.2): GCN and GAT layers over egonets, with or without positions.
 
-An egonet is a star whose messages go from parent to child. A grandparent receives only its own
-message; a sibling receives its own and the anchor's; only the anchor receives many messages, its
-parents' and its own. The layers compute exactly Eqs. 2 to 5. Every layer has a matrix W for its M
-heads. The position-enhanced layers also have a matrix O for the position embeddings p, and
-[W ‖ O][h ‖ p] = W h + O p.
+An egonet is a star whose messages go from parent to child, so only the anchor receives more than
+two. Every layer has a matrix W for its M heads; layers with positions also have a matrix O for the
+position embeddings p: [W ‖ O][h ‖ p] = W h + O p.
 """
 
 from __future__ import annotations
@@ -23,15 +21,7 @@ from taxoexpan.network.readout import Readout
 
 
 class Layer(nn.Module, ABC):
-    """One graph layer.
-
-    Args:
-        inputs: the size of a node's input.
-        size: the size of each head's output.
-        heads: the number of heads, M.
-        position: the size of a position embedding, P; 0 for a layer without positions.
-        bias: whether to add a bias to the output.
-    """
+    """A graph layer with M `heads`, and position embeddings of size P (0 for none)."""
 
     def __init__(
         self, inputs: int, size: int, heads: int, position: int, bias: bool = False
@@ -65,16 +55,10 @@ class Layer(nn.Module, ABC):
     def message_weights(
         self, features: Tensor, rows: Tensor | None, egonets: Egonets
     ) -> MessageWeights:
-        """Return α of every message.
-
-        `features` [.., inputs] has node u in row `rows[u]`, or in row u without `rows`.
-        """
+        """Return α of every message; node u is in row `rows[u]` of `features`, or in row u."""
 
     def forward(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Tensor:
-        """Compute Eq. 5 without ρ: [.., inputs] → [nodes, M * size].
-
-        The first layer gets one row per distinct concept, so that W h is computed once for each.
-        """
+        """Compute Eq. 5 without ρ: [.., inputs] → [nodes, M * size]."""
         weights = self.message_weights(features, rows, egonets)
         position = None
         if self.position is not None and self.position_weight is not None:
@@ -92,9 +76,8 @@ class Layer(nn.Module, ABC):
     ) -> tuple[Tensor, Tensor]:
         """Apply this layer as the last one, and the readout, except for `matrix`.
 
-        [nodes, inputs] → [A, R * K'], where R is the number of blocks of the readout and K' is
-        M * (inputs + P), plus 1 with a bias. The second result [B, R * K'] is of the egonets
-        without one sibling.
+        [nodes, inputs] → [A, R * K'], with R blocks of the readout and K' = M * (inputs + P), plus
+        1 with a bias. The second result [B, R * K'] is of the egonets without one sibling.
         """
         weights = self.message_weights(features, None, egonets)
         means, reduced = pool(features, self.position, weights, egonets, readout, left_out)
@@ -106,10 +89,7 @@ class Layer(nn.Module, ABC):
         return means.flatten(1), reduced.flatten(1)
 
     def matrix(self) -> Tensor:
-        """Return the matrix [size, K'] from a pooled mean to an embedding.
-
-        It is [W ‖ O] of all heads, which are averaged in the last layer, and the bias.
-        """
+        """Return the matrix [size, K'] from a pooled mean to an embedding: [W ‖ O] and the bias."""
         whole: Tensor = self.weight
         if self.position_weight is not None:
             whole = torch.cat([whole, self.position_weight], dim=1)
@@ -122,20 +102,15 @@ class Layer(nn.Module, ABC):
 
 
 def _with_ones(means: Tensor, readout: Readout, counts: Tensor) -> Tensor:
-    """Append a column for the bias to every block of means: [A, R, k] → [A, R, k + 1].
-
-    The bias is added to every node, so it is weighted like the nodes of the readout.
-    """
+    """Append a bias column, weighted like the nodes, to every block: [A, R, k] → [A, R, k + 1]."""
     ones = readout.sums(counts) / readout.divisor(counts)
     return torch.cat([means, ones[..., None]], dim=2)
 
 
 class ConvolutionLayer(Layer):
-    r"""A GCN or PGCN layer (Eq. 3), with a bias.
+    r"""A GCN or PGCN layer (Eq. 3) with a bias; N(u) are u and the nodes that send messages to u.
 
     .. math:: \alpha_{uv} = 1 / \sqrt{|N(u)| |N(v)|}
-
-    N(u) are the nodes that send messages to u, including u itself.
     """
 
     def __init__(self, inputs: int, size: int, heads: int, position: int) -> None:
@@ -144,7 +119,7 @@ class ConvolutionLayer(Layer):
     def message_weights(
         self, features: Tensor, rows: Tensor | None, egonets: Egonets
     ) -> MessageWeights:
-        """Return Eq. 3: |N(u)| is 1 for a grandparent and 2 for a sibling."""
+        """Return α (Eq. 3), where |N(u)| is 1 for a grandparent and 2 for a sibling."""
         del rows  # the weights do not depend on the features
         degree = egonets.counts[:, Position.GRANDPARENT].to(features.dtype) + 1
         degree = degree[:, None].expand(-1, self.heads)
@@ -157,11 +132,9 @@ class ConvolutionLayer(Layer):
 
 
 class AttentionLayer(Layer):
-    r"""A GAT or PGAT layer (Eqs. 4 and 5).
+    r"""A GAT or PGAT layer (Eqs. 4 and 5), with z in two halves, for the target u and the source v.
 
     .. math:: \alpha_{uv} = \mathrm{softmax}_v(\mathrm{LeakyReLU}(z^T [W h_u \| W h_v]))
-
-    z is stored in two halves, for the target u and for the source v, one row per head.
     """
 
     def __init__(self, inputs: int, size: int, heads: int, position: int) -> None:
@@ -178,7 +151,7 @@ class AttentionLayer(Layer):
     def message_weights(
         self, features: Tensor, rows: Tensor | None, egonets: Egonets
     ) -> MessageWeights:
-        """Return Eq. 4."""
+        """Return α (Eq. 4)."""
         # z·(W h) = (Wᵀz)·h, so α does not need W h.
         halves = torch.stack([self.towards, self.source])
         dots = features @ self._through(halves, self.weight).T

@@ -1,4 +1,4 @@
-"""Concepts to place, as the network takes them."""
+"""The concepts to place, as inputs of the network."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ GPU_FACTOR = 16
 
 @dataclass(frozen=True)
 class Queries:
-    """Q concepts to place, with their vectors [2, Q, D] and the anchors that they mention.
+    """Q concepts to place, with vectors [2, Q, D] of names and definitions, and of head words.
 
-    The first vectors are of names and definitions, the second of head words. `mentions` has one
-    row per query, or is None for a network that does not use mentions. `concepts` may be empty
-    where only the network scores them. `tower` [Q, D] are their vectors by a text tower, if there
-    is one.
+    `mentions` has one row per query. `concepts` may be empty if only the network scores them.
+    `tower` [Q, D] are the vectors of the text tower.
     """
 
     vectors: Tensor
@@ -72,7 +70,7 @@ class Queries:
         )
 
     def blocks(self, anchors: int) -> Iterator[tuple[int, Self]]:
-        """Split into blocks that are scored at once, each with the index of its first query."""
+        """Yield blocks to score at once, each with the index of its first query."""
         factor = 1 if self.vectors.device.type == "cpu" else GPU_FACTOR
         size = min(factor * MAX_BLOCK, max(1, factor * MAX_SCORES // anchors))
         for start in range(0, len(self), size):
@@ -81,7 +79,7 @@ class Queries:
 
 @dataclass(frozen=True)
 class LabeledQueries(Queries):
-    """Queries whose true parents are known: the indices of each one's parents among the anchors."""
+    """Queries with known true parents, as indices among the anchors."""
 
     parents: Sequence[Indices] = ()
 

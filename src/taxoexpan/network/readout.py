@@ -1,4 +1,4 @@
-"""Graph readout (Section 4.2.2): from the nodes of an egonet to one vector."""
+"""Graph readout (Section 4.2.2), from the nodes of an egonet to one vector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taxoexpan.network.egonets import Position
 class Readout(nn.Module, ABC):
     """A weight for each position, and a divisor for the weighted sums.
 
-    `blocks` R is 1 where all positions go into one sum, and 3 where each position has its own.
+    `blocks` R is 1 if all positions go into one sum, and 3 if each position has its own sum.
     """
 
     blocks = 1
@@ -26,10 +26,10 @@ class Readout(nn.Module, ABC):
 
     @abstractmethod
     def divisor(self, counts: Tensor) -> Tensor:
-        """Return the divisor of each block's sum from node counts by position: [A, 3] → [A, R]."""
+        """Return the divisor of each block's sum from the node counts: [A, 3] → [A, R]."""
 
     def by_block(self) -> Tensor:
-        """Return the weight of each position in each block [R, 3]; 0 outside the block."""
+        """Return the weight of each position in each block, 0 outside the block: [R, 3]."""
         return self.weights()[None] if self.blocks == 1 else self.weights().diag()
 
     def sums(self, counts: Tensor) -> Tensor:
@@ -81,12 +81,12 @@ class ConcatenationReadout(MeanReadout):
 
 
 class EgonetConcatenationReadout(MeanReadout):
-    """CR of the authors' code: all positions but the anchor are divided by the egonet's size."""
+    """The CR of the authors' code, where only the anchor is not divided by the egonet size."""
 
     blocks = len(Position)
 
     def divisor(self, counts: Tensor) -> Tensor:
-        """Return the number of all nodes, but 1 for the anchor."""
+        """Return the number of all nodes, or 1 for the anchor."""
         nodes = counts.sum(1)
         return torch.stack([nodes, torch.ones_like(nodes), nodes], dim=1)
 
@@ -99,7 +99,7 @@ READOUTS: dict[str, type[Readout]] = {
 
 
 def make_readout(config: Config) -> Readout:
-    """Return the readout that the settings choose."""
+    """Return the readout that the settings select."""
     if config.readout == "concat" and config.quirks.egonet_concat:
         return EgonetConcatenationReadout()
     return READOUTS[config.readout]()

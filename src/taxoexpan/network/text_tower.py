@@ -1,8 +1,4 @@
-"""The text tower: a sentence transformer that is fine-tuned to put a query near its parent.
-
-Queries and anchors are encoded by the same weights ("two towers"). A query is described by its
-label and definition, an anchor also by the label of its parent.
-"""
+"""The text tower: a sentence transformer fine-tuned to encode a query near its parent."""
 
 from __future__ import annotations
 
@@ -34,14 +30,14 @@ Tokens = Sequence[int]
 
 
 def query_text(concept: Concept) -> str:
-    """Describe a query: its label, and its definition if it has one."""
+    """Return the text of a query: its label, and its definition if it has one."""
     return f"{concept.label}: {concept.definition}" if concept.definition else concept.label
 
 
 def anchor_texts(taxonomy: Taxonomy) -> list[str]:
-    """Describe each anchor: `label < label of its first parent: definition`.
+    """Return the text of each anchor, `label < label of its first parent: definition`.
 
-    Children are not shown. Otherwise an anchor's text would depend on whether its family is known.
+    Children are left out, because the text must not depend on which children are known.
     """
     labels, definitions = taxonomy.labels, taxonomy.definitions
     offsets, targets = taxonomy.parents_of.offsets.tolist(), taxonomy.parents_of.targets.tolist()
@@ -55,7 +51,7 @@ def anchor_texts(taxonomy: Taxonomy) -> list[str]:
 
 
 class TextTower(nn.Module):
-    """Encodes texts as unit vectors with a sentence transformer of its own."""
+    """An encoder of texts as unit vectors, with its own sentence transformer."""
 
     def __init__(self, transformer: SentenceTransformer) -> None:
         super().__init__()
@@ -114,7 +110,7 @@ class TextTower(nn.Module):
 
     @torch.no_grad()
     def encode_tokens(self, tokens: Sequence[Tokens]) -> Tensor:
-        """Return one unit vector per tokenized text; equal texts are encoded once: [N, D]."""
+        """Return one unit vector per tokenized text, encoding equal texts once: [N, D]."""
         was_training = self.training
         self.eval()
         distinct: dict[tuple[int, ...], int] = {}
@@ -125,7 +121,7 @@ class TextTower(nn.Module):
 
 
 def replace_embeddings(transformer: nn.Module) -> None:
-    """Replace the embedding layers of a transformer by `TokenEmbedding`, with the same weights."""
+    """Replace the embedding layers of a transformer with `TokenEmbedding`; keep their weights."""
     for module in list(transformer.modules()):
         for name, child in list(module.named_children()):
             # Subclasses and rarer options keep torch's own gradient.
@@ -134,16 +130,15 @@ def replace_embeddings(transformer: nn.Module) -> None:
 
 
 class TokenEmbedding(nn.Embedding):
-    """Looks up the vectors of tokens, and adds the gradients of the used rows to `weight.grad`.
+    """An embedding that, on a CPU, adds only the gradients of used rows to `weight.grad`.
 
     For every block of texts, torch would make a gradient of the whole vocabulary, nearly all of it
-    zeros, in addition to their sum. The result is the same, bit for bit. Other devices than the CPU
-    do it torch's way.
+    zeros. The result is the same, bit for bit.
     """
 
     @classmethod
     def of(cls, embedding: nn.Embedding) -> TokenEmbedding:
-        """Return a layer that shares the weights of another."""
+        """Return a layer that shares the weights of another layer."""
         tokens, width = embedding.weight.shape
         made = cls(tokens, width, embedding.padding_idx, _weight=embedding.weight.detach())
         made.weight = embedding.weight
@@ -160,18 +155,18 @@ class TokenEmbedding(nn.Embedding):
 
 
 class _AddRows(torch.autograd.Function):
-    """Passes vectors on; its backward pass adds their gradients to the rows of the weight."""
+    """The identity, whose backward pass adds the gradients to the rows of the weight."""
 
     @staticmethod
     def forward(ctx: Any, vectors: Tensor, weight: Tensor, tokens: Tensor, padding: int) -> Tensor:
-        """[..., D] → [..., D]."""
+        """Return the vectors unchanged: [..., D] → [..., D]."""
         ctx.weight, ctx.padding = weight, padding
         ctx.save_for_backward(tokens)
         return vectors.view_as(vectors)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None, None]:
-        """[..., D] → nothing: the gradient is added to `weight.grad`."""
+        """Add the gradient [..., D] to `weight.grad`, and return none."""
         (tokens,) = ctx.saved_tensors
         used, rows = tokens.flatten().unique(return_inverse=True)
         # First the sum of this block, then the total: in the order in which torch would add.
