@@ -53,7 +53,7 @@ class Options(ReadingOptions, AcceptanceOptions, FormulaOptions):
 
 
 def run(options: Options) -> int:
-    """Apply the decisions."""
+    """Apply the accepted suggestions."""
     from taxoexpan.expansion import acceptance_of, apply_suggestions
     from taxoexpan.files import write_whole
     from taxoexpan.formats.concept_list import read_concepts

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(DeviceOptions):
-    """A trained model, and where it is used."""
+    """A trained model, and the device that it runs on."""
 
     model: Path = argument("MODEL", "model directory, written by train")
     features: str | None = option(
@@ -32,7 +32,7 @@ class ModelOptions(DeviceOptions):
     )
 
     def load(self) -> TaxoExpan:
-        """Load the model, and print whether a continued training pays."""
+        """Load the model, and advise more training if its taxonomy has grown much."""
         from taxoexpan.model import TaxoExpan
 
         model = TaxoExpan.load(self.model, self.device, self.features)
@@ -41,7 +41,7 @@ class ModelOptions(DeviceOptions):
 
 
 def open_taxonomies(paths: Sequence[Path], options: ReadingOptions) -> list[TaxonomyFile]:
-    """Open taxonomy files, and print the notes of their readers, each note once."""
+    """Open taxonomy files, and print each note of their readers once."""
     from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
 
     reading = read_options(options)
@@ -76,7 +76,7 @@ def read_taxonomy(
 def defined_concepts(
     glossary: Path | None, concepts: Sequence[Concept], taxonomy: Taxonomy
 ) -> Sequence[Concept]:
-    """Return new concepts with their definitions from a glossary, if there is one."""
+    """Return new concepts with definitions from a glossary, if there is one."""
     if not glossary:
         return concepts
     from taxoexpan.features.glossary.glossary import Glossary
@@ -88,7 +88,7 @@ def defined_concepts(
 
 
 def print_glossary(path: Path, glossary: Glossary, matches: Mapping[str, GlossaryMatches]) -> None:
-    """Print how many concepts got a definition, by the plural noun for each group of concepts."""
+    """Print how many concepts of each group, named by a plural noun, got a definition."""
     broken = glossary.broken
     if broken.count:
         lines = pluralize(broken.count, "line")
@@ -98,7 +98,7 @@ def print_glossary(path: Path, glossary: Glossary, matches: Mapping[str, Glossar
 
 
 def _group(noun: str, matches: GlossaryMatches) -> str:
-    """Return how many of a group of concepts got a definition, and how they were found."""
+    """Describe how many concepts of a group got a definition, and how it was found."""
     found, without = matches.found.total(), matches.concepts - matches.defined_before
     text = f"{found:,} of {without:,} {noun}"
     if matches.defined_before:

@@ -73,7 +73,7 @@ class Options(ReadingOptions):
 
 
 def run(options: Options) -> int:
-    """Print the findings, worst first; return 1 if one of them is a failure."""
+    """Print the findings, worst first; return 1 if one of them counts as a failure."""
     from taxoexpan.curation.checks.all_checks import check_file
     from taxoexpan.curation.finding_formats import FindingFormat, finding_format, render
     from taxoexpan.files import preflight, write_whole
@@ -119,7 +119,7 @@ def _is_wanted(
 
 
 def _print_some(findings: Sequence[Finding], to: str, limit: int | None) -> None:
-    """Print the findings for a reader, at most some per code, and their number."""
+    """Print the number of findings, and a limited number of findings per code."""
     from taxoexpan.curation.finding_formats import github_annotations
 
     for group in _groups(findings):

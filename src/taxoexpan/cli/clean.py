@@ -114,7 +114,7 @@ def _html_report(
     relations: Sequence[SuspiciousRelation],
     checked: int,
 ) -> str:
-    """The relations as an HTML report; `checked` is the number of relations that were scored."""
+    """Return the relations as an HTML report; `checked` is the number of scored relations."""
     from taxoexpan.report.page import render
     from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
@@ -123,7 +123,7 @@ def _html_report(
 
 
 def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:
-    """The relations as JSON or CSV."""
+    """Return the relations as JSON or CSV."""
     from taxoexpan.curation.cleaning import suspicious_relations_csv
 
     if options.output.suffix == ".json":

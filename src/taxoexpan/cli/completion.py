@@ -31,7 +31,7 @@ class Options(OptionGroup):
 
 
 def run(options: Options) -> int:
-    """Print the script."""
+    """Print the completion script."""
     import shtab
 
     from taxoexpan.cli.main import build_parser

@@ -30,7 +30,7 @@ class Options(ReadingOptions, FormulaOptions):
 
 
 def run(options: Options) -> int:
-    """Convert, and print every loss."""
+    """Convert a taxonomy, and print the content that was lost."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
     from taxoexpan.formats.format import DEFAULT_BASE, Target

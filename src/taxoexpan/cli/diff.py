@@ -35,7 +35,7 @@ class Options(ReadingOptions):
 
 
 def run(options: Options) -> int:
-    """Print every difference; the exit status is 1 if there is one."""
+    """Print every difference; return 1 if there is one."""
     from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 
     old, new = open_taxonomies([options.old, options.new], options)
@@ -113,13 +113,13 @@ def _print(comparison: Comparison) -> None:
 
 
 def _matched(comparison: Comparison) -> str:
-    """Say how many concepts of both files were recognized as the same, and how."""
+    """Describe how many concepts of both files were recognized as the same, and how."""
     ways = [f"{count:,} by {how}" for how, count in comparison.counts.items()]
     return f"same concepts: {', '.join(ways) or 'none'}"
 
 
 def _steps(old: Taxonomy, new: Taxonomy, move: ParentChange) -> str:
-    """Say which parents a concept lost, and which it got."""
+    """Describe which parents a concept lost, and which it gained."""
     steps = []
     if move.removed_parents:
         steps.append(f"no longer under {_labels(old, move.removed_parents)}")
@@ -135,7 +135,7 @@ def _named(concept: Concept) -> str:
 
 
 def _place(taxonomy: Taxonomy, id: str) -> str:
-    """Return the paths of all parents."""
+    """Return the paths of all parents of a concept."""
     paths = (" > ".join(taxonomy.short_path(parent)) for parent in taxonomy.parents(id))
     return " and ".join(f"under {path}" for path in paths) or "at the top"
 

@@ -22,7 +22,7 @@ class Options(OptionGroup):
 
 
 def run(options: Options) -> int:
-    """Print the diagnosis; the status is 1 if something that the core needs is broken."""
+    """Print the diagnosis; return 1 if something that the core needs is broken."""
     from taxoexpan.diagnosis import examine
 
     installation = examine()
@@ -44,7 +44,7 @@ def _verdict(installation: Installation) -> str:
 
 
 def _lines(found: Installation) -> Iterator[str]:
-    """Yield the lines for people."""
+    """Yield the lines of the diagnosis as text."""
     python = f"Python {found.python} ({found.required_python})"
     yield f"taxoexpan {found.version}, {python}, {found.platform}"
     yield from ("", "Required packages")
@@ -81,7 +81,7 @@ def _folder(folder: Folder | None) -> str:
 
 
 def _size(count: int | None) -> str:
-    """Return a number of bytes for people."""
+    """Format a number of bytes."""
     if count is None:
         return "unknown"
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

@@ -47,7 +47,7 @@ class Options(ReadingOptions, FeatureOptions, DeviceOptions):
 
 
 def run(options: Options) -> int:
-    """Embed the concepts, write the vectors, and print the closest ones."""
+    """Embed the concepts, write the vectors, and print the nearest concepts."""
     from taxoexpan.features.embedding import (
         nearest_concepts,
         refuse_suffix,
@@ -92,7 +92,7 @@ def _opened(
 ) -> tuple[Taxonomy, Encoder, Callable[[list[Concept]], Vectors]]:
     """Return the taxonomy, its encoder, and a function that embeds concepts.
 
-    Terms of --nearest are not added to the vocabulary: they are encoded as `suggest` encodes them.
+    The vocabulary does not include the terms of --nearest, which are encoded as in `suggest`.
     """
     from taxoexpan.archive import load_archive
     from taxoexpan.config import changed_settings, load_preset

@@ -102,7 +102,7 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Fo
 
 
 def run(options: Options) -> int:
-    """Train each method on OLD, and let it place the new concepts of NEW."""
+    """Train each method on OLD, and compare its placements of the new concepts of NEW."""
     from taxoexpan.config import changed_settings
     from taxoexpan.device import choose_device
     from taxoexpan.evaluation.growth import evaluate_growth, growth_between
@@ -159,7 +159,7 @@ def _with_definitions(growth: Growth, options: Options) -> Growth:
 
 
 def _chosen(names: str | None) -> list[str]:
-    """Return the names of the chosen methods, by default all that can run."""
+    """Return the names of the chosen methods; by default, all methods that can run."""
     from taxoexpan.evaluation.dist_xgboost import refuse_without_xgboost
 
     given = names.split(",") if names else DEFAULT_METHODS
@@ -180,7 +180,7 @@ def _chosen(names: str | None) -> list[str]:
 def _methods(
     names: list[str], settings: dict[str, Any], options: Options
 ) -> dict[str, Method | TaxoExpan]:
-    """Make the baselines with the settings of the paper, and the models as `train` does."""
+    """Create the baselines with the settings of the paper, and the models as in `train`."""
     from taxoexpan.evaluation.methods import make_baseline
     from taxoexpan.model import TaxoExpan
 
@@ -249,7 +249,7 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
 def ranks_csv(
     growth: Growth, results: Mapping[str, MethodResult], keep_formulas: bool = False
 ) -> str:
-    """Return one row per true parent of each query, with the rank by each method."""
+    """Return a table with one row per query and true parent, with its rank by each method."""
     from taxoexpan.formats.tables.formulas import protect_row
 
     text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy

@@ -98,11 +98,11 @@ EXAMPLES = {
 
 
 def with_examples(command: str) -> str:
-    """Return the examples of a command for the text below its help."""
+    """Return the examples of a command, which follow its help."""
     examples = EXAMPLES[command]
     return indented("example" if len(examples) == 1 else "examples", examples)
 
 
 def indented(title: str, lines: tuple[str, ...]) -> str:
-    """Return a title with lines below it, which the help shows as they are."""
+    """Return a title with indented lines below it, which the help does not wrap."""
     return "\n".join([f"{title}:", *(f"  {line}" for line in lines)])

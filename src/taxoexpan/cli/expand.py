@@ -26,17 +26,17 @@ Options = ExpandOptions
 
 
 def run(options: ExpandOptions) -> int:
-    """Train, suggest and apply."""
+    """Expand a taxonomy: train, suggest and apply."""
     expand_with_messages(options)
     return 0
 
 
 def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
-    """Expand a taxonomy file, and print every step."""
+    """Expand a taxonomy file, and print a message about every step."""
     from taxoexpan.expansion import ExpansionObserver, expand
 
     class Messages(ExpansionObserver):
-        """Prints the steps of an expansion."""
+        """An observer that prints the steps of an expansion."""
 
         shows_progress = not options.quiet
 
@@ -72,7 +72,7 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
 
 
 def _print_rule(expansion: Expansion) -> None:
-    """Print the threshold that was learned, or why there is none."""
+    """Print the learned threshold, or the reason why there is none."""
     from taxoexpan.placement.adding.acceptance import have_confidence
 
     precision = expansion.options.accept_at_precision
@@ -118,7 +118,7 @@ def _print_undecided(expansion: Expansion, count: int) -> None:
 
 
 def _reason(expansion: Expansion) -> str:
-    """Return why concepts are undecided."""
+    """Return the reason why concepts are undecided."""
     from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE, have_confidence
 
     minimum, confidence = expansion.acceptance.min_score, expansion.threshold

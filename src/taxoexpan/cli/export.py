@@ -63,7 +63,7 @@ def run(options: Options) -> int:
 
 
 def _change_format(options: Options) -> ChangeFormat | None:
-    """Return the format of the changes to write, or None for a CSV table of the decisions."""
+    """Return the format of the changes, or None for a CSV table of the decisions."""
     from taxoexpan.formats.changes.change_set import change_format
 
     if options.output is None or options.output.suffix.lower() == ".csv":
@@ -86,7 +86,7 @@ def _change_format(options: Options) -> ChangeFormat | None:
 def _content(
     options: Options, store: DecisionStore, format: ChangeFormat | None
 ) -> tuple[str, str]:
-    """Return the text to write, and what it contains."""
+    """Return the text to write, and a summary of it."""
     from taxoexpan.desk.store.exports import changes_text
     from taxoexpan.desk.store.history import history_csv
     from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv

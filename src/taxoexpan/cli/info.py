@@ -64,7 +64,7 @@ def run(options: Options) -> int:
 
 
 def _is_wordnet(directory: Path) -> bool:
-    """Return whether a directory holds WordNet files, and not a model."""
+    """Return whether a directory has WordNet files, and is not a model."""
     from taxoexpan.formats.registry import FORMATS
     from taxoexpan.formats.text_file import TextFile
 
@@ -72,7 +72,7 @@ def _is_wordnet(directory: Path) -> bool:
 
 
 def _refuse_other_directory(directory: Path) -> None:
-    """Refuse a directory that is not a model, before torch is imported for reading it."""
+    """Refuse a directory that is not a model, before torch is imported to read it."""
     from taxoexpan.model_directory import is_archive
 
     if not is_archive(directory):
@@ -96,7 +96,7 @@ def _print_model(model: Mapping[str, object]) -> None:
 
 
 def _describe_growth(model: Mapping[str, object]) -> str:
-    """Say how far the taxonomy has moved on since the training, and whether to train again."""
+    """Describe how the taxonomy has grown since the training, and whether to train again."""
     since, growth = model["since_training"], str(model["growth"])
     if isinstance(since, Mapping) and since["training_advised"]:
         growth += "; train --from would rank better"

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command; its warnings are printed as messages."""
+    """Run a command, and print its warnings as messages."""
     with warnings.catch_warnings(), standard_output():
         warnings.showwarning = _OnceShown()
         command = options.command
@@ -55,7 +55,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _explain(error: BaseException) -> int:
-    """Print an error as a message, unless it is a mistake in the program."""
+    """Print an error as a message, unless it is a bug in the program."""
     if isinstance(error, TaxoExpanError):
         note(f"taxoexpan: {error.spelled(flag)}")
     elif isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
@@ -69,7 +69,7 @@ def _explain(error: BaseException) -> int:
 
 
 def _explain_usage(parser: argparse.ArgumentParser) -> int:
-    """Print the help for somebody who gave no command."""
+    """Print the help, for a call without a command."""
     with suppress(OSError):  # the reader may be gone
         parser.print_help(sys.stderr)
     note("\ntaxoexpan: no command is given; try taxoexpan demo")
@@ -77,13 +77,13 @@ def _explain_usage(parser: argparse.ArgumentParser) -> int:
 
 
 class _OnceShown:
-    """Prints each warning as a message, once per command and without its place in the code."""
+    """A function that prints each warning once per command, without its place in the code."""
 
     def __init__(self) -> None:
         self._shown: set[str] = set()
 
     def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
-        """Print a warning, unless the same text was printed before."""
+        """Print a warning, unless the same message was printed before."""
         text = str(message)
         if text not in self._shown:
             self._shown.add(text)
@@ -126,7 +126,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _setting_names() -> list[str]:
-    """Return the names of all settings, read from a preset: `config` takes longer to import."""
+    """Return the names of all settings from a preset, because `config` is slow to import."""
     text = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
     return list(tomllib.loads(text))
 

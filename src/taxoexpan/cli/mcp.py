@@ -29,7 +29,7 @@ class Options(ModelOptions, ReadingOptions):
 
 
 def run(options: Options) -> int:
-    """Answer one client on standard input and output until it closes standard input."""
+    """Serve one client on standard input and output until it closes standard input."""
     if find_spec("mcp") is None:
         message = "this command needs mcp, which is not installed"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[mcp]'")
@@ -57,7 +57,7 @@ def run(options: Options) -> int:
 
 
 def _refuse_unused_options(options: Options) -> None:
-    """Refuse options for reading a file if there is none."""
+    """Refuse options for reading a file if no file is given."""
     if options.taxonomy is not None:
         return
     for name in declared_options(ReadingOptions):

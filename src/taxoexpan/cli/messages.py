@@ -25,10 +25,10 @@ MAX_NAMED = 5
 
 
 def note(message: str) -> None:
-    """Print a message on standard error, unless its reader is gone or its disk is full.
+    """Print a message on standard error, and ignore a closed pipe or a full disk.
 
-    Control characters are shown as escape sequences, because labels and file names are in it.
-    Further lines are indented, so that no label can look like another message.
+    Control characters are escaped, and further lines are indented, so that no label or file name
+    in the message can look like another message.
     """
     text = visible(shortened_message(message), keep="\n")
     first = len(text) - len(text.lstrip("\n"))
@@ -37,12 +37,12 @@ def note(message: str) -> None:
 
 
 def print_line(text: str) -> None:
-    """Print a line for people on standard output; control characters are shown as escapes."""
+    """Print a line on standard output, with control characters escaped."""
     print(visible(shortened_message(text)))
 
 
 def note_some(messages: Sequence[str], rest: str) -> None:
-    """Print the first messages, and how many more there are."""
+    """Print the first messages, and the number of the others."""
     for message in messages[:MAX_NOTES]:
         note(message)
     if len(messages) > MAX_NOTES:
@@ -50,12 +50,12 @@ def note_some(messages: Sequence[str], rest: str) -> None:
 
 
 def as_json(content: object) -> str:
-    """Return a result as JSON text."""
+    """Return a result as a JSON string."""
     return readable_json(content) + "\n"
 
 
 def readable_json(content: object) -> str:
-    """Return a value as JSON; all control characters are escaped, even if JSON allows them."""
+    """Return a value as JSON, with all control characters escaped, even if JSON allows them."""
     return visible_json(json.dumps(content, ensure_ascii=False, indent=2))
 
 
@@ -79,7 +79,7 @@ def spell_files(files: Sequence[Path]) -> str:
 
 
 def print_file_notes(*files: TaxonomyFile) -> None:
-    """Print what the reader noticed about taxonomy files; a note about several of them once."""
+    """Print the notes of the readers of taxonomy files; print a note about several files once."""
     # A new version usually has what its reader noticed about the old one, on another line.
     found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
     for file in files:
@@ -146,7 +146,7 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
 
 
 def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
-    """Print what was added, what was not, and where it was written."""
+    """Print what was added and what was not, and the output file."""
     accepted = applied.accepted
     present = [
         f"already present: {concept.label!r} is {known.label!r} ({visible(known.id)}); not added"
@@ -172,7 +172,7 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
 
 
 def print_protected(count: int) -> None:
-    """Print how many texts got an apostrophe, so that no spreadsheet computes them."""
+    """Print how many values got an apostrophe, so that no spreadsheet computes them."""
     if count:
         texts = "1 new text starts" if count == 1 else f"{count:,} new texts start"
         reason = "because a spreadsheet would compute it as a formula"
@@ -194,7 +194,7 @@ def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:
 
 
 def _reason(acceptance: Acceptance) -> str:
-    """Return why concepts were left out."""
+    """Return the reason why concepts were left out."""
     thresholds = []
     if acceptance.min_score:
         thresholds.append(f"a score of {acceptance.min_score} or more")
@@ -204,7 +204,7 @@ def _reason(acceptance: Acceptance) -> str:
 
 
 def _counts(additions: Additions, acceptance: Acceptance) -> str:
-    """Return how much was added, moved and merged; the last two if they are allowed."""
+    """Describe how much was added, and how much was moved and merged if that is allowed."""
     concepts = pluralize(len(additions.concepts), "concept")
     counts = [f"{concepts} and {pluralize(len(additions.relations), 'relation')} added"]
     if acceptance.allow_moves:

@@ -28,7 +28,7 @@ def begin_training(model: TaxoExpan, taxonomy: Taxonomy, quiet: bool) -> None:
 
 
 def print_training(model: TaxoExpan, quiet: bool) -> None:
-    """Print the confidence that a model has learned, and how its training ended."""
+    """Print the confidence that a model has learned, and problems of its training."""
     if not quiet:
         print_confidence(model.calibrators)
     print_confidence_limits(model)
@@ -74,7 +74,7 @@ def print_confidence(calibrators: Calibrators) -> None:
 
 
 def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
-    """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
+    """Print that a model has no confidence, with the fix, or that its confidence is coarse."""
     from taxoexpan.placement.learned.calibrators import missing_confidence
     from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
 
@@ -91,7 +91,7 @@ def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
 
 
 def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
-    """Print that a continued training pays, if the taxonomy has grown that much by updates."""
+    """Advise more training if updates have added many concepts to the taxonomy."""
     added, trained = len(model.growth.added), model.training.concepts
     if model.growth.is_training_advised(trained):
         count = f"{pluralize(added, 'concept')} ({100 * added / trained:.0f} %)"
@@ -100,7 +100,7 @@ def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
 
 
 def print_decisions(judged: JudgedTaxonomy) -> None:
-    """Say how many decisions of each kind were learned from, and which were left out."""
+    """Print how many decisions of each kind were learned from, and how many were left out."""
     placed = pluralize(len(judged.placed), "accepted concept")
     merged = pluralize(judged.merged, "merge")
     rejected = pluralize(judged.rejections.count, "rejected placement")

@@ -42,19 +42,19 @@ def add_options(parser: argparse.ArgumentParser, cls: type[OptionGroup]) -> None
 
 
 def flag(option: str) -> str:
-    """Return how the command line spells a parameter of Python: `min_score` is `--min-score`."""
+    """Return the flag of a Python parameter: `min_score` is `--min-score`."""
     return f"--{option.replace('_', '-')}"
 
 
 def _help(option: Option, default: object) -> str:
-    """Return the help text with the default, unless the text has it."""
+    """Return the help text with the default, unless the text already mentions it."""
     if default in (None, MISSING, (), False) or "default" in option.help:
         return option.help
     return f"{option.help} (default: {default})"
 
 
 def _reader(kind: Kind) -> Callable[[str], object]:
-    """Return the conversion of texts to values; argparse prints its errors."""
+    """Return a function that parses strings, with errors that argparse can print."""
 
     def read(text: str) -> object:
         try:
@@ -66,13 +66,13 @@ def _reader(kind: Kind) -> Callable[[str], object]:
 
 
 def options_of(cls: type[Declared], parsed: argparse.Namespace) -> Declared:
-    """Return the options that were parsed."""
+    """Return the parsed options."""
     given = {name: getattr(parsed, name) for name in declared_options(cls)}
     return cls(**{name: value for name, value in given.items() if value is not None})
 
 
 class Version(argparse.Action):
-    """Prints the version, which is looked up only when requested."""
+    """The option --version, which looks up the version only when requested."""
 
     def __init__(self, option_strings: list[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
@@ -86,7 +86,7 @@ class Version(argparse.Action):
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Keeps the lines of paragraphs that have indented lines, and fills the others."""
+    """A help formatter that keeps paragraphs with indented lines, and wraps the others."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         filled = []
@@ -99,7 +99,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class GroupedHelpFormatter(HelpFormatter):
-    """Puts a title before the first command of every group."""
+    """A help formatter that puts a title before the first command of every group."""
 
     def _iter_indented_subactions(
         self, action: argparse.Action
@@ -114,10 +114,7 @@ class GroupedHelpFormatter(HelpFormatter):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """A parser whose errors name the option or command that was probably meant.
-
-    They show control characters as escapes: a shell inserts file names.
-    """
+    """A parser whose errors suggest the intended name, and escape control characters."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{"formatter_class": HelpFormatter, **options})
@@ -134,7 +131,7 @@ class ArgumentParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse arguments; unknown ones are refused here, by the parser of the command."""
+        """Parse arguments; the parser of the command refuses unknown arguments here."""
         self._given = list(args or ())
         parsed, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -143,7 +140,7 @@ class ArgumentParser(argparse.ArgumentParser):
         return parsed, rest
 
     def _unknown(self, text: str) -> str:
-        """Return that an argument is unknown, and what was probably meant."""
+        """Return a message about an unknown argument, with a similar known option."""
         name = text.partition("=")[0]
         if not name.startswith("-"):
             return f"unexpected argument {text!r}; omit it, or put quotes around a name with spaces"
@@ -151,7 +148,7 @@ class ArgumentParser(argparse.ArgumentParser):
         return f"unknown option {name}{fix}"
 
     def _unknown_options(self) -> list[str]:
-        """Return the given options that this parser does not have, abbreviations aside."""
+        """Return the given options that this parser does not have; abbreviations are known."""
         names = [text.partition("=")[0] for text in self._given if text.startswith("--")]
         known = tuple(self._option_string_actions)
         return [name for name in names if not any(each.startswith(name) for each in known)]
@@ -165,6 +162,6 @@ class ArgumentParser(argparse.ArgumentParser):
 
 
 def _meant(text: str, names: Iterable[str]) -> str:
-    """Return a question with the most similar name, if one is similar."""
+    """Return a question that suggests the most similar name, if one is similar."""
     close = get_close_matches(text, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""

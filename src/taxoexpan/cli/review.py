@@ -78,7 +78,7 @@ def _prepare(
     listed: list[Concept],
     file: TaxonomyFile | None,
 ) -> ReviewDesk:
-    """Fill the queue, and return what the pages need."""
+    """Fill the queue, and return the data of the pages."""
     from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, model_name
     from taxoexpan.taxonomy.known_names import filter_known_names
 
@@ -106,7 +106,7 @@ def _prepare(
 
 
 def _note_others(options: Options, desk: ReviewDesk) -> None:
-    """Say how many concepts of the store are not in the list: it was another one, or is shorter."""
+    """Print how many concepts of the store are not in the current list."""
     others = desk.count_others()
     if others:
         count = pluralize(others, "concept")
@@ -119,7 +119,7 @@ def _note_others(options: Options, desk: ReviewDesk) -> None:
 
 
 def login_name() -> str:
-    """Return the name under which the user is logged in."""
+    """Return the login name of the user, or `curator` if it is unknown."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a container whose user has no name

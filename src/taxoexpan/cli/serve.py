@@ -38,10 +38,7 @@ class ServerOptions(OptionGroup):
     )
 
     def access(self) -> Access:
-        """Return who may send requests; an address that needs a token is refused without one.
-
-        So is a busy port: both are known before the libraries of the model are imported.
-        """
+        """Return the access rules; refuse a missing token or a busy port before slow imports."""
         require_web_extra()
         from taxoexpan.desk.web.access import Access
         from taxoexpan.desk.web.server import listen
@@ -89,7 +86,7 @@ class Options(ModelOptions, ServerOptions):
 
 
 def run(options: Options) -> int:
-    """Serve until SIGTERM or Ctrl+C; requests that have begun are finished."""
+    """Serve until SIGTERM or Ctrl+C, and finish requests that have begun."""
     granted = options.access()
     from taxoexpan.desk.service.app import service_app
     from taxoexpan.desk.service.suggester import ServiceLimits, ServiceState

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class _StandardOutput(RawIOBase):
-    """Standard output until its reader closes the pipe; then the rest of the output is dropped.
+    """Standard output that drops data after its reader has closed the pipe.
 
-    The command runs to its end, so that its exit status does not depend on the reader. Any other
-    error, such as a full disk, is raised once: Python 3.13 prints one that occurs again at the end.
-    A terminal gets only text, line ends and tabs; files and pipes get the exact data.
+    So the exit status does not depend on the reader. Other errors, such as a full disk, are raised
+    only once, because Python 3.13 would print a second one at exit. A terminal gets visible
+    characters, line ends and tabs; files and pipes get the exact data.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -29,11 +29,11 @@ class _StandardOutput(RawIOBase):
         self._decoder = IncrementalNewlineDecoder(decoder, translate=True)
 
     def writable(self) -> bool:
-        """Return that it can be written to."""
+        """Return True."""
         return True
 
     def isatty(self) -> bool:
-        """Return whether it is a terminal."""
+        """Return whether standard output is a terminal."""
         return os.isatty(self._descriptor)
 
     def fileno(self) -> int:
@@ -41,7 +41,7 @@ class _StandardOutput(RawIOBase):
         return self._descriptor
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write data, or drop it if nobody reads or an error was raised before."""
+        """Write data, or drop it after a closed pipe or an error."""
         rest = bytes(data)
         if self.isatty():
             rest = visible(self._decoder.decode(rest), keep="\n\t").encode()
@@ -56,7 +56,7 @@ class _StandardOutput(RawIOBase):
 
 
 def standard_output() -> AbstractContextManager[object]:
-    """Make standard output UTF-8, whatever the terminal uses, and independent of its reader."""
+    """Make standard output UTF-8 on all terminals, and independent of its reader."""
     if type(sys.stdout) is not TextIOWrapper:  # it was replaced, or there is none
         return nullcontext()
     sys.stdout.flush()

@@ -16,9 +16,9 @@ RETRY_SECONDS = 0.05
 
 
 class StopSignals:
-    """Turns the signals into exceptions, which remove temporary files on their way.
+    """A context that turns SIGINT and SIGTERM into exceptions, so that cleanup code runs.
 
-    A signal that was ignored when the command started, as in the background of a shell, stays so.
+    A signal that was ignored when the command started, as in a background job, stays ignored.
     """
 
     def __init__(self) -> None:
@@ -40,13 +40,13 @@ class StopSignals:
             signal.signal(number, handler)
 
     def exit_status(self, error: BaseException) -> int | None:
-        """Return the exit status if an error is the consequence of a signal, whatever its type."""
+        """Return the exit status if a signal caused an error of any type."""
         if isinstance(error, KeyboardInterrupt):
             return 128 + signal.SIGINT
         return None if self._received is None else 128 + self._received
 
     def report(self, status: int) -> int:
-        """Say that the command was stopped by Ctrl-C; more signals change nothing."""
+        """Print that Ctrl-C stopped the command, ignore further signals, and return the status."""
         for number in self._handlers:
             signal.signal(number, signal.SIG_IGN)
         if status == 128 + signal.SIGINT:
@@ -60,7 +60,7 @@ class StopSignals:
         raise SystemExit(128 + number)
 
     def _try_again(self, unraisable: sys.UnraisableHookArgs) -> None:
-        """Send a signal again that arrived in a destructor, where exceptions are lost."""
+        """Resend a signal that arrived in a destructor, where exceptions are lost."""
         if not issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit):
             self._unraisable_hook(unraisable)
         elif self._received is not None:

@@ -174,7 +174,7 @@ def _write_suggestions(
     summary: SuggestionSummary,
     bar: Progress,
 ) -> list[SuggestedBlock]:
-    """Write the suggestions in the requested form; return them if an output needs all of them."""
+    """Write the suggestions in the requested form; return them if another output needs all."""
     from taxoexpan.placement.suggesting.suggestion_tables import is_parquet, parquet_file
 
     kept: list[SuggestedBlock] = []
@@ -214,7 +214,7 @@ def _blocks(
     taxonomy: Taxonomy,
     concepts: FilteredConcepts,
 ) -> Generator[SuggestedBlock]:
-    """Yield the suggestions, and their evidence if an option needs it."""
+    """Yield the suggestions, with evidence if an option needs it."""
     from taxoexpan.explain.explanation import SuggestedBlock
 
     explain = options.needs_evidence
@@ -239,7 +239,7 @@ def _blocks(
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
-    """Learn what joint placement needs, if the model lacks it, and save it with the model."""
+    """Learn the priors of joint placement if the model lacks them, and save them with the model."""
     if model.calibrators.joint_priors is not None:
         return
     model.fit_joint_prior()

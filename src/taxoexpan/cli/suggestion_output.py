@@ -28,7 +28,7 @@ PATH = HEAD.index("PATH")
 
 @dataclass
 class SuggestionSummary:
-    """What is reported of all suggestions: their number of queries, merges, and missing parents."""
+    """The number of queries, the merges, and the queries without a suitable parent."""
 
     queries: int = 0
     merged: list[Suggestion] = field(default_factory=list)
@@ -50,7 +50,7 @@ class SuggestionSummary:
 
 @contextmanager
 def text_output(path: Path | None, force: bool) -> Iterator[Write]:
-    """Yield a function that appends text to a file, which appears as a whole, or to stdout."""
+    """Yield a function that writes strings to a file (which appears when complete) or to stdout."""
     from taxoexpan.files import whole_file
 
     if path is None:
@@ -103,7 +103,7 @@ def _write_array(items: Iterable[str], write: Write) -> None:
 
 
 def with_few_warnings(blocks: Iterable[SuggestedBlock]) -> Iterator[SuggestedBlock]:
-    """Yield the blocks, and afterwards repeat the first warnings of all blocks."""
+    """Yield the blocks, and afterwards print the first warnings of all blocks."""
     remaining, caught = iter(blocks), list[Warning | str]()
     while True:
         with warnings.catch_warnings(record=True) as found:
@@ -119,10 +119,9 @@ def with_few_warnings(blocks: Iterable[SuggestedBlock]) -> Iterator[SuggestedBlo
 
 
 def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> str:
-    """Return one line per term: best parent, confidence (or score), path, and runners-up.
+    """Return a table with one line per term, followed by its explanation if there is one.
 
-    Decisions are shown if there are any. A probable synonym has = before the existing concept. An
-    explanation follows below its line.
+    The column of decisions is shown if there are any; `=` marks a probable synonym of a concept.
     """
     rows, reasons = [list(HEAD)], [""]
     if all(suggestion.confidence is None for suggestion in suggestions):
@@ -141,7 +140,7 @@ def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> 
 
 
 def _row(shown: Sequence[Suggestion]) -> list[str]:
-    """Return the cells of one term, given its first suggestions."""
+    """Return the table row of one term, given its first suggestions."""
     best = shown[0]
     numbers = ranked_numbers([s.confidence_or_score for s in shown], [s.score for s in shown])
     others = [f"{_named(s)} {number}" for s, number in zip(shown[1:], numbers[1:], strict=True)]
@@ -164,7 +163,7 @@ def _named(suggestion: Suggestion) -> str:
 
 
 def _aligned(rows: list[list[str]], width: int, hidden: int) -> list[str]:
-    """Align the rows in columns without the hidden one; a narrow terminal shortens the path."""
+    """Align the columns except the hidden one; a narrow terminal shortens the path."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     widths[:2] = [min(size, 28) for size in widths[:2]]
     shown = [column for column in range(len(HEAD)) if column != hidden]

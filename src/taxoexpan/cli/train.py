@@ -72,7 +72,7 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
 
     @property
     def checkpoints(self) -> list[Path]:
-        """The checkpoint files next to the model that exist: of the network and of its tower."""
+        """The existing checkpoint files of the network and its tower."""
         from taxoexpan.training.checkpoint import tower_path
 
         path = self.checkpoint
@@ -85,7 +85,7 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
 
 
 def run(options: Options) -> int:
-    """Train and save."""
+    """Train a model and save it."""
     try:
         model = _train(options)
     except KeyboardInterrupt:
@@ -126,7 +126,7 @@ def _train(options: Options) -> TaxoExpan:
 
 
 def _trained(options: Options) -> TaxoExpan:
-    """Train a new model."""
+    """Return a newly trained model."""
     from taxoexpan.expansion import check_training, new_model
     from taxoexpan.formats.concept_list import read_concepts
 
@@ -149,7 +149,7 @@ def _trained(options: Options) -> TaxoExpan:
 
 
 def _continued(options: Options, start: Path) -> TaxoExpan:
-    """Continue the training of a model; the decisions are read before anything expensive."""
+    """Continue the training of a model; read the decisions before anything expensive."""
     feedback = _read_feedback(options.decisions) if options.decisions else None
     taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
     from taxoexpan.model import TaxoExpan
@@ -167,7 +167,7 @@ def _continued(options: Options, start: Path) -> TaxoExpan:
 
 
 def _read_feedback(store: str) -> Feedback:
-    """Read the decisions of a store; one without decisions is an error."""
+    """Read the decisions of a store; refuse a store without decisions."""
     if find_spec("sqlalchemy") is None:
         message = "reading decisions needs SQLAlchemy, which is not installed"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")

@@ -33,7 +33,7 @@ class Options(ModelOptions, GlossaryOptions, ReadingOptions):
 
 
 def run(options: Options) -> int:
-    """Update and save."""
+    """Update a model and save it."""
     from taxoexpan.files import check_directory, refuse_inside
     from taxoexpan.model_directory import OWN
 
@@ -62,7 +62,7 @@ def run(options: Options) -> int:
 
 
 def _print_update(report: UpdateReport, output: Path, is_in_place: bool) -> None:
-    """Say what has changed since the last version, and how much was encoded for it."""
+    """Print the changes since the last version, and how much was encoded."""
     if not report.changes:
         kept = "the model stays as it is" if is_in_place else f"a copy was written to {output}"
         note(f"nothing has changed; {kept}")
