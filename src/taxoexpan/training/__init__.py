@@ -1,8 +1,1 @@
-"""Self-supervised training (Section 4.3).
-
-- data: `holdout` holds out concepts for validation, `sampling` draws batches of relations and
-  negatives, and `continuation` the relations of a training that continues an earlier one;
-- the network: `loop`; `cuda_graph` makes its steps faster on a GPU;
-- the text tower: `tower`, by `tower_gradients`;
-- both: `run`, `checkpoint`, `metrics`, `log` and `record`.
-"""
+"""Self-supervised training of the network (`loop`) and of the text tower (`tower`), Section 4.3."""

@@ -1,8 +1,4 @@
-"""The state of a training between two epochs, stored in a file so that it can be continued.
-
-The file is one line with its version, one line with the checksum of all that follows, and
-safetensors. A single changed bit is noticed.
-"""
+"""Checkpoints: the state of a training after an epoch, in a safetensors file with a checksum."""
 
 from __future__ import annotations
 
@@ -29,13 +25,13 @@ _VALUES = "values"
 
 @dataclass(frozen=True)
 class State:
-    """Everything that the next epochs depend on: tensors, and values that JSON can store."""
+    """The state that the next epochs depend on: tensors, and JSON values."""
 
     tensors: dict[str, Tensor]
     values: dict[str, Any]
 
     def group(self, prefix: str) -> dict[str, Tensor]:
-        """Return the tensors whose names start with a prefix and a dot, without these."""
+        """Return the tensors whose names start with a prefix and a dot, without the prefix."""
         start = f"{prefix}."
         named = self.tensors.items()
         return {name.removeprefix(start): t for name, t in named if name.startswith(start)}
@@ -43,13 +39,13 @@ class State:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file for the state of one training, which `identity` distinguishes from all others."""
+    """A file for the state of one training, which `identity` distinguishes from other trainings."""
 
     path: Path
     identity: str
 
     def save(self, state: State) -> None:
-        """Replace the file by this state; warn if that fails, so that the training goes on."""
+        """Replace the file with this state; only warn on failure, so that the training goes on."""
         tensors = {name: tensor.cpu().contiguous() for name, tensor in state.tensors.items()}
         values = json.dumps({**state.values, "identity": self.identity}).encode()
         tensors[_VALUES] = torch.frombuffer(bytearray(values), dtype=torch.uint8)
@@ -61,7 +57,7 @@ class Checkpoint:
             warnings.warn(f"{error}; {consequence}", stacklevel=2)
 
     def load(self) -> State:
-        """Read the state that was saved last; refuse a damaged file, or one of another training."""
+        """Read the latest state; refuse a damaged file or a file of another training."""
         try:
             tensors = load(self._content())
             values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
@@ -78,12 +74,12 @@ class Checkpoint:
         return State(tensors, values)
 
     def check(self) -> None:
-        """Refuse a file that is damaged or of another training; there may be none."""
+        """Refuse a damaged file or a file of another training, if the file exists."""
         if self.path.exists():
             self.load()
 
     def refuse_unused(self) -> None:
-        """Refuse an existing file, because this training would neither use it nor replace it."""
+        """Refuse an existing file, because this training would neither use nor replace it."""
         if self.path.exists():
             raise ModelError(
                 f"{self.path}: the checkpoint belongs to another training, because this one "
@@ -91,11 +87,11 @@ class Checkpoint:
             )
 
     def of_tower(self) -> Checkpoint:
-        """Return the checkpoint of the fine-tuning of the encoder in the same training."""
+        """Return the checkpoint of the encoder's fine-tuning in the same training."""
         return Checkpoint(tower_path(self.path), identity_of("tower", self.identity))
 
     def _content(self) -> bytes:
-        """Return what the checksum of the file covers."""
+        """Return the content of the file after verifying its checksum."""
         whole = read_regular(self.path)
         start = len(_FIRST_LINE) + len(_checksum_line(b""))
         content = whole[start:]
@@ -109,7 +105,7 @@ def _checksum_line(content: bytes) -> bytes:
 
 
 def tower_path(path: Path) -> Path:
-    """Return the file for the fine-tuning of the encoder, next to the file of the network."""
+    """Return the file for the encoder's fine-tuning, next to the file of the network."""
     return path.with_name(f"{path.name}.tower")
 
 

@@ -1,4 +1,4 @@
-"""Continuing the training of a model: what is drawn more often, and how long and fast it learns."""
+"""Continued training of a model, which draws new relations more often than old ones."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ from taxoexpan.taxonomy.arrays import Indices
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a training continues from the weights of an earlier one.
+    """The settings for continuing a training from the weights of an earlier one.
 
     Args:
         epochs: epochs of the network.
-        learning_rate: its learning rate, as a fraction of the first training's.
+        learning_rate: learning rate of the network, as a fraction of the first training's.
         tower_epochs: epochs of the fine-tuning.
-        tower_learning_rate: its learning rate, as a fraction of the first training's.
-        repeats: how often a new relation is drawn per epoch.
-        replay: how many old relations are drawn per draw of a new one, so that nothing is
-            forgotten.
-        keep_best: whether the epoch that ranks the held-out concepts best is kept, and not the
-            last one.
-        weight: how much a concept that was added since counts in the fusion, compared with a
-            held-out one; 0 leaves the added ones out.
+        tower_learning_rate: learning rate of the fine-tuning, as a fraction of the first one's.
+        repeats: draws of each new relation per epoch.
+        replay: draws of old relations per draw of a new one, to prevent forgetting.
+        keep_best: whether to keep the epoch with the best validation instead of the last one.
+        weight: the weight of added concepts in the fusion, relative to held-out concepts.
     """
 
     epochs: int = 10
@@ -57,7 +54,7 @@ DEFAULT_RECIPE = Recipe()
 
 @dataclass(frozen=True)
 class News:
-    """What is new in a taxonomy of N concepts since the model was trained.
+    """The changes in a taxonomy of N concepts since the model was trained.
 
     Args:
         is_new: whether each concept was added since [N].
@@ -86,7 +83,7 @@ class News:
         return are_new
 
     def _replayed(self, old: int, new: int) -> int:
-        """Return how many of the old relations are drawn: all, if nothing is new."""
+        """Return the number of old relations to draw, which is all if nothing is new."""
         if not new:
             return old
         return min(old, round(new * self.recipe.repeats * self.recipe.replay))

@@ -1,8 +1,6 @@
-"""The gradients of a training step as a CUDA graph.
+"""The gradients of a training step as a CUDA graph, which is faster to launch than many kernels.
 
-A step of a small network has some hundred short kernels, and the host needs longer to launch them
-than the GPU to run them. A graph is launched at once. It needs batches of a fixed shape (see
-`PaddedShape`); a batch that does not fit is computed without the graph.
+A graph needs batches of a fixed shape (see `PaddedShape`); other batches are computed without it.
 """
 
 from __future__ import annotations
@@ -25,17 +23,13 @@ MAX_GRAPHS = 4
 
 
 def can_be_graphed(config: Config, device: torch.device) -> bool:
-    """Return whether the steps of a training can be one CUDA graph."""
+    """Return whether a training step can be recorded as a CUDA graph."""
     shared = config.negative_sampling == "shared" and config.loss == "infonce"
     return device.type == "cuda" and shared and not config.quirks.double_exp
 
 
 class GraphedGradients:
-    """Computes the gradients of batches on the CPU with a network on a GPU.
-
-    All batches have `batch_size` queries, except for the last one of an epoch, which is computed
-    without a graph.
-    """
+    """CUDA graphs that compute the gradients of CPU batches with exactly `batch_size` queries."""
 
     def __init__(self, network: MatchingNetwork, vectors: ConceptVectors, batch_size: int) -> None:
         self.network, self.vectors, self.batch_size = network, vectors, batch_size
@@ -43,10 +37,7 @@ class GraphedGradients:
         self._misses = self._graphs = 0
 
     def compute(self, batch: TrainingBatch) -> Tensor | None:
-        """Compute the gradients of a batch's mean loss, and return that loss.
-
-        Without a graph that fits, nothing is computed, and the result is None.
-        """
+        """Compute the gradients of a batch and return its mean loss, or None if no graph fits."""
         if len(batch.queries) != self.batch_size:
             return None
         if self._recorded is None or not self._recorded.shape.holds(batch):
@@ -57,7 +48,7 @@ class GraphedGradients:
         return None if self._recorded is None else self._recorded.replay(batch)
 
     def _record(self, batch: TrainingBatch) -> None:
-        """Record a graph for batches of about this size, if memory and the batch allow it."""
+        """Record a graph for batches of about this size, if the batch and the memory allow it."""
         shape = PaddedShape.with_margin(batch)
         if not shape.holds(batch):
             self._graphs = MAX_GRAPHS
@@ -73,7 +64,7 @@ class GraphedGradients:
 
 
 class _Recorded:
-    """One graph: it reads its batch from a buffer, and writes the loss and the gradients."""
+    """A graph that reads its batch from a buffer, and writes the loss and the gradients."""
 
     def __init__(
         self,
@@ -117,7 +108,7 @@ class _Recorded:
         return self._loss.clone()
 
     def _load(self, batch: TrainingBatch) -> None:
-        """Copy a batch to the device, while the last step may still run there."""
+        """Copy a batch to the device, possibly while the previous step still runs there."""
         self._turn = 1 - self._turn
         self._copied[self._turn].synchronize()
         self.shape.fill(self._host[self._turn], batch)

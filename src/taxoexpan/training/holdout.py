@@ -1,4 +1,4 @@
-"""Concepts that are held out of a taxonomy, to be placed again (Section 4.3)."""
+"""Concepts that are held out of a taxonomy for validation (Section 4.3)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,7 @@ MAX_ADVISED_FRACTION = 0.5
 
 @dataclass(frozen=True)
 class Holdout:
-    """Held-out concepts, with the remaining taxonomy.
-
-    Args:
-        taxonomy: the remaining taxonomy.
-        concepts: the held-out concepts that have a remaining parent.
-        parents: the indices of their parents in the remaining taxonomy.
-    """
+    """The remaining taxonomy, the held-out concepts, and the indices of their remaining parents."""
 
     taxonomy: Taxonomy
     concepts: tuple[Concept, ...]
@@ -38,9 +32,9 @@ class Holdout:
 
 
 def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None = None) -> Holdout:
-    """Hold out these concepts with all their relations, except those without a remaining parent.
+    """Hold out these concepts with all their relations, except concepts without a remaining parent.
 
-    `remaining` is the taxonomy to place them in, if more than these concepts is removed.
+    `remaining` is the taxonomy to place them in, if more than these concepts are removed.
     """
     remaining = remaining or taxonomy.without(ids)
     concepts, parents = [], []
@@ -53,9 +47,9 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
 
 
 def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: int) -> int:
-    """Return how many of some leaves are held out: a fraction, at most `max_leaves`.
+    """Return the number of leaves to hold out: a fraction, at most `max_leaves`.
 
-    `auto` is a tenth. In a small taxonomy it is more, up to 30 leaves but at most a fifth.
+    `auto` is a tenth, or in small taxonomies up to 30 leaves, but at most a fifth.
     """
     if fraction == "auto":
         few = min(USEFUL_COUNT, int(leaves * MAX_FRACTION))
@@ -64,24 +58,21 @@ def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: i
 
 
 def fraction_for(leaves: int, count: int) -> float | None:
-    """Return the fraction, in hundredths, that holds out at least `count` of some leaves.
-
-    The result is None if half of the leaves are not enough.
-    """
+    """Return the fraction that holds out at least `count` leaves, or None if half is not enough."""
     hundredths = range(1, round(100 * MAX_ADVISED_FRACTION) + 1)
     fractions = (number / 100 for number in hundredths)
     return next((f for f in fractions if held_out_count(leaves, f, leaves) >= count), None)
 
 
 def leaf_count(taxonomy: Taxonomy) -> int:
-    """Count the leaves that can be held out: those that have a parent."""
+    """Count the leaves with a parent, which can be held out."""
     return int(_is_leaf(taxonomy).sum())
 
 
 def hold_out_leaves(
     taxonomy: Taxonomy, fraction: float | Literal["auto"], max_leaves: int, seed: int
 ) -> Holdout:
-    """Hold out a random fraction of the leaves that have a parent, at most `max_leaves`."""
+    """Hold out a random fraction of the leaves with a parent, at most `max_leaves`."""
     leaves = np.flatnonzero(_is_leaf(taxonomy))
     count = held_out_count(len(leaves), fraction, max_leaves)
     chosen = np.random.default_rng(seed).permutation(leaves)[:count]
@@ -93,9 +84,8 @@ def hold_out_growth(
 ) -> Holdout:
     """Hold out leaves as taxonomies grow: half of them single leaves, half whole families.
 
-    A family is all children of a concept, if they are leaves. About half of the concepts that real
-    taxonomies add come under concepts that had no child before. Single held-out leaves never show
-    this case.
+    A family is all children of a concept, if they are leaves. Families are needed because real
+    taxonomies add about half of their new concepts below concepts without children.
     """
     rng = np.random.default_rng(seed)
     children_of = taxonomy.children_of

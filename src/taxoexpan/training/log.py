@@ -1,4 +1,4 @@
-"""Reports on the epochs of a training: terminal, JSON Lines file and TensorBoard (optional)."""
+"""Reports about training epochs: terminal, JSON Lines file, and TensorBoard."""
 
 from __future__ import annotations
 
@@ -21,13 +21,9 @@ from taxoexpan.training.record import Epoch
 
 @dataclass(frozen=True)
 class TrainingLog:
-    """Writes every epoch to the terminal, a JSON Lines file and TensorBoard, as far as asked for.
+    """A log of epochs on the terminal (if `progress`), in a JSON Lines file, and in TensorBoard.
 
-    Args:
-        progress: whether to write to the terminal.
-        path: the JSON Lines file to append to.
-        tensorboard: the writer of TensorBoard's files.
-        following: the long work that follows the epochs, if any; an estimate of time names it.
+    `following` names long work after the epochs, for the estimate of the remaining time.
     """
 
     progress: bool = False
@@ -36,7 +32,7 @@ class TrainingLog:
     following: str = ""
 
     def write(self, epoch: Epoch, is_best: bool) -> None:
-        """Report an epoch that is finished."""
+        """Report a finished epoch."""
         if self.progress:
             write_line(describe_epoch(f"epoch {epoch.number:>3}", epoch, is_best))
         if self.path is not None:
@@ -58,7 +54,7 @@ SILENT = TrainingLog()
 
 @contextmanager
 def _errors_as_warnings(path: Path) -> Iterator[None]:
-    """Warn if a log cannot be written, because a training must not end for that."""
+    """Turn write errors into warnings, because an incomplete log must not end a training."""
     try:
         yield
     except OSError as error:
@@ -67,7 +63,7 @@ def _errors_as_warnings(path: Path) -> Iterator[None]:
 
 
 def _append(path: Path, line: str) -> None:
-    """Append a whole line, or nothing."""
+    """Append the whole line or nothing."""
     content = line.encode()
     with path.open("ab", buffering=0) as file:
         size = file.tell()
@@ -86,13 +82,13 @@ def _scalars(epoch: Epoch) -> dict[str, float]:
 
 
 def describe_metrics(metrics: Metrics) -> str:
-    """Return the validation figures that a terminal shows."""
+    """Return the validation metrics as a string for the terminal."""
     text = f"validation MR {metrics.mr:.1f}  Hit@1 {metrics.hit_at_1:.3f}"
     return f"{text}  MRR {metrics.reciprocal_rank:.3f} (scaled {metrics.mrr:.3f})"
 
 
 def describe_epoch(name: str, epoch: Epoch, is_best: bool) -> str:
-    """Return the line about an epoch that a terminal shows."""
+    """Return the line about an epoch for the terminal."""
     text = f"{name}  loss {epoch.loss:.4f}"
     if epoch.validation is not None:
         text += f"  {describe_metrics(epoch.validation)}"
@@ -100,7 +96,7 @@ def describe_epoch(name: str, epoch: Epoch, is_best: bool) -> str:
 
 
 class TensorBoardWriter:
-    """Writes the curves of one training to a folder."""
+    """A writer of the curves of one training to a directory."""
 
     def __init__(self, folder: Path) -> None:
         check_tensorboard(folder)
@@ -110,7 +106,7 @@ class TensorBoardWriter:
         self._writer: Any = SummaryWriter(folder)  # its type annotations are unreliable
 
     def write(self, number: int, scalars: Mapping[str, float]) -> None:
-        """Add the values of an epoch, and make them visible at once."""
+        """Add the values of an epoch, and flush them."""
         if not self._has_started:
             self._start(number)
         for name, value in scalars.items():
@@ -122,7 +118,7 @@ class TensorBoardWriter:
         self._writer.close()
 
     def _start(self, number: int) -> None:
-        """Hide the later epochs of another run in this folder, so that no curve forks."""
+        """Hide the later epochs of another run in this directory, so that no curve forks."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
         start = Event(step=number, session_log=SessionLog(status=SessionLog.START))
@@ -131,7 +127,7 @@ class TensorBoardWriter:
 
 
 def check_tensorboard(folder: Path) -> None:
-    """Raise an error before any work if TensorBoard is missing or the folder is not writable."""
+    """Refuse a missing TensorBoard or a directory that is not writable, before any work."""
     try:
         import torch.utils.tensorboard  # noqa: F401
     except ImportError as error:

@@ -42,19 +42,9 @@ def train(
 ) -> History:
     """Train until validation stops improving, and leave the best weights in the network.
 
-    Ctrl-C ends the training with the best epoch so far; before the end of the first epoch it is
-    passed on. If the file of the checkpoint exists, the training continues from it. On a CPU, the
-    result is the same bit for bit.
-
-    Args:
-        network: the network, with its initial weights, on the device of the vectors.
-        vectors: the vectors of all concepts of the sampler's taxonomy.
-        sampler: the source of batches.
-        validate: returns the metrics of the network after an epoch. Without it, the loss selects
-            the best epoch.
-        config: the settings.
-        log: where to report every epoch.
-        checkpoint: where to store the state after every epoch.
+    Ctrl-C ends the training with the best epoch so far, or raises in the first epoch. An existing
+    checkpoint is continued; on a CPU, the result is the same bit for bit. Without `validate`, the
+    loss selects the best epoch.
     """
     run = TrainingRun(network, sampler, config)
     graph = None
@@ -115,7 +105,7 @@ def train_batch(
     batch: TrainingBatch,
     graph: GraphedGradients | None = None,
 ) -> Tensor:
-    """Make one optimizer step, with the batch in as many parts as memory requires; its loss."""
+    """Make one optimizer step, in as many parts as memory requires, and return the loss."""
     loss = None if graph is None or run.parts > 1 else graph.compute(batch)
     if loss is not None:
         run.optimizer.step()
@@ -129,7 +119,7 @@ def train_batch(
 
 
 def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
-    """Compute the gradients of the batch's mean loss, and return that loss."""
+    """Compute the gradients of the batch's mean loss, and return this loss."""
     if run.parts == 1:
         loss = run.network.loss(vectors, batch)
         loss.backward()
@@ -149,7 +139,7 @@ def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: Training
 
 
 class TrainingRun(Run):
-    """A training of the network between two epochs."""
+    """The state of the network's training between two epochs."""
 
     def __init__(self, network: MatchingNetwork, sampler: TrainingSampler, config: Config) -> None:
         fused = next(network.parameters()).device.type in ("cpu", "cuda")
@@ -168,7 +158,7 @@ class TrainingRun(Run):
         )
 
     def is_done(self) -> bool:
-        """Whether the epochs or the patience are used up."""
+        """Return whether the epochs or the patience are used up."""
         done = self.finished_epochs
         return done >= self.config.epochs or (
             done - self.history.best >= self.config.patience and done > 0
@@ -177,7 +167,7 @@ class TrainingRun(Run):
     def finish_epoch(
         self, loss: float, validation: Metrics | None, seconds: float
     ) -> tuple[Epoch, bool]:
-        """Record an epoch; return the record, and whether it is the best so far."""
+        """Record an epoch; return the record, and whether the epoch is the best so far."""
         rate = self.optimizer.param_groups[0]["lr"]
         epoch = Epoch(self.finished_epochs + 1, loss, rate, validation, round(seconds, 3))
         self.history.epochs.append(epoch)
@@ -186,7 +176,7 @@ class TrainingRun(Run):
         return epoch, self.keep_best(monitored)
 
     def state(self) -> State:
-        """Return everything that the next epochs depend on."""
+        """Return the state that the next epochs depend on."""
         state = super().state()
         return State(state.tensors, state.values | {"scheduler": self.scheduler.state_dict()})
 

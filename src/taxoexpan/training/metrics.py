@@ -38,17 +38,8 @@ RANK_VALUES: dict[MetricName, Callable[[NDArray[np.float64]], NDArray[np.float64
 class Metrics:
     """The metrics, averaged over the parents of each query and then over queries, as published.
 
-    `compute_metrics` can also average them in other ways.
-
-    Args:
-        queries: the number of queries.
-        mr: the mean rank.
-        hit_at_1: the mean fraction of a query's parents at rank 1.
-        hit_at_3: the same for the first 3 ranks.
-        hit_at_10: the same for the first 10 ranks.
-        mrr: the paper's scaled reciprocal rank, 1 / ⌈rank / 10⌉.
-        reciprocal_rank: the plain reciprocal rank, 1 / rank, which still distinguishes models that
-            rank every parent among the first ten.
+    `mrr` is the paper's scaled reciprocal rank, 1 / ⌈rank / 10⌉. `reciprocal_rank` is 1 / rank,
+    which also distinguishes models that rank every parent among the first ten.
     """
 
     queries: Count
@@ -65,10 +56,10 @@ class Metrics:
 
 
 def compute_metrics(ranks: Sequence[NDArray[Any]], averaging: Averaging = "fraction") -> Metrics:
-    """Return the metrics of the ranks of every query's true parents, which start at 1.
+    """Return the metrics from the ranks of every query's true parents, which start at 1.
 
-    With `fraction` every query counts once, divided among its parents, as in the published results;
-    with `any` a query counts by its best parent; with `pooled` every parent counts once.
+    With `fraction`, every query counts once, divided among its parents, as in the paper; with
+    `any`, only its best parent counts; with `pooled`, every parent counts once.
     """
     means = {m: float(per_query(ranks, m, averaging).mean()) for m in RANK_VALUES}
     return Metrics(queries=len(ranks), **means)
@@ -77,7 +68,7 @@ def compute_metrics(ranks: Sequence[NDArray[Any]], averaging: Averaging = "fract
 def per_query(
     ranks: Sequence[NDArray[Any]], metric: MetricName, averaging: Averaging = "fraction"
 ) -> NDArray[np.float64]:
-    """Return the contribution of each query to a metric, [Q]; their mean is the metric."""
+    """Return the contribution of each query to a metric [Q], whose mean is the metric."""
     if averaging not in get_args(Averaging):
         choices = ", ".join(get_args(Averaging))
         raise ConfigurationError(f"{averaging!r} is unknown; choose one of {choices}")
@@ -101,14 +92,9 @@ def rank_true_parents(
 ) -> list[NDArray[np.float64]]:
     """Return the rank of each true parent of each query by the scores [N, Q] of all anchors.
 
-    The rank is 1 plus the number of anchors with a strictly higher score, as in the authors'
-    evaluation. The other true parents of the query are not counted. NaN counts as higher.
-
-    Args:
-        scores: the scores of all anchors [N, Q].
-        parents: the true parents of each query.
-        ties: the fraction of anchors with an equal score that counts as higher: 0 is optimistic,
-            0.5 realistic, 1 pessimistic.
+    The rank is 1 plus the number of anchors with a strictly higher score, as in the authors' code.
+    Other true parents of the query are not counted. NaN counts as higher. `ties` is the fraction of
+    equal scores that counts as higher: 0 is optimistic, 0.5 realistic, 1 pessimistic.
     """
     counts = np.array([len(p) for p in parents], dtype=np.int64)
     if not len(counts):
@@ -132,9 +118,9 @@ def rank_true_parents(
 def _count_higher(
     scores: Tensor, own: Tensor, excluded: Tensor, is_excluded: Tensor, ties: float
 ) -> NDArray[np.float64]:
-    """Count the anchors with a higher score than `own` [Q]: [N, Q] → [Q].
+    """Count the anchors with a higher score than `own` [Q], except excluded ones: [N, Q] → [Q].
 
-    `excluded` [M, Q] are scores of anchors to exclude, as far as `is_excluded` [M, Q] says.
+    `excluded` [M, Q] are scores of anchors to exclude where `is_excluded` [M, Q] is true.
     """
     higher = len(scores) - (scores <= own).sum(0)
     higher -= (is_excluded & ~(excluded <= own)).sum(0)

@@ -1,4 +1,4 @@
-"""The epochs of a training and of a fine-tuning, and the record that is saved with the model."""
+"""The epochs of a training or fine-tuning, and the record that is saved with the model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from taxoexpan.training.metrics import Count, Metrics
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """How a model was trained: sizes, figures, versions and machine.
+    """The record of how a model was trained: sizes, results, versions and machine.
 
-    The epochs and the loss are the figures of the network. `validation` is by all signals together,
-    or of the network's best epoch in a model without the learned fusion. `tower_epochs` and
-    `tower_best_epoch` describe the fine-tuning; they are None in a model without it. The best epoch
-    is 0 if none was better than the encoder as it came.
+    `epochs` and `loss` are of the network. `validation` is of all signals together, or else of the
+    network's best epoch. `tower_best_epoch` is 0 if no epoch was better than the original encoder.
     """
 
     concepts: Count
@@ -40,7 +38,7 @@ class TrainingRecord:
     tower_best_epoch: Count | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON stores them."""
+        """Return the fields in the form that JSON can store."""
         return asdict(self)
 
 
@@ -52,10 +50,7 @@ def training_record(
     validation: Metrics | None,
     seconds: float,
 ) -> TrainingRecord:
-    """Record how a model was trained, with the figures of its best epoch.
-
-    `validation` is by all signals together, if there are several.
-    """
+    """Return the record of a training, with the best epoch's validation if none is given."""
     best, tuned = history.best_epoch, tower_history
     return TrainingRecord(
         concepts=len(taxonomy),
@@ -90,10 +85,10 @@ class Epoch:
 
 @dataclass
 class History:
-    """All epochs, the number of the best one, and whether the user stopped the training.
+    """The epochs, the number of the best epoch, and whether the user stopped the training.
 
-    In a fine-tuning, `best` is 0 if no epoch was better than the encoder as it came.
-    `skipped_fine_tuning` means that a fine-tuning would have followed.
+    In a fine-tuning, `best` is 0 if no epoch was better than the original encoder.
+    `skipped_fine_tuning` is set if a fine-tuning would have followed.
     """
 
     epochs: list[Epoch] = field(default_factory=list)
@@ -103,5 +98,5 @@ class History:
 
     @property
     def best_epoch(self) -> Epoch:
-        """The epoch whose weights were kept; number 0 if nothing was trained."""
+        """The epoch whose weights were kept; its number is 0 if nothing was trained."""
         return self.epochs[self.best - 1] if self.best else Epoch(0, 0.0, 0.0, None)

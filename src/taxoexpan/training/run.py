@@ -1,4 +1,4 @@
-"""A training between two epochs: what the training of the network and the fine-tuning share."""
+"""The common state of the training of the network and the fine-tuning, between two epochs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ from taxoexpan.training.record import Epoch, History
 
 
 class Run:
-    """The weights, the optimizer, the best weights so far, the epochs, and the random numbers.
-
-    Args:
-        trained: the module that is trained.
-        optimizer: its optimizer.
-        rng: the random numbers that draw the batches.
-    """
+    """A module in training, its optimizer, best weights and epochs, and the random numbers."""
 
     def __init__(self, trained: nn.Module, optimizer: Optimizer, rng: np.random.Generator) -> None:
         self.trained, self.optimizer, self.rng = trained, optimizer, rng
@@ -42,7 +36,7 @@ class Run:
 
     @torch.no_grad()
     def keep_best(self, value: float) -> bool:
-        """Keep the weights if the value is lower than after all earlier epochs; return whether."""
+        """Keep the weights if the value is lower than ever before; return whether it is."""
         if not value < self.lowest:
             return False
         self.lowest, self.history.best = value, self.finished_epochs
@@ -54,19 +48,19 @@ class Run:
         return True
 
     def finish(self) -> History:
-        """Leave the best weights in the module."""
+        """Restore the best weights, and return the history."""
         if self.best_weights:
             self.trained.load_state_dict(self.best_weights)
         self.trained.eval()
         return self.history
 
     def compute_in_parts(self, compute: Callable[[], Tensor], most: int, advice: str) -> Tensor:
-        """Compute gradients, in twice as many `parts` whenever the memory is too small.
+        """Compute gradients, and double the number of parts whenever the memory is too small.
 
         Args:
-            compute: computes the gradients of a batch in `parts` parts, and returns its loss.
+            compute: computes the gradients of a batch in `self.parts` parts, and returns its loss.
             most: the largest number of parts of the batch.
-            advice: the end of the message if these are not enough.
+            advice: the end of the error message if these are not enough.
         """
         device = next(self.trained.parameters()).device
         state = random_state(device)
@@ -89,12 +83,12 @@ class Run:
             set_random_state(device, state)
 
     def resume(self, checkpoint: Checkpoint | None) -> None:
-        """Continue from the state that was saved last, if there is one."""
+        """Continue from the latest saved state, if there is one."""
         if checkpoint is not None and checkpoint.path.exists():
             self.restore(checkpoint.load())
 
     def state(self) -> State:
-        """Return everything that the next epochs depend on."""
+        """Return the state that the next epochs depend on."""
         optimizer = self.optimizer.state_dict()
         groups = {"weights": self.trained.state_dict()}
         groups |= {f"optimizer.{index}": each for index, each in optimizer["state"].items()}

@@ -1,6 +1,6 @@
 """Training instances from the taxonomy itself (Section 4.3): relations and their negatives.
 
-The parents of a query, its descendants and the query itself are blocked: they are not negatives.
+The parents of a query, its descendants and the query itself are blocked as negatives.
 """
 
 from __future__ import annotations
@@ -24,22 +24,12 @@ CPU = torch.device("cpu")
 
 
 class TrainingSampler:
-    """Draws one training instance for every relation of a taxonomy per epoch (Section 4.3).
+    """A sampler of one training instance per relation of a taxonomy and epoch (Section 4.3).
 
-    The setting `negative_sampling` chooses the negatives of a query: `sampled` draws them for each
-    query, as the paper does; `uniform` draws them for a batch and matches them with every query;
-    `shared` adds the parents of all queries of the batch; `all` takes every concept, and draws
-    egonets once per epoch.
-
-    Args:
-        taxonomy: the taxonomy to learn from.
-        config: the settings.
-        seed: the seed of all draws.
-        mentions: the concepts that each concept mentions, if `use_mentions` is set. The concepts
-            that a batch's queries mention become negatives too; otherwise the network would hardly
-            ever see a wrong mention.
-        news: what is new since an earlier training, if this one continues it. The anchors that were
-            rejected as parents of a batch's queries become negatives too.
+    The setting `negative_sampling` selects the negatives: `sampled` draws them for each query, as
+    in the paper; `uniform` draws them for a batch; `shared` adds the parents of all queries of the
+    batch; `all` takes every concept, and draws egonets once per epoch. Mentioned concepts are
+    added, so that the network sees wrong mentions, and so are the parents rejected in `news`.
     """
 
     def __init__(
@@ -91,7 +81,7 @@ class TrainingSampler:
         return self.relations[self.news.draw(*pairs, self.rng)]
 
     def _batch_per_query(self, relations: Indices, device: torch.device) -> TrainingBatch:
-        """Build a batch whose queries have negatives of their own."""
+        """Build a batch with separate negatives for each query."""
         queries, parents = self.children[relations], self.parents[relations]
         draws = self._draw_candidates((self.config.num_negatives, len(relations)))
         if self.news is not None:
@@ -136,7 +126,7 @@ class TrainingSampler:
         blocked: Indices,
         device: torch.device,
     ) -> TrainingBatch:
-        """Move the index arrays of a batch to the device."""
+        """Build a batch on the device from its index arrays."""
         queries, parents = self.children[relations], self.parents[relations]
 
         def to_device(indices: Indices) -> torch.Tensor:
@@ -154,7 +144,7 @@ class TrainingSampler:
         )
 
     def _draw_candidates(self, shape: tuple[int, ...]) -> Indices:
-        """Draw concepts to try as negatives, with replacement."""
+        """Draw candidates for negatives, with replacement."""
         return self.candidates[self.rng.integers(0, len(self.candidates), shape)]
 
     def _mentioned_anchors(self, queries: Indices, anchors: Indices) -> Indices | None:
@@ -166,7 +156,7 @@ class TrainingSampler:
         return np.stack([rows[is_anchor], columns[is_anchor], kinds[is_anchor]])
 
     def _draw_egonets(self, anchors: Indices, device: torch.device) -> _DrawnEgonets:
-        """Build the egonets of these anchors; the siblings are newly drawn among their children."""
+        """Build the egonets of these anchors, with newly drawn siblings."""
         c = self.config
         siblings = draw_siblings(
             self.taxonomy, anchors, c.max_siblings, c.hide_children_rate, self.rng
@@ -182,7 +172,7 @@ class _DrawnEgonets:
 
     Args:
         anchors: the index of each anchor in the taxonomy, ascending [A].
-        egonets: their egonets.
+        egonets: the egonets of the anchors.
         relations: the relations (anchor, sibling), ascending [S].
         rows: the row of each relation among the siblings of the egonets [S].
     """
@@ -201,10 +191,7 @@ class _DrawnEgonets:
 
 
 def blocked_among(taxonomy: Taxonomy, queries: Indices, anchors: Indices) -> Indices:
-    """Return the blocked pairs (row of an anchor, column of a query) [2, K]; anchors ascend.
-
-    The anchors that are blocked for a query are its parents, its descendants and itself.
-    """
+    """Return the blocked pairs (row of an ascending anchor, column of a query) [2, K]."""
     of_parents, parents = taxonomy.parents_of.of_many(queries)
     rows, is_anchor = find_rows(anchors, parents)
     columns, below = taxonomy.descendant_intervals.pairs_among(queries, anchors)
@@ -217,7 +204,7 @@ def blocked_among(taxonomy: Taxonomy, queries: Indices, anchors: Indices) -> Ind
 
 
 def blocked_draws(taxonomy: Taxonomy, queries: Indices, draws: Indices) -> Indices:
-    """Return the draws [N, B] that are blocked for their query, as (row, column) [2, K]."""
+    """Return the pairs (row, column) [2, K] of draws [N, B] that are blocked for their query."""
     of_parents, parents = taxonomy.parents_of.of_many(queries)
     pairs = np.arange(len(queries)) * len(taxonomy) + draws
     is_parent = np.isin(pairs, of_parents * len(taxonomy) + parents)
@@ -226,6 +213,6 @@ def blocked_draws(taxonomy: Taxonomy, queries: Indices, draws: Indices) -> Indic
 
 
 def find_rows(ascending: Indices, wanted: Indices) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return the row of each wanted index, and whether it is there."""
+    """Return the row of each wanted index, and whether the index was found."""
     rows = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return rows, ascending[rows] == wanted

@@ -1,8 +1,7 @@
-"""Fine-tuning a text tower on the relations of a taxonomy (contrastive, InfoNCE).
+"""Fine-tuning of a text tower on the relations of a taxonomy (contrastive, InfoNCE).
 
-A batch has some relations, the distinct parents in it, and as many hard negatives: anchors among
-the nearest of the batch's queries. Anchors that were rejected as their parents are added. Every
-query is compared with all these anchors, except its other parents, itself and its descendants.
+Every query of a batch is compared with all parents in the batch, and with hard negatives: anchors
+near one of the queries, and rejected parents. Blocked anchors (see `blocked_among`) are left out.
 """
 
 from __future__ import annotations
@@ -45,11 +44,10 @@ def train_tower(
 ) -> History:
     """Fine-tune a tower, and leave the weights of the best epoch in it.
 
-    With `news`, the tower has been fine-tuned before, and learns what is new since.
-
-    Ctrl-C ends the training with the best state so far, which may be the encoder as it came. If the
-    file of the checkpoint exists, the training continues from it. On a CPU, the result is the same
-    bit for bit. The random numbers of the caller are left as they were.
+    With `news`, an earlier fine-tuning is continued with the new relations. Ctrl-C ends the
+    training with the best state so far, which may be the original encoder. An existing checkpoint
+    is continued; on a CPU, the result is the same bit for bit. The caller's random state is not
+    changed.
     """
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
@@ -90,7 +88,7 @@ Validate = Callable[[TextTower, Tensor], Metrics]
 
 
 class TowerRun(Run):
-    """A fine-tuning of the tower between two epochs."""
+    """The state of the tower's fine-tuning between two epochs."""
 
     def __init__(
         self,
@@ -118,16 +116,16 @@ class TowerRun(Run):
 
     @property
     def steps(self) -> int:
-        """The number of steps of the whole fine-tuning."""
+        """The number of optimizer steps in all epochs."""
         return self.batches * self.config.tower_epochs
 
     @property
     def done_steps(self) -> int:
-        """The number of steps of the finished epochs."""
+        """The number of optimizer steps in the finished epochs."""
         return self.batches * self.finished_epochs
 
     def train_epoch(self, bar: Progress) -> None:
-        """Train on every relation once, and keep the weights if they are the best so far."""
+        """Train on the relations of one epoch, and keep the weights if they are the best so far."""
         if self.anchor_vectors is None:
             self._keep_if_best(self._encode_and_validate())
         started = time.monotonic()
@@ -153,12 +151,12 @@ class TowerRun(Run):
         self._keep_if_best(metrics)
 
     def _encode_and_validate(self) -> Metrics | None:
-        """Encode all anchors, for the hard negatives of the next epoch and to validate this one."""
+        """Encode all anchors for validation and for the hard negatives of the next epoch."""
         self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
         return None if self.validate is None else self.validate(self.tower, self.anchor_vectors)
 
     def _keep_if_best(self, metrics: Metrics | None) -> None:
-        """Keep the weights if they are the best so far; without validation the last ones are."""
+        """Keep the weights if they are the best so far, or always without validation."""
         self.keep_best(-self.finished_epochs if metrics is None else -metrics.reciprocal_rank)
 
     @torch.no_grad()
@@ -174,7 +172,7 @@ class TowerRun(Run):
         return torch.cat(nearest).numpy()
 
     def _draw_batches(self, hard: Indices) -> Iterator[TowerBatch]:
-        """Yield all relations in random order, with the hard negatives of their queries."""
+        """Yield batches of relations in random order, with hard negatives of their queries."""
         news, size = self.news, self.config.tower_batch_size
         if news is None:
             order = self.rng.permutation(len(self.children))
@@ -203,7 +201,7 @@ class TowerRun(Run):
             group["lr"] = self.config.tower_learning_rate * min(1.0, rising, falling)
 
     def _train_batch(self, batch: TowerBatch, step: int) -> Tensor:
-        """Make one optimizer step, with the batch in as many parts as memory requires; its loss."""
+        """Make one optimizer step, in as many parts as memory requires, and return the loss."""
         self.tower.train()
         texts = [self.query_tokens[i] for i in batch.queries.tolist()]
         texts += [self.anchor_tokens[i] for i in batch.anchors.tolist()]

@@ -1,6 +1,6 @@
-"""The gradients of one batch of the fine-tuning, whose texts are encoded in blocks.
+"""The gradients of one fine-tuning batch, whose texts are encoded in blocks.
 
-Each block has a seed of its own for dropout, so it makes no difference how often it is encoded.
+Each block has its own seed for dropout, so that encoding it again gives the same vectors.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ GPU_TRAINING_BLOCK = 256
 
 @dataclass(frozen=True)
 class TowerBatch:
-    """Relations of a batch: queries [B], anchors in ascending order [A], each query's parent [B].
+    """A batch of queries [B], ascending anchors [A], and the row of each query's parent [B].
 
-    `blocked` [B, A] says which anchors are not negatives of a query.
+    `blocked` [B, A] marks the anchors that are not negatives of a query.
     """
 
     queries: Indices
@@ -37,13 +37,13 @@ class TowerBatch:
 
 @dataclass(frozen=True)
 class TextBlock:
-    """The rows of some texts in a batch, and the seed of their dropout."""
+    """The rows of some texts in a batch, and their dropout seed."""
 
     rows: Indices
     seed: int
 
     def encode(self, tower: TextTower, texts: Sequence[Tokens]) -> Tensor:
-        """Return the vectors of the block's texts, given all texts: [b, D]."""
+        """Return the vectors of the block's texts, given all texts of the batch: [b, D]."""
         if tower.training:
             torch.manual_seed(self.seed)
         vectors: Tensor = tower([texts[row] for row in self.rows.tolist()])
@@ -51,10 +51,7 @@ class TextBlock:
 
 
 def text_blocks(texts: Sequence[Tokens], size: int, seeds: Sequence[int]) -> list[TextBlock]:
-    """Divide texts into blocks of at most this size and similar length, so that little is padding.
-
-    All numbers of `seeds` together determine the seeds of the blocks.
-    """
+    """Divide texts into blocks of at most this size and of similar length, to avoid padding."""
     lengths = np.array([len(each) for each in texts])
     rows = np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
     drawn = np.random.SeedSequence(seeds).generate_state(len(rows), np.uint64)
@@ -68,18 +65,11 @@ def compute_gradients(
     seeds: Sequence[int] = (),
     parts: int = 1,
 ) -> Tensor:
-    """Compute the gradients of a batch's mean loss, and return that loss.
+    """Compute the gradients of a batch's mean loss, and return this loss.
 
-    In several parts, all texts are first encoded without a graph. The gradient of their vectors is
-    then passed back block by block, which encodes each block again. The result is the same, unless
-    there are so many parts that the blocks get smaller, with other dropout.
-
-    Args:
-        tower: the tower.
-        texts: the tokens of the batch's queries and then of its anchors.
-        batch: the batch.
-        seeds: the seeds of dropout, which are different for every step.
-        parts: the number of parts that memory requires.
+    With several `parts`, each block is encoded twice: first without a graph, then to pass the
+    gradient of its vectors back. The result is the same unless the blocks get smaller. `texts` are
+    the tokens of the queries, then of the anchors; `seeds` differ for every step.
     """
     size = CPU_BLOCK if tower.device.type == "cpu" else GPU_TRAINING_BLOCK
     blocks = text_blocks(texts, min(size, -(-len(texts) // parts)), seeds)
