@@ -1,4 +1,4 @@
-"""Builds a taxonomy from the concepts and relations of a file; the checks of all formats."""
+"""A builder for taxonomies from files, with the checks that all formats share."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A problem in a file that was corrected while reading it.
-
-    `line` is 0 if the parser knows no line numbers; then `id` is the id of the concept. `path` is
-    the file with the line, if it is not the file of the concepts.
-    """
+    """A problem corrected while reading, located by line (in `path`, if set) or by concept id."""
 
     line: int
     message: str
@@ -37,16 +33,13 @@ class Note:
 
     @property
     def place(self) -> str:
-        """The line, or else the id of the concept."""
+        """The line, or the id of the concept if the line is unknown."""
         return f"line {self.line}" if self.line else self.id
 
 
 @dataclass(frozen=True)
 class SourceLines:
-    """The lines of the concepts of one file, and of the relations between them; 0 is unknown.
-
-    `parents` and `children` are indices into `ids`.
-    """
+    """The lines of concepts and relations (0 if unknown); `parents` and `children` index `ids`."""
 
     path: Path
     ids: Sequence[str]
@@ -57,10 +50,9 @@ class SourceLines:
     relation_lines: NDArray[np.int32]
 
     def find(self, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[Path, int]]:
-        """The file and the known line of concepts, and of their relations to parents.
+        """Return the file and line of pairs (concept, parent), as far as they are known.
 
-        They are given as the id of the concept and the id of the parent, which is blank for the
-        concept itself. A repeated relation is on its first line.
+        A blank parent stands for the concept itself. A repeated relation is on its first line.
         """
         names = {name for pair in wanted for name in pair}
         rows = {id: row for row, id in enumerate(self.ids) if id in names}
@@ -81,13 +73,12 @@ class SourceLines:
 
 @dataclass(frozen=True)
 class ParsedTaxonomy:
-    """A taxonomy, and what the parser noticed in its file.
+    """A taxonomy, with notes and metadata from its file.
 
-    `ignored` counts, by kind, the content of the file that a taxonomy does not represent; `tops`
-    are the ids of the concepts that the file itself marks as top concepts. `prefixes` are those
-    that the file declares, with their namespaces, and `language` is the tag of its new labels.
-    `other_tags` has the tags of all texts with another one, by the id of the concept and the text.
-    `sources` say on which line of which file concepts and relations are.
+    `ignored` counts content that a taxonomy does not represent, by kind. `tops` are concepts that
+    the
+    file marks as top concepts. `other_tags` has the tags of texts that are not in `language`, by
+    concept id and text.
     """
 
     taxonomy: Taxonomy
@@ -208,7 +199,7 @@ class TaxonomyBuilder:
         return self.relation_path or self.path
 
     def _refuse_unwritable(self) -> None:
-        """Refuse NUL and lone surrogates, which escape sequences can contain."""
+        """Refuse NUL and lone surrogates, which escape sequences may produce."""
         texts = [*self.ids, *self.labels, *self.definitions.values()]
         texts += [name for names in self.synonyms.values() for name in names]
         try:
@@ -264,7 +255,7 @@ class TaxonomyBuilder:
             self.notes.append(replace(note, path=self.relation_path))
 
     def _locate(self, cycles: list[list[str]]) -> tuple[list[list[str]], list[list[int]]]:
-        """Find the lines of the relations of each cycle; it starts with the child on the first."""
+        """Find the lines of each cycle, which then starts with the child on its first line."""
         steps = {
             step: number
             for number, cycle in enumerate(cycles)

@@ -1,4 +1,4 @@
-"""Compressed files: any text file may be stored with gzip."""
+"""Compression with gzip, which is possible for every text file."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _START = b"\x1f\x8b"
 
 
 def format_suffix(path: Path) -> str:
-    """The suffix that says the format, in lower case: `.csv` for `food.csv.gz`."""
+    """Return the suffix that determines the format, in lower case: `.csv` for `food.csv.gz`."""
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() if suffix == SUFFIX else suffix
 
 
 def decompressed(path: Path, content: bytes) -> bytes:
-    """The content of a file; it is decompressed if it starts like gzip, whatever its name."""
+    """Return the content of a file, decompressed if it starts like gzip; the name is ignored."""
     if not content.startswith(_START):
         return content
     limit, text = max_size(len(content), MAX_BYTES), bytearray()
@@ -51,12 +51,12 @@ def decompressed(path: Path, content: bytes) -> bytes:
 
 
 def max_size(compressed_size: int, max_bytes: int) -> int:
-    """The size that a compressed file may have after decompression."""
+    """Return the size that a compressed file may have after decompression."""
     return min(max_bytes, max(MIN_BYTES, MAX_RATIO * compressed_size))
 
 
 def compressed(path: Path, content: bytes) -> bytes:
-    """The content as it is stored under this name: with gzip if the name ends in `.gz`."""
+    """Return the content, compressed with gzip if the name ends in `.gz`."""
     if path.suffix.lower() != SUFFIX:
         return content
     # Without a time, the same content gives the same bytes.

@@ -22,10 +22,9 @@ _TAXONOMY_SUFFIXES = (".ttl", ".nt", ".rdf", ".owl", ".xml", ".jsonld", ".json",
 
 
 def read_concepts(path: Path) -> list[Concept]:
-    """Read new concepts; a table may also have ids, definitions and synonyms.
+    """Read new concepts; a concept without an id gets "".
 
-    The id of a concept without one is empty. In a table from `discover`, an apostrophe that keeps a
-    spreadsheet from computing a text is not part of the text.
+    In a table from `discover`, the apostrophe that protects a formula is removed.
     """
     if format_suffix(path) in _TAXONOMY_SUFFIXES:
         message = f"a {format_suffix(path)} file is a taxonomy, not a list of new concepts"
@@ -52,7 +51,7 @@ def read_concepts(path: Path) -> list[Concept]:
 
 
 def _described_concepts(table: Table) -> list[tuple[int, Concept]]:
-    """One concept per row, with its line."""
+    """Return one concept per row, with its line."""
     rows = table.rows
     if DISCOVERED in table.header:
         rows = [replace(row, cells=[unprotected(c.strip()) for c in row.cells]) for row in rows]
@@ -63,7 +62,7 @@ def _described_concepts(table: Table) -> list[tuple[int, Concept]]:
 
 
 def _bare_names(file: TextFile, table: Table | None) -> list[tuple[int, str]]:
-    """One name per line; a table without a header must have only one column."""
+    """Return one name per line; a table without a header must have only one column."""
     if not is_table(file) or table is None:
         return [(n, line) for n, line in enumerate(file.lines, start=1) if line.strip()]
     names = []

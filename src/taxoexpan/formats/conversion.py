@@ -1,4 +1,4 @@
-"""Conversion between formats; reading the result back shows what the new format cannot store."""
+"""Conversion between formats; reading the result back shows the losses."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class Conversion:
-    """The written files, and how their taxonomy differs from the original.
+    """The written files, and the differences between the original and the `copy` read back.
 
-    `copy` is the taxonomy that is read back from the files; `ids` maps old ids to new ones,
-    for those that changed. `base` is the IRI below which ids that are not IRIs were written; it is
-    blank if there are no such ids.
+    `ids` maps changed ids. `base` is the start of the IRIs that replaced other ids, or "".
     """
 
     files: tuple[Path, ...]
@@ -51,10 +49,9 @@ def convert(
     force: bool = False,
     keep_formulas: bool = True,
 ) -> Conversion:
-    """Write the taxonomy of a file in another format, and list what the new format cannot store.
+    """Write the taxonomy of a file in another format, and list the data that format cannot store.
 
-    Without `keep_formulas`, texts that a spreadsheet would compute in a new CSV file get an
-    apostrophe.
+    Without `keep_formulas`, strings that a spreadsheet would compute get an apostrophe.
     """
     syntax = f".{to}"
     if FORMATS.owner(syntax) in RDF and to not in FORMATS:
@@ -98,7 +95,7 @@ def convert(
 
 
 def target_format(path: Path, name: str | None = None) -> Format:
-    """The format of a file to write, by its suffix unless the name of the format is given."""
+    """Return the format with this name, or else the format for the suffix of a file to write."""
     if name is not None:
         return named_format(name)
     owner = FORMATS.owner(format_suffix(path))
@@ -112,7 +109,7 @@ def target_format(path: Path, name: str | None = None) -> Format:
 
 
 def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
-    """Name the differences between a taxonomy and its copy."""
+    """Describe the differences between a taxonomy and its copy."""
     with_new_ids = Taxonomy(
         [replace(concept, id=copy.id_of(concept.id)) for concept in taxonomy.concepts],
         [(copy.id_of(parent), copy.id_of(child)) for parent, child in taxonomy.relations],
@@ -157,7 +154,7 @@ def _relations(taxonomy: Taxonomy, relations: Iterable[tuple[str, str]]) -> list
 
 
 def _read_back(contents: Mapping[Path, bytes], target: Path, format: Format) -> Taxonomy:
-    """Read the new files; they must be recognized as files of this format."""
+    """Read the new files, which must be recognized as files of this format."""
     if target == STANDARD_STREAM and format.is_directory:
         message = f"the format {format.name} has several files, which do not fit into one stream"
         raise ConfigurationError(f"{message}; give the name of an output")

@@ -1,4 +1,4 @@
-"""A file format: the class that every format extends, and what it returns."""
+"""The base class of all file formats, and the results of its methods."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ DEFAULT_BASE = "http://example.org/"
 class Target:
     """A file to write; for RDF also a base for ids that are not IRIs, and language tags.
 
-    `syntax` is the suffix of the RDF syntax, if the name of the file does not decide about it.
-    `other_tags` has the language tags of single texts, by the id of the concept and the text.
+    `syntax` is the suffix of the RDF syntax, if the file name does not determine it. `other_tags`
+    has the tags of single texts, by concept id and text.
     """
 
     path: Path
@@ -40,32 +40,28 @@ class Target:
     syntax: str = ""
 
     def tag(self, id: str, text: str) -> str:
-        """The language tag of a label, a synonym or a definition."""
+        """Return the language tag of a label, a synonym or a definition."""
         return self.other_tags.get((id, text), self.language)
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A taxonomy as new files: the text of each, and the new ids of the concepts."""
+    """A taxonomy as new files, with the text of each file and the new ids of the concepts."""
 
     files: dict[Path, str]
     ids: Mapping[str, str] = field(default_factory=dict)
 
     def contents(self) -> dict[Path, bytes]:
-        """The bytes of each file, which its name determines: text, Excel, or compressed."""
+        """Return the bytes of each file; the name determines Excel and compression."""
         return {path: compressed(path, _encode(path, text)) for path, text in self.files.items()}
 
     def id_of(self, id: str) -> str:
-        """The id of a concept in the new files."""
+        """Return the id of a concept in the new files."""
         return self.ids.get(id, id)
 
 
 class Format(ABC):
-    """A file format; a subclass reads, extends and writes its files.
-
-    The class attributes and the methods that are not abstract have defaults, which most formats
-    keep. A format has no state: everything that belongs to one file is kept by its `TextFile`.
-    """
+    """A file format without state; the data of one file is kept by its `TextFile`."""
 
     fields = frozenset({"ids", "labels", "synonyms", "definitions"})
     """The texts of new concepts that every file of this format can store."""
@@ -110,7 +106,7 @@ class Format(ABC):
         """Write the taxonomy as new files; texts that the format cannot store are adapted."""
 
     def parts(self, path: Path) -> list[Path]:
-        """Return the paths of the files that a taxonomy with this name has."""
+        """Return the paths of the files of a taxonomy with this name."""
         return [path]
 
     def supported_fields(self, file: TextFile) -> frozenset[str]:
@@ -122,7 +118,7 @@ class Format(ABC):
         return self.changes
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which properties each concept has, if the format allows any properties."""
+        """Return the properties of each concept, if the format allows any properties."""
         return PropertyIndex()
 
     def read_with_lines(self, file: TextFile) -> ParsedTaxonomy:
@@ -144,13 +140,13 @@ def _encode(path: Path, text: str) -> bytes:
 
 
 def clean_ids(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]:
-    """A new id for every old one: cleaned, and numbered if two become equal."""
+    """Return a cleaned id for each old id; equal ids get numbers."""
     cleaned = [clean(id) or "concept" for id in taxonomy.ids]
     return dict(zip(taxonomy.ids, make_distinct(cleaned), strict=True))
 
 
 def labels_as_ids(file: TextFile, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
-    """The label of each new concept by its id, for files in which a label is its own id."""
+    """Return the label of each new concept by id, for files in which labels are ids."""
     names = {concept.id: concept.label for concept in additions.concepts}
     seen: set[str] = set()
     for id, name in names.items():
@@ -167,7 +163,7 @@ def inherited(
     additions: Additions,
     default: Sequence[Value] = (),
 ) -> dict[str, Sequence[Value]]:
-    """The values of each concept; a new one has the values of its first parent that has any."""
+    """Return the values of each concept; new concepts get the first values among their parents."""
     values = dict(known)
     new = [concept.id for concept in additions.concepts]
     for id in sorted(new, key=lambda id: int(expanded.levels[expanded.index(id)])):

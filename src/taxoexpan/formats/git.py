@@ -1,4 +1,4 @@
-"""Versions of files in git, and changes of files as a patch that `git apply` accepts."""
+"""Versions of files in git, and changes of files as a patch for `git apply`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _DIFF = (
 
 
 def is_version(path: Path) -> bool:
-    """Whether a path has the form `REVISION:FILE`; it may also be the name of a missing file."""
+    """Return whether a path has the form `REVISION:FILE`, which a missing file may also have."""
     revision, _, name = str(path).partition(":")
     return bool(revision and name) and not revision.startswith("-")
 
 
 def has_version(path: Path) -> bool:
-    """Whether git has this version of a file."""
+    """Return whether git has this version of a file."""
     return is_version(path) and _git("cat-file", "-e", str(path)).returncode == 0
 
 
 def read_version(path: Path) -> bytes:
-    """The content of a version, as git would check it out."""
+    """Return the content of a version as git would check it out."""
     result = _git("cat-file", "--filters", str(path))
     if result.returncode:
         reason = result.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
@@ -40,7 +40,7 @@ def read_version(path: Path) -> bytes:
 
 
 def refuse_unpatchable(path: Path) -> None:
-    """Refuse a stream, a compressed file or a workbook, of which git makes no readable patch."""
+    """Refuse streams, compressed files and workbooks, which have no readable patch."""
     if shutil.which("git") is None:
         raise FormatError(path, "a patch needs git, which is not installed; install it")
     if path.is_dir():
@@ -53,10 +53,7 @@ def refuse_unpatchable(path: Path) -> None:
 
 
 def git_patch(contents: Mapping[Path, bytes]) -> bytes:
-    """Return the new contents of files as a patch; no change is an empty one.
-
-    Names are relative to the root of the repository, or else to the current folder.
-    """
+    """Return a patch with names relative to the repository, or else to the current directory."""
     with TemporaryDirectory() as name:
         for path, content in contents.items():
             place = _name_in_repository(path)
@@ -79,7 +76,7 @@ def _name_in_repository(path: Path) -> Path:
 
 
 def _git(*arguments: str, cwd: str | None = None) -> subprocess.CompletedProcess[bytes]:
-    """Run git without network: it would fetch what a partial clone lacks."""
+    """Run git without network access, because it would fetch objects that a partial clone lacks."""
     environment = {**os.environ, "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
     try:
         return subprocess.run(

@@ -1,7 +1,6 @@
 """The OBO format: `[Term]` stanzas with an id, a name, a definition, synonyms and `is_a` lines.
 
-Only the clauses that make a taxonomy are parsed, so other content of a file (typedefs, private
-tags, comments, imports, which are never fetched) cannot make it unreadable.
+Other content is not parsed, so it cannot make a file unreadable. Imports are never fetched.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class OboFormat(Format):
     base = OBO_BASE
 
     def can_read(self, source: TextFile) -> bool:
-        """Return whether the suffix is .obo, or the text starts like OBO."""
+        """Return whether the suffix is .obo or the content starts like OBO."""
         if not source.text:
             return False
         if source.suffix in self.suffixes or source.text.startswith("format-version:"):
@@ -69,9 +68,9 @@ class OboFormat(Format):
         return _START.match(start) is not None and _TERM.search(start) is not None
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
-        """Read every [Term] as a concept, and every `is_a` parent that has no stanza of its own.
+        """Read every [Term] as a concept, and also every `is_a` parent without a stanza.
 
-        OBO allows several stanzas for one term, but they must not contradict each other.
+        Several stanzas for one term are allowed, but must not contradict each other.
         """
         builder, rows = TaxonomyBuilder(source.path), dict[str, int]()
         for stanza in source.parsed(parse_stanzas):
@@ -93,10 +92,7 @@ class OboFormat(Format):
         return builder.finish()
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """Add a stanza for each new concept after the last [Term], in the namespace of its parent.
-
-        A move replaces the value of an `is_a` line; a synonym of an existing concept is a new line.
-        """
+        """Add a stanza per new concept after the last [Term], in the namespace of its parent."""
         stanzas = source.parsed(parse_stanzas)
         insertions = [
             *_move_children(source, stanzas, expanded, additions.moves),
@@ -123,7 +119,7 @@ class OboFormat(Format):
         return {source.path: insertions}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """Write a new file; OBO forbids parents of obsolete terms, so they are left out."""
+        """Write a new file; obsolete terms get no parents, because OBO forbids them."""
         ids = clean_ids(taxonomy, _obo_id)
         taxonomy = Taxonomy(
             [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts],
@@ -137,7 +133,7 @@ class OboFormat(Format):
         return Copy({target.path: "\n".join(parts)}, ids)
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which tags the terms of a file have."""
+        """Return the tags of each term in a file."""
         index = PropertyIndex(set(taxonomy))
         for stanza in source.parsed(parse_stanzas):
             lines = source.lines[stanza.line : stanza.last_line]
@@ -146,7 +142,7 @@ class OboFormat(Format):
 
 
 def _obo_id(id: str) -> str:
-    """Return the OBO id of an IRI of an OBO ontology; other ids stay as they are."""
+    """Return the OBO id for an IRI of an OBO ontology, or any other id unchanged."""
     short = Prefixes().compact(id) if is_long(id) else None
     return short if short and Prefixes().expand(short) == id else id
 
@@ -180,7 +176,7 @@ def _single(source: TextFile, clause: Clause, old: str, new: str) -> str:
 
 
 def _add_missing_parents(source: TextFile, builder: TaxonomyBuilder) -> None:
-    """Add parents from other files, with the label in the comment after their id."""
+    """Add the parents from other files, with the label in the comment after their id."""
     known = set(builder.ids)
     for parent, line in zip(builder.parents, builder.relation_lines, strict=True):
         if parent not in known:
@@ -249,7 +245,7 @@ def _insert_stanzas(source: TextFile, last: Stanza, stanzas: Sequence[Sequence[s
 
 
 class Clause(NamedTuple):
-    """One `tag: value` line; the value is not parsed yet."""
+    """One `tag: value` line with an unparsed value."""
 
     line: int
     tag: str
@@ -258,7 +254,7 @@ class Clause(NamedTuple):
 
 @dataclass
 class Stanza:
-    """One [Term]: its first line, its last line with content, and its clauses."""
+    """One [Term] with its clauses, its first line, and its last line with content."""
 
     line: int
     last_line: int
@@ -267,7 +263,7 @@ class Stanza:
 
 
 def parse_stanzas(source: TextFile) -> list[Stanza]:
-    """Return every [Term] with its id and the clauses that make a taxonomy."""
+    """Return every [Term] with its id and the clauses of a taxonomy."""
     stanzas = []
     for stanza in _split_stanzas(source):
         ids = [clause for clause in stanza.clauses if clause.tag == "id"]
@@ -309,12 +305,12 @@ def _parse_id(source: TextFile, clause: Clause) -> str:
 
 
 def _parse_unquoted(source: TextFile, clause: Clause) -> str:
-    """Return the text of a clause without quotes, such as `name`."""
+    """Return the value of a clause without quotes, such as `name`."""
     return _unescaped(_match(source, clause, _TEXT)).strip()
 
 
 def _parse_quoted(source: TextFile, clause: Clause) -> str:
-    """Return the text of a definition or synonym, without its scope, type and references."""
+    """Return the string of a definition or synonym, without scope, type and references."""
     quoted = _QUOTED.match(clause.value)
     if quoted is None:
         message = f"{clause.tag}: {clause.value[:80]!r} should begin with a text in double quotes"
@@ -338,7 +334,7 @@ def _unescaped(text: str) -> str:
 
 
 def _escaped(text: str, special: re.Pattern[str]) -> str:
-    """Return a text with a backslash before special characters; line breaks become letters."""
+    """Return a string with a backslash before special characters; line breaks become letters."""
     return special.sub(lambda match: "\\" + _LETTERS.get(match[0], match[0]), text)
 
 
@@ -371,12 +367,12 @@ def _format_synonym(name: str) -> str:
 
 
 def _format_id(id: str) -> str:
-    """Return an id, with escapes if OBO cannot read it otherwise."""
+    """Return an id, with escapes if OBO could not read it otherwise."""
     return id if _PLAIN_ID.fullmatch(id) else _escaped(id, _SPECIAL_IN_ID)
 
 
 def _label_comment(taxonomy: Taxonomy, id: str) -> str:
-    """Return the comment with the label of a parent that follows its id."""
+    """Return the comment with the label of a parent, which follows the id."""
     return f" ! {' '.join(taxonomy.concept(id).label.split())}"
 
 
@@ -385,6 +381,6 @@ def _unquoted(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in quotes; many programs misread a backslash before the closing quote."""
+    """Return a quoted string; many programs misread a backslash before the closing quote."""
     end = " " if text.strip().endswith("\\") else ""
     return f'"{_escaped(text.strip(), _SPECIAL_IN_QUOTES)}{end}"'

@@ -1,7 +1,4 @@
-"""The OBO Graphs format: JSON with a list of graphs, each with nodes and edges.
-
-Only classes and `is_a` edges are a taxonomy. Other nodes, edges and axioms stay unchanged.
-"""
+"""The OBO Graphs format: JSON graphs, whose classes and `is_a` edges make up a taxonomy."""
 
 from __future__ import annotations
 
@@ -52,11 +49,7 @@ def is_obo_graphs(source: TextFile) -> bool:
 
 
 class OboGraphs(JsonDocument):
-    """The classes and the `is_a` edges of all graphs in a document.
-
-    `nodes` has all nodes with an id, in file order; `edges` has the `is_a` edges between
-    classes. A class may have no node, if only an edge names it.
-    """
+    """The classes and `is_a` edges of all graphs; a class that only an edge names has no node."""
 
     def __init__(self, source: TextFile, value: Any) -> None:
         super().__init__(source, value)
@@ -76,7 +69,7 @@ class OboGraphs(JsonDocument):
 
     @cached_property
     def classes(self) -> list[str]:
-        """The ids of all classes; an untyped one needs an `is_a` edge if others have types."""
+        """The ids of all classes; if nodes have types, an untyped class needs an `is_a` edge."""
         related = dict.fromkeys(id for edge in self.edges for id in self.ends(edge))
         related |= dict.fromkeys(sorted(self.tops))
         no_types = not any(map(self._types, self.nodes))
@@ -104,7 +97,7 @@ class OboGraphs(JsonDocument):
         return next(filter(None, (self._optional(each, "val") for each in found)), "")
 
     def synonyms(self, id: str) -> list[str]:
-        """Return the synonyms of a class of all kinds."""
+        """Return the synonyms of a class, of all kinds."""
         listed = (each for meta in self.metas(id) for each in self._objects(meta, "synonyms"))
         return list(dict.fromkeys(filter(None, (self._optional(each, "val") for each in listed))))
 
@@ -117,14 +110,14 @@ class OboGraphs(JsonDocument):
         return filter(None, (self.object(node, "meta") for node in self.nodes.get(id, ())))
 
     def object(self, container: Any, key: str) -> Any:
-        """Return an object, which may be missing."""
+        """Return an optional object."""
         value = container.get(key)
         if value is not None and not isinstance(value, dict):
             self.refuse(container, key, "an object in {…}")
         return value or {}
 
     def _objects(self, container: Any, key: str) -> list[Any]:
-        """Return a list of objects, which may be missing."""
+        """Return an optional list of objects."""
         entries = [] if container.get(key) is None else self.entries(container, key)
         for index, entry in enumerate(entries):
             if not isinstance(entry, dict):
@@ -143,7 +136,7 @@ class OboGraphs(JsonDocument):
         return text
 
     def _add_edge(self, edge: Any) -> None:
-        """Sort an edge: `is_a` between classes, or any other."""
+        """Add an edge to the `is_a` edges between classes, or to the other edges."""
         parent, child = self.ends(edge)
         is_class = not child.startswith(_NOT_CONCEPTS) and not any(
             self._types(id) - {CLASS} for id in (parent, child)
@@ -191,7 +184,7 @@ class OboGraphsFormat(DocumentFormat):
         return builder
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """Append nodes and `is_a` edges, in the style of the existing ones."""
+        """Append nodes and `is_a` edges, in the style of the existing nodes and edges."""
         graphs = source.parsed(OboGraphs.locate)
         return {source.path: list(_insertions(graphs, additions))}
 
@@ -205,7 +198,7 @@ class OboGraphsFormat(DocumentFormat):
         return Copy({target.path: f"{text}\n"}, ids)
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which members the nodes of classes and their `meta` objects have."""
+        """Return the members of the nodes of classes and of their `meta` objects."""
         graphs, index = source.parsed(OboGraphs.load), PropertyIndex(set(taxonomy))
         for id in taxonomy:
             for node in graphs.nodes.get(id, ()):
@@ -244,7 +237,7 @@ def _count_ignored(graphs: OboGraphs) -> Mapping[str, int]:
 
 
 def _property_values(meta: Any) -> list[str]:
-    """Return the predicates of the further annotations of a class."""
+    """Return the predicates of the other annotations of a class."""
     values = meta.get("basicPropertyValues")
     entries = values if isinstance(values, list) else []
     return [str(entry.get("pred")) for entry in entries if isinstance(entry, dict)]
@@ -274,10 +267,7 @@ def _synonym(name: str) -> dict[str, Any]:
 
 
 def _insertions(graphs: OboGraphs, additions: Additions) -> Iterator[Insertion]:
-    """Yield the insertions for a document that was parsed with positions.
-
-    New nodes and edges go into the first graph with nodes; their members are in the usual order.
-    """
+    """Yield insertions; new nodes and edges go into the first graph with nodes."""
     graph = next((graph for graph in graphs.graphs if graph.get("nodes")), None)
     if graph is None:
         message = "no graph has a list of nodes, to which new ones can be added"

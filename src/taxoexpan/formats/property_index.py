@@ -1,4 +1,4 @@
-"""Which properties the concepts of a file have: columns, tags, keys or predicates."""
+"""The properties of the concepts in a file: columns, tags, keys or predicates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIN_FRACTION = 0.2
 
 @dataclass
 class PropertyIndex:
-    """The concepts of a file by id, and for each property those that have it."""
+    """The ids of all concepts in a file, and of the concepts with each property."""
 
     concepts: set[str] = field(default_factory=set)
     having: dict[str, set[str]] = field(default_factory=dict)
@@ -23,13 +23,13 @@ class PropertyIndex:
             self.having.setdefault(property, set()).add(id)
 
     def leave_out(self, properties: Iterable[str]) -> PropertyIndex:
-        """Return the index without some properties, such as those that state relations."""
+        """Return the index without some properties, such as properties for relations."""
         ignored = set(properties)
         kept = {name: ids for name, ids in self.having.items() if name not in ignored}
         return PropertyIndex(self.concepts, kept)
 
     def named(self, names: Mapping[str, str]) -> PropertyIndex:
-        """Return the index with other names of the properties."""
+        """Return the index with renamed properties."""
         return PropertyIndex(
             self.concepts, {names.get(name, name): ids for name, ids in self.having.items()}
         )
@@ -37,7 +37,7 @@ class PropertyIndex:
 
 @dataclass(frozen=True, slots=True)
 class BlankProperty:
-    """A property that old concepts have (a fraction of them) and some new ones lack."""
+    """A property that a fraction of the old concepts has and some new concepts lack."""
 
     name: str
     fraction: float
@@ -45,7 +45,7 @@ class BlankProperty:
     new: int
 
     def __str__(self) -> str:
-        """Describe it in one line."""
+        """Describe the property in one line."""
         who = (
             "no new concept has it"
             if self.lacking == self.new
@@ -55,7 +55,7 @@ class BlankProperty:
 
 
 def blank_properties(before: PropertyIndex, after: PropertyIndex) -> list[BlankProperty]:
-    """Return the properties that new concepts lack, the most frequent ones first."""
+    """Return the properties that new concepts lack, most frequent first."""
     new = after.concepts - before.concepts
     found = []
     for name, ids in before.having.items():

@@ -1,4 +1,4 @@
-"""All formats, and the detection of a file's format."""
+"""The list of all formats, and the detection of the format of a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from taxoexpan.formats.text_file import TextFile
 
 
 class Declaration(NamedTuple):
-    """A format that is not imported yet: its class, its description, and the suffixes it owns."""
+    """A format that is not imported yet: its class, its description and its suffixes."""
 
     place: str
     about: str
@@ -22,7 +22,7 @@ class Declaration(NamedTuple):
 
 
 class Formats(Mapping[str, Format]):
-    """Formats by name, in the order of detection; each is imported when it is needed."""
+    """Formats by name, in the order of detection; each format is imported when needed."""
 
     def __init__(self, declarations: Mapping[str, Declaration]) -> None:
         self._declarations = declarations
@@ -46,12 +46,12 @@ class Formats(Mapping[str, Format]):
         return name in self._declarations
 
     def owner(self, suffix: str) -> str | None:
-        """The name of the format that owns a suffix."""
+        """Return the name of the format that owns a suffix."""
         owners = (name for name, each in self._declarations.items() if suffix in each.suffixes)
         return next(owners, None)
 
     def table(self) -> str:
-        """All formats, with one line for each."""
+        """Return a list of all formats, with one line per format."""
         width = max(map(len, self))
         return "\n".join(f"  {n:<{width}}  {each.about}" for n, each in self._declarations.items())
 
@@ -127,7 +127,7 @@ SUGGESTION_COLUMNS = frozenset({"query", "query_id", "rank", "parent_id"})
 
 
 def find_format(file: TextFile, name: str | None = None) -> Format:
-    """The format of a file; it is detected unless its name is given."""
+    """Return the format of a file, which is detected unless a name is given."""
     if file.is_directory:
         wordnet = FORMATS["wordnet"]
         if wordnet.can_read(file) and name in (None, wordnet.name):
@@ -144,7 +144,7 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
 
 
 def _refuse_suggestions(file: TextFile) -> None:
-    """Refuse a table of suggestions, whose columns could be read as a taxonomy."""
+    """Refuse a table of suggestions, because its columns could be read as a taxonomy."""
     table = open_if_table(file) if is_table(file) and not file.options.columns else None
     if table is not None and SUGGESTION_COLUMNS.issubset(table.header):
         message = "this is a table of suggestions, not a taxonomy; check the order of the arguments"
@@ -152,7 +152,7 @@ def _refuse_suggestions(file: TextFile) -> None:
 
 
 def named_format(name: str) -> Format:
-    """The format with this name."""
+    """Return the format with this name."""
     if name not in FORMATS:
         known = ", ".join(FORMATS)
         raise ConfigurationError(f"there is no format {name!r}; choose one of {known}")
@@ -160,10 +160,7 @@ def named_format(name: str) -> Format:
 
 
 def _candidates(file: TextFile) -> list[str]:
-    """The formats that a file may have, by its name and its first line.
-
-    A format that owns the suffix comes first, so that no text inside the file can change it.
-    """
+    """Return the formats to try; the owner of the suffix is first, so content cannot change it."""
     if file.text.startswith(MARKER):
         return ["paths"]
     owner = FORMATS.owner(file.suffix)
@@ -177,7 +174,7 @@ def _candidates(file: TextFile) -> list[str]:
 
 
 def _unrecognized(file: TextFile) -> FormatError:
-    """An error that lists the columns of a table, or else all formats."""
+    """Return an error that lists the columns of a table, or else all formats."""
     if "\r" in file.text and "\n" not in file.text:
         message = "the lines end with CR, as Excel for Mac can save them; save the file with LF"
         return FormatError(file.path, message)

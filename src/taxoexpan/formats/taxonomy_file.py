@@ -1,4 +1,4 @@
-"""A taxonomy file, whatever its format: opened once, checked, and written with additions."""
+"""A taxonomy file of any format, which is opened once, checked, and written with additions."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from taxoexpan.taxonomy.names import normalize_name
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files that were written, and the data that they lack.
+    """The written files, and the new contents of the old files.
 
-    `lost` are the kinds of data that the format could not store, `left_blank` the properties that
-    old concepts have and new ones lack. `contents` are the new contents of the old files.
+    `lost` are kinds of data that the format cannot store; `left_blank` are old properties that new
+    concepts lack.
     """
 
     files: tuple[Path, ...]
@@ -44,7 +44,7 @@ class WrittenFiles:
 
 @dataclass(frozen=True)
 class TaxonomyFile:
-    """A file, or a directory, that holds a taxonomy; it is read and parsed once, on opening."""
+    """A file or directory with a taxonomy, which is read and parsed once, on opening."""
 
     file: TextFile
     format: Format
@@ -64,7 +64,7 @@ class TaxonomyFile:
 
     @property
     def read_flags(self) -> list[str]:
-        """The flags with which a command reads this file in the same way."""
+        """The command-line flags that read this file in the same way."""
         options, chosen = self.file.options, self.chosen_format
         flags = ["--format", chosen] if chosen else []
         flags += ["--language", options.language] if options.language else []
@@ -74,7 +74,7 @@ class TaxonomyFile:
 
     @property
     def unused_options(self) -> list[str]:
-        """The names of the options that say how to read a file, but mean nothing for this one."""
+        """The names of the given reading options that have no meaning for this file."""
         options = self.file.options
         unused = {
             "columns": bool(options.columns) and not self.format.is_table,
@@ -83,7 +83,7 @@ class TaxonomyFile:
         return [name for name, is_unused in unused.items() if is_unused]
 
     def refuse_unused_options(self) -> None:
-        """Raise an error that names an option that means nothing for this file."""
+        """Raise an error about an option that has no meaning for this file."""
         for name in self.unused_options:
             kind = "a table" if name == "columns" else "an Excel file"
             message = f"this file is not {kind} ({self.format.name}), so an option has no meaning"
@@ -101,7 +101,7 @@ class TaxonomyFile:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Problems in the file that were corrected while reading it."""
+        """The problems in the file that were corrected while reading it."""
         return self.parsed.notes
 
     def can_hold(
@@ -113,11 +113,10 @@ class TaxonomyFile:
         force: bool = False,
         ids: IdPolicy = DEFAULT_IDS,
     ) -> None:
-        """Raise now, before any training, the error that `write` would raise after it.
+        """Raise the error that `write` would raise, before any training.
 
-        Simulates adding all concepts, each under the first `max_parents` concepts of the file.
-        `changes` may contain "moves" and "synonyms"; then it also simulates one move of an
-        existing concept, and adding all new names as synonyms. Writes nothing.
+        Simulates adding all concepts under `max_parents` concepts, and the `changes` ("moves" and
+        "synonyms"). Writes nothing.
         """
         # In truth the concepts have several parents, and each may have its own range of numbers.
         ids = replace(ids, last=None)
@@ -142,7 +141,7 @@ class TaxonomyFile:
                 check_output(target, force)
 
     def check_changes(self, changes: Collection[str]) -> None:
-        """Raise an error if the format cannot make these changes: "moves" and "synonyms"."""
+        """Raise an error if the file cannot store these changes: "moves" and "synonyms"."""
         for kind in sorted(set(changes) - self.format.supported_changes(self.file)):
             name, other = self.path.name, self.path.with_suffix(self.format.movable_suffix).name
             message = f"{kind} of existing concepts are not possible in this file"
@@ -152,12 +151,10 @@ class TaxonomyFile:
             raise FormatError(self.path, f"{message}; {fix}", option=option)
 
     def write(self, additions: Additions, output: Path | None, force: bool = False) -> WrittenFiles:
-        """Write the file with the additions to `output`; every old byte is kept.
+        """Write the file with the additions to `output`, and keep every other byte.
 
-        New concepts follow the style of the file. Moves and synonyms replace only the text that
-        states the old parent or the old synonyms. The result is read back and compared before
-        anything is written. Without an output, nothing is written, and only the insertions are
-        returned.
+        The result is read back and compared before anything is written. Without an output, only
+        the new contents are returned.
         """
         contents, changed, reread = self._verified(additions)
         lost, left_blank = list[str](), list[BlankProperty]()
@@ -177,7 +174,7 @@ class TaxonomyFile:
         return WrittenFiles(files, lost, left_blank, contents)
 
     def _changed(self, additions: Additions) -> dict[Path, bytes]:
-        """The new content of every file that changes."""
+        """Return the new content of every file that changes."""
         for concept in additions.concepts:
             if concept.id in self.taxonomy.reserved:
                 message = f"the id {concept.id!r} is already used in this file for something else"
@@ -191,13 +188,13 @@ class TaxonomyFile:
         }
 
     def _verified(self, additions: Additions) -> tuple[dict[Path, bytes], TextFile, Taxonomy]:
-        """The new contents, the changed file, and its taxonomy, which must be as intended."""
+        """Return the new contents, the changed file, and its taxonomy, after checking it."""
         contents = self._changed(additions)
         changed, expanded = self.file.with_parts(contents), self.taxonomy.expanded(additions)
         return contents, changed, _check_read_back(changed, self.format, self.taxonomy, expanded)
 
     def _targets(self, output: Path, contents: Mapping[Path, bytes]) -> dict[Path, bytes]:
-        """The files to write; a single one gets exactly the name of `output`."""
+        """Return the files to write; a single file gets exactly the name of `output`."""
         targets = [output]
         if self.path.is_dir():
             targets = [output / part.name for part in contents]
@@ -215,10 +212,9 @@ class TaxonomyFile:
     def positions(
         self, wanted: Collection[tuple[str, str]]
     ) -> dict[tuple[str, str], tuple[Path, int]]:
-        """Return in which file and on which line concepts and relations are, as far as it is found.
+        """Return the file and line of pairs (concept, parent), as far as they are found.
 
-        They are given by the ids of the concept and of its parent, which is blank for the concept
-        itself. A relation without a line of its own is where its child is.
+        A blank parent stands for the concept itself. Relations without a line get the child's.
         """
         everything = {*wanted, *((id, "") for id, _ in wanted)}
         if not wanted:
@@ -236,18 +232,18 @@ class TaxonomyFile:
 
 
 def read_options(options: ReadingOptions) -> ReadOptions:
-    """Return how a file is to be read."""
+    """Return the checked options for reading a file."""
     columns = checked_columns(options.columns or "")
     return ReadOptions(options.language, options.instances, columns, options.sheet)
 
 
 def _file_names(directory: Path) -> list[str]:
-    """The names of the files in a directory, without subdirectories."""
+    """Return the names of the files in a directory, without subdirectories."""
     return sorted(part.name for part in directory.iterdir() if part.is_file())
 
 
 def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, force: bool) -> None:
-    """Copy every file of the directory; those in `contents` get their new content."""
+    """Copy every file of the directory, with new content for the files in `contents`."""
     with whole_directory(output, _file_names(path), force) as staging:
         for name in _file_names(path):
             shutil.copyfile(path / name, staging / name)
@@ -256,7 +252,7 @@ def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, f
 
 
 def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:
-    """The kinds of data in the additions that the format cannot store."""
+    """Return the kinds of data in the additions that the format cannot store."""
     has_own_ids = any(concept.id != concept.label for concept in additions.concepts)
     given = {
         # A format that derives ids from labels may derive the same ones.
@@ -269,10 +265,7 @@ def _unsupported(additions: Additions, supported: frozenset[str], written: Taxon
 
 
 def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Taxonomy) -> Taxonomy:
-    """Return the taxonomy in a changed file, if it is the expanded one.
-
-    A missing move or synonym is an error, and so is any other difference.
-    """
+    """Return the taxonomy in a changed file, which must equal the expanded taxonomy."""
     try:
         reread = format.read(file).taxonomy
     except FormatError as error:
@@ -293,10 +286,9 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
 
 
 def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[object, ...]]:
-    """All relations, and the texts of all old concepts.
+    """Return all relations, and the texts of all old concepts.
 
-    A new concept is identified by its id, or by its label if the other taxonomy lacks that id: a
-    format may give it another one.
+    A new concept whose id the other taxonomy lacks is identified by its label.
     """
     known = {id for id in expanded if id in old}
     names = {id: id if id in other else (expanded.concept(id).label,) for id in expanded}

@@ -19,17 +19,17 @@ _BYTE_ORDER_MARK = re.compile(r"^[\s\ufeff]+")
 
 
 class TermsFormat(Format):
-    """Pairs of files, one with the names and one with the relations."""
+    """Pairs of files: one file with the names and one file with the relations."""
 
     fields = frozenset({"ids", "labels"})
     changes = frozenset({"moves"})
 
     def can_read(self, file: TextFile) -> bool:
-        """Whether the file name has one of the suffixes; the content could be any table."""
+        """Return whether the file has one of the suffixes; the content could be any table."""
         return file.suffix in self.suffixes
 
     def parts(self, path: Path) -> list[Path]:
-        """The paths of both files, given any of their names; both are compressed, or none."""
+        """Return the paths of both files from either name; both are compressed, or neither."""
         if path == STANDARD_STREAM:
             message = "a file of terms and a file of relations do not fit into one stream"
             raise FormatError(path, f"{message}; give the name of a file")
@@ -87,7 +87,7 @@ def _apply_moves(file: TextFile, moves: Sequence[Move]) -> Iterator[Insertion]:
 
 
 def _columns(file: TextFile, shape: str) -> tuple[list[str], list[str], list[int]]:
-    """Both columns of a file, and the line of each row; blank lines are skipped."""
+    """Return both columns of a file and the line of each row, without blank lines."""
     ids, others, lines = list[str](), list[str](), list[int]()
     for number, line in enumerate(file.lines, start=1):
         if not line.strip():

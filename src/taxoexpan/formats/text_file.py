@@ -1,4 +1,4 @@
-"""A text file: its text and lines, its line ends, and the options to read it with."""
+"""Text files, with lines, line ends and the options for reading."""
 
 from __future__ import annotations
 
@@ -31,11 +31,7 @@ _OTHER_ENCODINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read a file: the language of its labels, and whether instances are concepts.
-
-    `columns` are the columns of a table that the user chooses, by header or number; `sheet` is
-    the name of the sheet of an Excel file.
-    """
+    """Reading options: label language, instances as concepts, chosen columns and Excel sheet."""
 
     language: str | None = None
     instances: bool = False
@@ -49,11 +45,7 @@ DEFAULT_OPTIONS = ReadOptions()
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Text to insert before the character at `offset`.
-
-    `replaced` is the old text at this offset that the new text replaces. It is empty unless the
-    user allows moves or synonyms.
-    """
+    """Text to insert before `offset`; `replaced` is old text there, only for moves and synonyms."""
 
     offset: int
     text: str
@@ -62,10 +54,7 @@ class Insertion:
 
 @dataclass(frozen=True, eq=False)
 class TextFile:
-    """The text of one file without its byte order mark; the text of a directory is empty.
-
-    The object also keeps the results of parsing the text, so that a file is parsed only once.
-    """
+    """The text of a file without its byte order mark ("" for a directory), with cached parses."""
 
     path: Path
     text: str
@@ -80,24 +69,21 @@ class TextFile:
 
     @classmethod
     def open(cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> TextFile:
-        """Load a file that must not be empty; a directory is accepted, but not read.
-
-        Of a workbook, the sheet with the columns of a taxonomy is read, unless one is chosen.
-        """
+        """Load a non-empty file or the taxonomy sheet of a workbook; a directory is not read."""
         return cls(path, "", options) if path.is_dir() else _chosen_sheet(cls.load(path, options))
 
     @classmethod
     def load(
         cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS, may_be_blank: bool = False
     ) -> TextFile:
-        """Load a UTF-8 file; an error says what is wrong with it and how to fix it."""
+        """Load a UTF-8 file; errors describe the problem and a fix."""
         return cls._from_bytes(path, read_bytes(path), options, may_be_blank)
 
     @classmethod
     def _from_bytes(
         cls, path: Path, content: bytes, options: ReadOptions, may_be_blank: bool
     ) -> TextFile:
-        """The file with this content, which may be compressed or an Excel workbook."""
+        """Return the file with this content, which may be compressed or an Excel workbook."""
         content = decompressed(path, content)
         if content.startswith(ZIP_START):
             # openpyxl is an optional dependency.
@@ -111,16 +97,13 @@ class TextFile:
         return file
 
     def parsed(self, parse: Callable[[TextFile], Parsed]) -> Parsed:
-        """Return `parse(self)`, which is computed only once; treat the result as read-only."""
+        """Return `parse(self)`, which is cached; treat the result as read-only."""
         if parse not in self._parsed:
             self._parsed[parse] = parse(self)
         return cast(Parsed, self._parsed[parse])
 
     def sibling(self, path: Path, optional: bool = False) -> TextFile:
-        """Return another file of the same taxonomy, read once.
-
-        An optional file may be blank, or missing, and then has an empty text.
-        """
+        """Return another file of the same taxonomy; an optional file may be blank or missing."""
         if path == self.path:
             return self
         if path not in self._siblings:
@@ -132,7 +115,7 @@ class TextFile:
         return self._siblings[path]
 
     def with_parts(self, contents: Mapping[Path, bytes]) -> TextFile:
-        """Return the file or directory with new contents of some of its parts."""
+        """Return the file or directory with new contents of some parts."""
         parts = {
             part: TextFile._from_bytes(part, content, self.options, may_be_blank=True)
             for part, content in contents.items()
@@ -143,17 +126,17 @@ class TextFile:
         return file
 
     def has(self, path: Path) -> bool:
-        """Whether there is another file of the same taxonomy at this path."""
+        """Return whether there is another file of the same taxonomy at this path."""
         return path in self._siblings or path.exists() or has_version(path)
 
     @property
     def is_directory(self) -> bool:
-        """Whether this is a directory of files, whose own text is empty."""
+        """Whether this is a directory, whose own text is empty."""
         return self.path.is_dir() or any(part.parent == self.path for part in self._siblings)
 
     @property
     def suffix(self) -> str:
-        """The suffix of the file that says its format, in lower case and without `.gz`."""
+        """The suffix that determines the format, in lower case and without `.gz`."""
         return format_suffix(self.path)
 
     @cached_property
@@ -171,7 +154,7 @@ class TextFile:
         return "\r\n" if found and first.endswith("\r") else "\n"
 
     def append(self, lines: Sequence[str]) -> list[Insertion]:
-        """Insert these lines after the last one, with the line end that the file uses."""
+        """Insert these lines at the end, with the line end that the file uses."""
         if not lines:
             return []
         start = "" if not self.text or self.text.endswith("\n") else self.newline
@@ -179,7 +162,7 @@ class TextFile:
         return [Insertion(len(self.text), text)]
 
     def apply(self, insertions: Iterable[Insertion]) -> bytes:
-        """The bytes of the file with all insertions."""
+        """Return the bytes of the file with all insertions."""
         pieces, done = [], 0
         for one in sorted(insertions, key=lambda one: (one.offset, len(one.replaced))):
             if one.offset < done or not self.text.startswith(one.replaced, one.offset):
@@ -197,12 +180,12 @@ class TextFile:
         return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))
 
     def line_at(self, offset: int) -> int:
-        """The number of the line that contains the character at `offset`."""
+        """Return the number of the line that contains the character at `offset`."""
         return self.text.count("\n", 0, offset) + 1
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file or of standard input; raise a `FormatError` if they cannot be read."""
+    """Return the bytes of a file or of standard input, or raise a `FormatError`."""
     try:
         return read_input(path)
     except FileNotFoundError:
@@ -224,7 +207,7 @@ def _chosen_sheet(file: TextFile) -> TextFile:
 
 
 def _decode(path: Path, content: bytes) -> str:
-    """Decode the text of a file; an error names the line and a remedy."""
+    """Decode a file; errors name the line and a fix."""
     if content.startswith(_OLD_EXCEL):
         raise FormatError(path, "this is an old Excel file; save it as .xlsx or as CSV")
     for bom, encoding in _OTHER_ENCODINGS.items():

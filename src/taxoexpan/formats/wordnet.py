@@ -1,9 +1,8 @@
-"""WordNet: a directory of data and index files, as wndb(5WN) describes them.
+"""WordNet: a directory of data and index files, as described in wndb(5WN).
 
 A line of a data file is a synset: `offset file pos count (word id)… count (symbol offset pos
-words)… | gloss`. The offset is the byte at which the line begins. Offsets change from one build to
-the next, so the id of a concept is `lemma#pos#sense` of its first word. The sense is the position
-of the offset in the line of the lemma in the index file.
+words)… | gloss`. Byte offsets change with each build, so the id of a concept is `lemma#pos#sense`
+of its first word; the sense is the position of the offset in the index line of the lemma.
 """
 
 from __future__ import annotations
@@ -45,10 +44,7 @@ _ROOT_FILE = {"n": "03", "v": "29"}
 
 @dataclass(frozen=True, slots=True)
 class Synset:
-    """One line of a data file.
-
-    `hypernyms` are offsets in the same file; `file` is the number of the lexicographer file.
-    """
+    """One line of a data file; `hypernyms` are offsets, `file` is the lexicographer file number."""
 
     line: int
     offset: str
@@ -70,7 +66,7 @@ class WordNetFiles:
 
     @cached_property
     def synsets(self) -> list[Synset]:
-        """All synsets; the classes of an instance are hypernyms if the options say so."""
+        """All synsets; the classes of instances are hypernyms if the options request instances."""
         symbols = frozenset({"@", "@i"} if self.data.options.instances else {"@"})
         synsets = []
         for number, line in _numbered_lines(self.data):
@@ -128,7 +124,7 @@ def definition_in(gloss: str) -> str:
 
 
 def _numbered_lines(source: TextFile) -> Iterator[tuple[int, str]]:
-    """Yield every line with its number, without blank lines and the license, which is indented."""
+    """Yield the numbered lines, except blank lines and the license, which is indented."""
     for number, line in enumerate(source.lines, start=1):
         if line and not line.startswith("  ") and not line.isspace():
             yield number, line
@@ -140,7 +136,7 @@ def _invalid(file: TextFile, number: int, kind: str) -> FormatError:
 
 
 def _parse_synset(number: int, line: str, pos: str, symbols: frozenset[str]) -> Synset:
-    """Parse one line; an invalid one raises a ValueError or an IndexError."""
+    """Parse one line, or raise a ValueError or an IndexError if it is invalid."""
     head, _, gloss = line.partition(" | ")
     cells = head.split(" ")
     words_end = 4 + 2 * int(cells[3], 16)
@@ -191,8 +187,7 @@ class WordNetFormat(Format):
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append a synset to the data file for each new concept, and insert lines into the index.
 
-        Existing lines stay unchanged: a parent gets no pointer to its new child, and a word that is
-        already in the index gets no new sense. A new concept gets the id of its first word.
+        Existing lines stay unchanged: they get neither pointers to new children nor new senses.
         """
         by_part: dict[str, list[Concept]] = {}
         for concept in additions.concepts:
@@ -208,7 +203,7 @@ class WordNetFormat(Format):
         return insertions
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """Write new files; concepts are nouns unless their WordNet ids say that they are verbs."""
+        """Write new files; concepts are nouns unless their WordNet ids are ids of verbs."""
         parts = {id: next(iter(_kinds([id])), "n") for id in taxonomy}
         if any(parts[parent] != parts[child] for parent, child in taxonomy.relations):
             parts = dict.fromkeys(taxonomy, "n")
@@ -244,7 +239,7 @@ def _build(files: WordNetFiles) -> TaxonomyBuilder:
 
 
 def _kinds(ids: Iterable[str]) -> set[str]:
-    """Return the parts of speech that the ids of senses name."""
+    """Return the parts of speech in ids of senses."""
     return {match["pos"] for match in map(_SENSE_ID.fullmatch, ids) if match}
 
 
@@ -306,10 +301,7 @@ def _insert_sorted(files: WordNetFiles, lines: Mapping[str, str]) -> list[Insert
 
 
 class SynsetWriter:
-    """Formats concepts as synsets of one part of speech, in the given lexicographer files.
-
-    `senses` has, for each lemma, the concepts with that lemma in the order of their senses.
-    """
+    """A writer of synsets of one part of speech; `senses` has the ordered concepts per lemma."""
 
     def __init__(self, pos: str, concepts: Mapping[Concept, str], taxonomy: Taxonomy) -> None:
         self.pos, self.taxonomy = pos, taxonomy
@@ -336,7 +328,7 @@ class SynsetWriter:
     def offsets(
         self, path: Path, start: int, newline_length: int, old: Mapping[str, str]
     ) -> dict[str, str]:
-        """Return the offset of every synset, old and new; new lines begin at byte `start`."""
+        """Return the offsets of all old and new synsets; new lines begin at byte `start`."""
         # The length of a line does not depend on the offsets in it.
         preliminary = {**old, **dict.fromkeys(self.words, _EMPTY_OFFSET)}
         sizes = [len(line.encode()) + newline_length for line in self.data_lines(preliminary)]
@@ -372,13 +364,13 @@ class SynsetWriter:
         return lines
 
     def _pointers(self, id: str) -> list[tuple[str, str]]:
-        """Return symbols and ids: hypernyms before hyponyms."""
+        """Return pairs of symbol and id, with hypernyms before hyponyms."""
         pointers = [("@", other) for other in self.taxonomy.parents(id)]
         return [*pointers, *(("~", other) for other in self.taxonomy.children(id))][:_MAX_POINTERS]
 
 
 def as_word(name: str) -> str:
-    """Return a name as WordNet spells it, or "" if nothing is left."""
+    """Return a name in WordNet spelling, or "" if nothing is left."""
     word = _BREAKS.sub("_", name)
     if not word.replace("_", " ").strip():
         return ""
@@ -392,7 +384,7 @@ def as_gloss(definition: str) -> str:
 
 
 def _order_senses(lemma: str, ids: Sequence[str]) -> list[str]:
-    """Return the concepts of a lemma; an id that names a sense of the lemma keeps that number."""
+    """Return the concepts of a lemma; an id that names a sense of the lemma keeps its number."""
     by_sense: dict[int, str] = {}
     for id in ids:
         match = _SENSE_ID.fullmatch(id)

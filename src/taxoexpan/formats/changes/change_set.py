@@ -1,4 +1,4 @@
-"""The changes between two versions of a file, as text in one of the exchange formats."""
+"""The changes between two versions of a file, in one of the exchange formats."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SUFFIXES = {
 
 
 def change_format(path: Path) -> ChangeFormat:
-    """Return the format of a file of changes, by its name."""
+    """Return the format of a file of changes from its name."""
     for suffix, format in _SUFFIXES.items():
         if path.name.lower().endswith(suffix):
             return format
@@ -48,7 +48,7 @@ def change_format(path: Path) -> ChangeFormat:
 
 @dataclass(frozen=True)
 class ChangeSet:
-    """A comparison, the concepts that are the same, and how the file writes ids and labels."""
+    """A comparison, mappings between equal concepts, and the conventions of the file."""
 
     comparison: Comparison
     mappings: Sequence[ConceptMapping]
@@ -78,7 +78,7 @@ class ChangeSet:
         return cls(comparison, mappings, Prefixes(file.parsed.prefixes), *style)
 
     def text(self, format: ChangeFormat, title: str) -> tuple[str, list[str]]:
-        """Return the changes as text, and notes about what could not be written as it is."""
+        """Return the formatted changes, and notes about values that had to be adapted."""
         if format == ChangeFormat.KGCL:
             writer = KgclWriter(self.prefixes, self.language, self.predicate)
             commands = writer.commands(self.comparison.difference_by_id)
@@ -95,7 +95,7 @@ class ChangeSet:
 
 
 def _not_comparable(old: TaxonomyFile, new: TaxonomyFile) -> tuple[list[str], list[str]]:
-    """Return the fields that only one of the files can hold and has, and notes about them."""
+    """Return the fields that one file has and the other cannot store, and notes about them."""
     fields, notes = [], []
     for file, other in ((old, new), (new, old)):
         supported = file.format.supported_fields(file.file)

@@ -1,7 +1,6 @@
 """Changes as KGCL, the Knowledge Graph Change Language of OBO: one command per line.
 
-The grammar is in https://github.com/INCATools/kgcl. It has no comments, no prefix
-declarations, and no way to write an apostrophe in a text.
+The grammar (https://github.com/INCATools/kgcl) has no comments, prefixes or escaped apostrophes.
 """
 
 from __future__ import annotations
@@ -25,10 +24,7 @@ _NOT_IN_ID = re.compile(r"""[\s%<>'"]""")
 
 @dataclass
 class KgclWriter:
-    """Writes the changes of a file with these prefixes, this language tag and this predicate.
-
-    `adapted` counts the texts that could not be written as they are.
-    """
+    """A writer of KGCL commands; `adapted` counts the strings that had to be changed."""
 
     prefixes: Prefixes = field(default_factory=Prefixes)
     language: str = ""
@@ -54,7 +50,7 @@ class KgclWriter:
                 yield f"create edge {self._edge(child, parent)}"
 
     def _edges(self, difference: Difference) -> Iterator[str]:
-        """Yield a move for each pair of an old and a new parent, and the other edges."""
+        """Yield a move for each pair of an old and a new parent, and the remaining edges."""
         for move in difference.moved:
             child = move.concept.id
             for old, new in zip_longest(move.removed_parents, move.added_parents):
@@ -67,7 +63,7 @@ class KgclWriter:
                     yield f"move {self._edge(child, old)} {ends}"
 
     def _changes(self, change: Change) -> Iterator[str]:
-        """Yield the changes of one concept's label, synonyms, definition and deprecation."""
+        """Yield the changes of the label, synonyms, definition and deprecation of a concept."""
         old, new, id = change.old, change.new, self._id(change.old.id)
         if old.label != new.label:
             yield f"rename {id} from {self._label(old.label)} to {self._label(new.label)}"
@@ -96,13 +92,13 @@ class KgclWriter:
         return self._text(text) + (f"@{self.language}" if self.language else "")
 
     def _text(self, text: str) -> str:
-        """Quote a text; apostrophes become typographic, and line ends become spaces."""
+        """Quote a string; apostrophes become typographic, and line ends become spaces."""
         written = " ".join(text.split()).replace("'", _APOSTROPHE)
         self.adapted += written != text
         return f"'{written}'"
 
     def _id(self, id: str) -> str:
-        """Write an id as a CURIE or an IRI; in other ids, spaces and quotes are encoded."""
+        """Return an id as a CURIE or an IRI; in other ids, encode spaces and quotes."""
         if (short := self.prefixes.compact(id)) and not _NOT_IN_ID.search(short):
             return short
         if is_long(id):
@@ -111,5 +107,5 @@ class KgclWriter:
 
 
 def _encode_iri(character: str) -> str:
-    """Encode a character that must not be in an IRI; a percent sign there is already a code."""
+    """Encode a character that an IRI must not contain; keep percent signs, which start codes."""
     return character if character in "%'" else quote(character, safe="")

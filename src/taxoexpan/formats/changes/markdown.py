@@ -36,7 +36,7 @@ def changes_markdown(
     prefixes: Prefixes = NO_PREFIXES,
     title: str = "Changes",
 ) -> str:
-    """Return the changes, and the concepts whose ids changed, as sections below a title."""
+    """Return the changes and the concepts with changed ids, as sections below a title."""
 
     def id_code(id: str) -> str:
         return code(prefixes.compact(id) or id)
@@ -73,7 +73,7 @@ def changes_markdown(
 
 
 def _steps(old: Taxonomy, new: Taxonomy, move: ParentChange) -> str:
-    """Say which parents a concept lost, and which it got."""
+    """Describe the parents that a concept lost and the parents that it got."""
     left, joined = move.removed_parents, move.added_parents
     if left and joined:
         return f"from {_paths(old, left)} to {_paths(new, joined)}"
@@ -105,7 +105,7 @@ def _details(concept: Concept) -> str:
 
 
 def _described(change: Change) -> str:
-    """Return how the synonyms, the definition and the deprecation of a concept changed."""
+    """Describe the changes of the synonyms, the definition and the deprecation of a concept."""
     old, new = change.old, change.new
     added = [escape(name) for name in new.synonyms if name not in old.synonyms]
     removed = [escape(name) for name in old.synonyms if name not in new.synonyms]
@@ -127,11 +127,7 @@ def _definition(concept: Concept) -> str:
 
 
 def document(title: str, summary: str, sections: Mapping[str, Sequence[str]]) -> str:
-    """Return a title, a summary and one list per section that has entries.
-
-    It starts with a hidden marker, so that a program can find its comment again. Long lists are
-    cut, and their last line says how many entries are missing. The entries must be escaped.
-    """
+    """Return a hidden marker, a title, a summary and one list of escaped entries per section."""
     numbers = {name: min(len(entries), MAX_LISTED) for name, entries in sections.items()}
     text = _text(title, summary, sections, numbers)
     while len(text) > MAX_CHARACTERS and any(numbers.values()):
@@ -142,12 +138,12 @@ def document(title: str, summary: str, sections: Mapping[str, Sequence[str]]) ->
 
 
 def marker(title: str) -> str:
-    """Return a comment that Markdown does not show."""
+    """Return a hidden Markdown comment, by which a program can find its document again."""
     return f"<!-- taxoexpan: {quote(title, safe=' ./,()')} -->"
 
 
 def escape(text: str) -> str:
-    """Return a text that Markdown shows as it is, on one line."""
+    """Return Markdown that shows this string unchanged, on one line."""
     one_line = _SYNTAX.sub(r"\\\1", visible(" ".join(text.split())))
     # Mentions are found after the Markdown is rendered; only another node in between stops them.
     return _REFERENCE.sub(lambda found: f"{found[0]}<!-- -->", one_line)

@@ -1,7 +1,4 @@
-"""Mappings between concepts as SSSOM, the Simple Standard for Sharing Ontology Mappings, in TSV.
-
-The format is described in https://mapping-commons.github.io/sssom/spec-formats-tsv/.
-"""
+"""Concept mappings as SSSOM/TSV (https://mapping-commons.github.io/sssom/spec-formats-tsv/)."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ _PLAIN = re.compile(r"(?!.*: )[A-Za-z][\w./#:%~?&=+-]*[\w/#]")
 
 
 class Justification(StrEnum):
-    """Why two concepts are the same, in the words of the Semantic Mapping Vocabulary."""
+    """The reasons why two concepts are the same, as terms of the Semantic Mapping Vocabulary."""
 
     MANUAL = "semapv:ManualMappingCuration"
     LEXICAL = "semapv:LexicalMatching"
@@ -54,7 +51,7 @@ class Justification(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConceptMapping:
-    """Two concepts that are the same; without a `subject_id`, the subject is only a name."""
+    """Two equal concepts; the subject is only a name if it has no `subject_id`."""
 
     subject_id: str
     subject_label: str
@@ -65,7 +62,7 @@ class ConceptMapping:
 
 
 def comparison_mappings(comparison: Comparison) -> list[ConceptMapping]:
-    """Return the concepts with another id, and the removed ones that were merged.
+    """Return the concepts with a changed id, and the merged concepts.
 
     A removed concept was merged if its label is a new name of another concept.
     """
@@ -84,7 +81,7 @@ def comparison_mappings(comparison: Comparison) -> list[ConceptMapping]:
 
 
 def _new_names(difference: Difference) -> dict[str, str]:
-    """Return the id of the concept for every name that it did not have before."""
+    """Return the id of the concept for each name that the concept did not have before."""
     names = {name: concept.id for concept in difference.added for name in concept.synonyms}
     for change in difference.changed:
         known = {change.old.label, *change.old.synonyms}
@@ -97,7 +94,7 @@ def _new_names(difference: Difference) -> dict[str, str]:
 def sssom_table(
     mappings: Sequence[ConceptMapping], prefixes: Prefixes, tool_version: str, day: date
 ) -> str:
-    """Return the mappings as SSSOM/TSV, with the metadata as comments before the table."""
+    """Return the mappings as SSSOM/TSV, with the metadata as comments above the table."""
     curies = _Curies(prefixes)
     rows = [
         (
@@ -121,7 +118,7 @@ def sssom_table(
 
 
 def _header(declared: dict[str, str], table: str, tool_version: str, day: date) -> str:
-    """Return the metadata; the same table always has the same id."""
+    """Return the metadata; equal tables get the same id."""
     lines = ["curie_map:"] if declared else []
     lines += [f"  {prefix}: {_scalar(iri)}" for prefix, iri in sorted(declared.items())]
     lines += [
@@ -135,19 +132,19 @@ def _header(declared: dict[str, str], table: str, tool_version: str, day: date) 
 
 
 def _scalar(text: str) -> str:
-    """Return a text in YAML, quoted if necessary."""
+    """Return a YAML string, quoted if necessary."""
     return text if _PLAIN.fullmatch(text) else json.dumps(text)
 
 
 @dataclass
 class _Curies:
-    """Writes ids as CURIEs, and collects the prefixes that must be declared."""
+    """A writer of ids as CURIEs, which collects the prefixes to declare."""
 
     prefixes: Prefixes
     declared: dict[str, str] = field(default_factory=dict)
 
     def curie(self, id: str) -> str:
-        """Return an id as a CURIE; a namespace without a prefix gets a new one."""
+        """Return an id as a CURIE; a namespace without a prefix gets a new prefix."""
         short = self.prefixes.compact(id)
         if short is not None:
             prefix, _, local = short.partition(":")
@@ -160,7 +157,7 @@ class _Curies:
         return f"{self._prefix_of(namespace)}:{_local(local)}"
 
     def _prefix_of(self, namespace: str) -> str:
-        """Return the prefix of a namespace; a new one differs from the prefixes of the file."""
+        """Return the prefix of a namespace; a new prefix differs from all prefixes of the file."""
         for prefix, iri in self.declared.items():
             if iri == namespace:
                 return prefix

@@ -1,5 +1,1 @@
-"""JSON: a parser that keeps positions, an editor, and the format with all known schemas.
-
-`parser`, `document` and `editor` serve all formats of JSON; the other modules are parts of
-`json_format`.
-"""
+"""JSON: the format with all known schemas, and a parser and editor that all JSON formats use."""

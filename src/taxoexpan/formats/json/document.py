@@ -1,4 +1,4 @@
-"""JSON documents: checked access to their parts, and the base class of their formats."""
+"""JSON documents with checked access to their parts, and the base class of their formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from taxoexpan.formats.text_file import TextFile
 
 
 class JsonDocument:
-    """The value of a file with checked access to its parts; an error names the line."""
+    """The value of a JSON file with checked access to its parts; errors name the line."""
 
     def __init__(self, source: TextFile, value: Any) -> None:
         self.source, self.value = source, value
@@ -30,33 +30,33 @@ class JsonDocument:
         return cls(source, source.parsed(parse))
 
     def line(self, container: Any, key: str | int | None = None) -> int:
-        """Return the line of a container or a part of it, or 0 if its position is not known."""
+        """Return the line of a container or of a part of it, or 0 if the position is unknown."""
         if not isinstance(container, Object | Array):
             return 0
         offset = container.start if key is None else container.places[key]  # type: ignore[index]
         return bisect_right(self.source.starts, offset)
 
     def text(self, container: Any, key: str | int) -> str:
-        """Return a text without outer spaces."""
+        """Return a string value without outer spaces."""
         # A Number is a str in Python, but it is not text in the file.
         if type(container[key]) is not str:
             self.refuse(container, key, "text in quotes")
         return str(container[key].strip())
 
     def entries(self, container: Any, key: str) -> list[Any]:
-        """Return a list."""
+        """Return a value that must be a list."""
         value: list[Any] = container[key]
         if not isinstance(value, list):
             self.refuse(container, key, "a list in […]")
         return value
 
     def refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
-        """Raise an error about a value of another type than expected."""
+        """Raise an error about a value of an unexpected type."""
         name = repr(key) if isinstance(key, str) else "an entry of a list"
         raise self.error(f"{name} has the wrong type; write {expected}", container, key)
 
     def error(self, message: str, container: Any, key: str | int | None = None) -> FormatError:
-        """Return an error with the line of a container or a part of it."""
+        """Return an error with the line of a container or of a part of it."""
         return FormatError(self.source.path, message, self.line(container, key) or None)
 
 
@@ -70,7 +70,7 @@ class DocumentFormat(Format):
         """Return the concepts and relations of a document."""
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
-        """Read a file with the fast parser; errors and notes need the lines of the slow one."""
+        """Read a file with the fast parser, and again with lines if there are errors or notes."""
         try:
             parsed = self.build(source.parsed(self.document.load)).finish()
             if not parsed.notes:

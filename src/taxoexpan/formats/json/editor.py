@@ -1,4 +1,4 @@
-"""Edits of a JSON file that keep every other byte, and follow the layout of the file."""
+"""Edits of a JSON file that follow its layout and keep every other byte."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ _MAX_EXAMPLES = 10_000
 
 
 class JsonEditor:
-    """Appends entries to lists, adds members to objects, and sets values.
+    """An editor that appends entries to lists, adds members to objects, and sets values.
 
-    A new value is laid out like an example: the first value of its kind under the same key, or
-    else under any key. Examples are the objects inside `examples`; `lists` has further lists, by
-    the key for which they are examples. A container is multiline if a line ends after its opening
-    bracket.
+    A new value has the layout of the first value of its kind under the same key, or else under any
+    key, inside `examples` and `lists`.
     """
 
     def __init__(self, source: TextFile, examples: Iterable[Any], lists: Mapping[str, Any]) -> None:
@@ -61,7 +59,7 @@ class JsonEditor:
         self._is_ascii = self.text.isascii()
 
     def append(self, array: Array, values: Sequence[Any], key: str = "") -> list[Insertion]:
-        """Append entries to a list; the layout of an empty one depends on its key."""
+        """Append entries to a list; the key determines the layout of an empty list."""
         if not values:
             return []
         example = _typical(array) if array else None
@@ -96,7 +94,7 @@ class JsonEditor:
         return [Insertion(span[0], "["), Insertion(span[1], f"{added}]")]
 
     def set(self, target: Object | Array, key: str | int, value: Any) -> Insertion:
-        """Replace the value of a member or an entry, or add a member after the last one."""
+        """Replace the value of a member or an entry, or add a new last member."""
         indent = self._indent_at(target.start) + self._indent_unit * self.is_multiline(target)
         if isinstance(target, Array) or key in target:
             start, end = value_span(self.text, target, key)
@@ -110,7 +108,7 @@ class JsonEditor:
         return "\n" in self._space_after_opening(container)
 
     def _learn(self, key: str, value: Any) -> None:
-        """Keep the first value under a key as an example; a list of leaves is a better one."""
+        """Keep the first value under a key as an example, but prefer a list of leaves."""
         kind = _kind(value)
         for place in ((key, kind), ("", kind)):
             if kind and value and place not in self._flat:
@@ -150,13 +148,13 @@ class JsonEditor:
         return f"{self._scalar(key)}{self._colon}{text}"
 
     def _scalar(self, value: Any) -> str:
-        """Return a text, number or constant; with escapes if the file is pure ASCII."""
+        """Return a string, number or constant, with escapes if the file is pure ASCII."""
         if isinstance(value, Number):
             return value
         return json.dumps(value, ensure_ascii=self._is_ascii)
 
     def _separator(self, container: Object | Array) -> str:
-        """Return the text between an existing last part and an appended one."""
+        """Return the characters between the last part and an appended part."""
         multiline = self.is_multiline(container)
         return f",{self._space_after_opening(container)}" if multiline else self._comma
 
@@ -165,7 +163,7 @@ class JsonEditor:
         return self.text[start : skip_space(self.text, start)]
 
     def _content_end(self, container: Object | Array) -> int:
-        """Return the offset after the last value of a container that is not empty."""
+        """Return the offset after the last value of a non-empty container."""
         end = container.end - 1
         while self.text[end - 1] in " \t\n\r":
             end -= 1
@@ -183,7 +181,7 @@ class JsonEditor:
 
 
 def in_order(value: Mapping[str, Any], sample: Iterable[str]) -> dict[str, Any]:
-    """Return members in the order of a sample, and members that it lacks at the end."""
+    """Return members in the order of a sample; members that the sample lacks come last."""
     places = {key: place for place, key in enumerate(sample)}
     return dict(sorted(value.items(), key=lambda member: places.get(member[0], len(places))))
 
@@ -198,10 +196,10 @@ def _kind(value: Any) -> str:
 
 
 def _is_flat(entry: Any) -> bool:
-    """Return whether an entry of a list contains no list of objects itself."""
+    """Return whether an entry of a list contains no list of objects."""
     return not isinstance(entry, dict) or all(_kind(part) != "objects" for part in entry.values())
 
 
 def _typical(array: list[Any]) -> Any:
-    """Return the first entry that is flat, or else the first one."""
+    """Return the first flat entry, or else the first entry."""
     return next(filter(_is_flat, array), array[0])

@@ -1,4 +1,4 @@
-"""New concepts, moves and synonyms in a JSON file, in the conventions of the file."""
+"""Insertion of new concepts, moves and synonyms into a JSON file, in its conventions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def insert_additions(
 
 
 class _Inserter:
-    """Represents the additions in the conventions of the file."""
+    """The additions to a file in the conventions of the file."""
 
     def __init__(self, concepts: JsonConcepts, expanded: Taxonomy, additions: Additions) -> None:
         self.concepts, self.path = concepts, concepts.source.path
@@ -65,7 +65,7 @@ class _Inserter:
             )
 
     def flat(self) -> Iterator[Insertion]:
-        """Append every new object to a list of concepts, and its relations where they belong."""
+        """Append every new object to a list of concepts, and add its relations."""
         rows: dict[int, list[Any]] = {}
         for id, concept in self.new.items():
             rows.setdefault(self._root_list(id), []).append(
@@ -82,10 +82,7 @@ class _Inserter:
                 yield from self._add_children(entry, self._references(parent))
 
     def nested(self) -> Iterator[Insertion]:
-        """Put every new object into its first parent, and a short reference into the others.
-
-        In a file that repeats whole concepts, it goes in full under every copy of every parent.
-        """
+        """Put each new object into its first parent, and a reference (or copy) into the others."""
         full: dict[str, dict[str, Any]] = {}
 
         def children(parent: str, in_full: bool) -> list[Any]:
@@ -110,7 +107,7 @@ class _Inserter:
                 yield from self._add_children(entry, children(parent, in_full=number == 0))
 
     def moves(self) -> Iterator[Insertion]:
-        """Replace the old parent wherever the child or an edge names it by its id or an object."""
+        """Replace the old parent in children and edges, which name it by id or by an object."""
         new_parents = {(m.old_parent, m.child): m.new_parent for m in self.additions.moves}
         stated = (each for listed in self.concepts.relations() for each in listed)
         for parent, child, container, key, names_parent in stated if new_parents else ():
@@ -126,7 +123,7 @@ class _Inserter:
                     yield self.editor.set(container[key], inner, value)
 
     def synonyms(self) -> Iterator[Insertion]:
-        """Add synonyms to every list of synonyms that a concept has, or to a new list."""
+        """Add synonyms to every list of synonyms of a concept, or to a new list."""
         for id, names in self.additions.names.items():
             entries = self.concepts.objects_by_id.get(id, [])
             with_synonyms = [entry for entry in entries if find_key(entry, "synonyms")]
@@ -135,7 +132,7 @@ class _Inserter:
                 yield from self.editor.add(entry, key, names)
 
     def _root_list(self, id: str) -> int:
-        """Return the number of the root list with the first parent of a new concept."""
+        """Return the index of the root list with the first parent of a new concept."""
         while self.parents.get(id):
             id = self.parents[id][0]
         return self.top_objects[id][0] if id in self.top_objects else len(self.root_lists) - 1
@@ -154,7 +151,7 @@ class _Inserter:
         return listing or self._first_labelled(objects)
 
     def _first_labelled(self, objects: Sequence[Object]) -> list[Object]:
-        """Return the first object with a label, or else the first one."""
+        """Return the first object with a label, or else the first object."""
         labelled = [entry for entry in objects if find_key(entry, "label")]
         return (labelled or list(objects))[:1]
 
@@ -163,12 +160,12 @@ class _Inserter:
         return self.editor.add(entry, key, values)
 
     def _named(self, id: str) -> dict[str, Any]:
-        """Return a new concept as an object with its id and its label only."""
+        """Return a new concept as an object with only its id and its label."""
         ids = {self.keys["id"]: self._id(id)} if self.concepts.has_ids else {}
         return in_order({**ids, self.keys["label"]: self._label(id)}, self.conventions.sample)
 
     def _object(self, concept: Concept, children: Sequence[Any]) -> dict[str, Any]:
-        """Return a concept as an object, with the keys in the order of the file."""
+        """Return a concept as an object, with its keys in the order of the file."""
         conventions = self.conventions
         ids = self.parents[concept.id] if conventions.names_parents else ()
         parents = [self._reference(conventions.parent_object, id) for id in ids]
@@ -198,7 +195,7 @@ class _Inserter:
         return in_order({key: value for key, value in keys.items() if key}, sample)
 
     def _edge(self, edges: Array, parent: str, child: str) -> Any:
-        """Return a relation like the first edge of the file."""
+        """Return a relation in the form of the first edge of the file."""
         ends = {"parent": self._id(parent), "child": self._id(child)}
         sample = edges[0] if edges else {}
         if isinstance(sample, Array):
@@ -209,7 +206,7 @@ class _Inserter:
         return self.expanded.concept(id).label
 
     def _id(self, id: str) -> str:
-        """Return an id as the file writes it: a text, or a number in files with numeric ids."""
+        """Return an id as the file writes it: as a string, or as a number if ids are numeric."""
         written = self.written_ids.get(id, id)
         is_number = self.conventions.integer_ids and _INTEGER.fullmatch(written)
         return Number(written) if is_number else written
@@ -247,13 +244,12 @@ class _Inserter:
 
 
 class _Conventions:
-    """The keys a file uses, the type of its ids, and how it represents relations.
+    """The keys of a file, the type of its ids, and the representation of relations.
 
-    `keys` has the key of each field, and `empty` the values of keys without content; keys that are
-    left out then are missing. Relations are edges, nesting (`nests`), references to children
-    (`lists_children`) or references to parents (`names_parents`). A reference is an id, or an
-    object like `parent_object` or `child_object`. `copies` says whether a nested file repeats the
-    whole concept under each of its parents. `sample` is an object with the usual order of keys.
+    `keys` has the key of each field; `empty` has the value of each key that is present without
+    content. Relations are edges, nesting (`nests`), or references to children (`lists_children`) or
+    parents (`names_parents`), by id or by an object like `child_object` or `parent_object`.
+    `copies` means that a nested file repeats whole concepts; `sample` has the usual order of keys.
     """
 
     def __init__(self, concepts: JsonConcepts) -> None:
@@ -286,7 +282,7 @@ class _Conventions:
         self.empty = self._empty_values(full, leaves)
 
     def _used_key(self, field: str) -> str | None:
-        """Return the key that the file uses first for a field, even if its value is null."""
+        """Return the first key in the file for a field, even if its value is null."""
         keys = KEYS[field]
         return next((key for entry in self.concepts.objects for key in keys if key in entry), None)
 
@@ -297,7 +293,7 @@ class _Conventions:
         )
 
     def _has_single_parents(self) -> bool:
-        """Return whether the parents of an object are one id and not a list."""
+        """Return whether each object names one parent instead of a list."""
         keys = [(entry, find_key(entry, "parents")) for entry in self.concepts.objects]
         values = [entry[key] for entry, key in keys if key]
         if not values:
@@ -311,7 +307,7 @@ class _Conventions:
                     yield container[key]
 
     def _has_copies(self) -> bool:
-        """Return whether all objects of a concept are alike, not only short references."""
+        """Return whether repeated objects of a concept are full copies, not short references."""
         repeated = [same for same in self.concepts.objects_by_id.values() if len(same) > 1]
         parents = [same for same in repeated if any(map(self.concepts.children, same))]
         if parents:
@@ -319,10 +315,9 @@ class _Conventions:
         return bool(repeated) and all(same[0].keys() == e.keys() for same in repeated for e in same)
 
     def _empty_values(self, full: list[Any], leaves: list[Any]) -> dict[str, Any]:
-        """Return the value that most leaves without content have under each key.
+        """Return the most frequent empty value of each key in leaves.
 
-        Only the value of parents comes from roots, because roots also lack other content, such as
-        a list of ancestors.
+        The value for parents comes from roots, which also lack other content.
         """
         roots = [entry for entry in full if not self.concepts.parents(entry)]
         children = list(filter(self.concepts.parents, leaves)) or leaves
@@ -342,7 +337,7 @@ class _Conventions:
 
 
 def _text(value: Any) -> str:
-    """Return the JSON text of a value that stands for none, such as null, [] or 0."""
+    """Return the JSON of an empty value, such as null, [] or 0."""
     if isinstance(value, Number):
         return value
     return "[]" if isinstance(value, list) else json.dumps(value)

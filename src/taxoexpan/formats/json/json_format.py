@@ -25,13 +25,13 @@ _JSON_LD_KEY = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 
 class JsonFormat(DocumentFormat):
-    """JSON files of objects, whatever their keys are called."""
+    """JSON files of objects with various names of keys."""
 
     document = JsonConcepts
     movable_suffix = ".tsv"
 
     def can_read(self, source: TextFile) -> bool:
-        """Return whether the text is JSON, but neither JSON-LD nor OBO Graphs."""
+        """Return whether the file is JSON, but neither JSON-LD nor OBO Graphs."""
         start = _BRACKET if source.suffix in self.suffixes else _CONTAINER_START
         if not start.match(source.text):
             return False
@@ -40,7 +40,7 @@ class JsonFormat(DocumentFormat):
         return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
 
     def build(self, concepts: JsonConcepts) -> TaxonomyBuilder:
-        """Merge the objects of each concept; without ids, its path `A > B` is its id."""
+        """Merge the objects of each concept; in files without ids, the path `A > B` is the id."""
         builder, rows = TaxonomyBuilder(concepts.source.path), dict[str, int]()
         for index, (id, own_id) in enumerate(zip(concepts.ids, concepts.own_ids, strict=True)):
             # Only an object with an id may describe a concept again; a repeated path is an error.
@@ -70,7 +70,7 @@ class JsonFormat(DocumentFormat):
             raise FormatError(source.path, message) from None
 
     def supported_fields(self, source: TextFile) -> frozenset[str]:
-        """Return all fields; ids only if the file has ids."""
+        """Return all fields, but ids only if the file has ids."""
         ids = {"ids"} if source.parsed(JsonConcepts.load).has_ids else set()
         return frozenset({"labels", "synonyms", "definitions"} | ids)
 
@@ -91,7 +91,7 @@ class JsonFormat(DocumentFormat):
         return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which keys with a value the objects of a file have."""
+        """Return the keys with a value in the objects of each concept."""
         concepts, index = source.parsed(JsonConcepts.load), PropertyIndex(set(taxonomy))
         for id, entry in zip(concepts.ids, concepts.objects, strict=True):
             index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
@@ -121,7 +121,7 @@ def _is_json_ld(source: TextFile) -> bool:
 
 
 def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index: int) -> None:
-    """Add the texts of an object, which must not contradict an earlier object."""
+    """Add the label, synonyms and definition of an object, which must not contradict others."""
     entry, label = concepts.objects[index], concepts.labels[index]
     definition = concepts.field(entry, "definition")
     synonyms = concepts.synonyms(entry)
@@ -144,7 +144,7 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
 
 
 def _label_by_id(builder: TaxonomyBuilder) -> None:
-    """Use the id of a concept as its missing label; note this if other concepts have labels."""
+    """Use the id as the missing label of a concept; note this if other concepts have labels."""
     has_labels = any(builder.labels)
     for row, id in enumerate(builder.ids):
         if not builder.labels[row]:
@@ -154,7 +154,7 @@ def _label_by_id(builder: TaxonomyBuilder) -> None:
 
 
 def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
-    """Add every relation, and the parents that only objects of their children describe."""
+    """Add all relations, and the parents that are described only in objects of their children."""
     known, seen = set(builder.ids), set[tuple[str, str]]()
     for listed in concepts.relations():
         # Both ends may name a relation; a repetition within one list is kept, and noted later.

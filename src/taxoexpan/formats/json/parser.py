@@ -1,4 +1,4 @@
-"""JSON values that know their place in the text, so that errors name it and edits find it."""
+"""A JSON parser that keeps the positions of values, for error messages and edits."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
 class Number(str):
-    """A number as written in the file, of any size."""
+    """A number of any size, as written in the file."""
 
     __slots__ = ()
 
 
 class Object(dict[str, Any]):
-    """An object with its offsets, and the offset of the value of every key."""
+    """An object with its offsets, and the offset of the value of each key."""
 
     __slots__ = ("end", "places", "start")
 
@@ -45,7 +45,7 @@ class Object(dict[str, Any]):
 
 
 class Array(list[Any]):
-    """A list with its offsets, and the offset of every entry."""
+    """A list with its offsets, and the offset of each entry."""
 
     __slots__ = ("end", "places", "start")
 
@@ -73,7 +73,7 @@ def load(source: TextFile) -> Any:
 
 
 def parse(source: TextFile) -> Any:
-    """Return the value of a JSON file; its objects and lists have positions."""
+    """Return the value of a JSON file, with positions of its objects and lists."""
     parser = _Parser(source)
     if not is_json_lines(source):
         value = parser.value()
@@ -102,12 +102,12 @@ def is_json_lines(source: TextFile) -> bool:
 
 
 def decode(text: str) -> Any:
-    """Return the value of a JSON text, without positions."""
+    """Return the value of a JSON string, without positions."""
     return _DECODER.decode(text)
 
 
 def objects_in(value: Any, leave_out: Collection[int] = ()) -> Iterator[tuple[Any, int]]:
-    """Yield all objects inside a value with their depth; lists do not count as a level."""
+    """Yield all objects inside a value with their depth; lists do not count as levels."""
     stack = [(value, 0)]
     while stack:
         outer, depth = stack.pop()
@@ -147,7 +147,7 @@ _DECODER = json.JSONDecoder(
 
 
 class _Parser:
-    """Reads a text from left to right, with a stack of open containers instead of recursion."""
+    """A parser that uses a stack of open containers instead of recursion."""
 
     def __init__(self, source: TextFile) -> None:
         self.source, self.text, self.offset = source, source.text, 0
@@ -182,7 +182,7 @@ class _Parser:
                 return value
 
     def _scalar_or_container(self) -> tuple[Any, bool]:
-        """Return the next value, and whether it is a container still to be filled."""
+        """Return the next value, and whether it is a container that is still to be filled."""
         match = _VALUE.match(self.text, self.offset)
         if match is None:
             raise self.invalid()
@@ -200,7 +200,7 @@ class _Parser:
         return value, len(written) == 1
 
     def _start_part(self, outer: Object | Array) -> None:
-        """Note where the next part begins; read its key in an object."""
+        """Store the offset of the next part, after reading its key in an object."""
         if isinstance(outer, Array):
             outer.places.append(self.skip_space())
             return
@@ -230,7 +230,7 @@ class _Parser:
         return mark
 
     def invalid(self, message: str = "") -> FormatError:
-        """Return an error about the text at the current offset."""
+        """Return an error about the current offset."""
         offset = self.skip_space()
         found = repr(self.text[offset:].partition("\n")[0][:20])
         found = found if offset < len(self.text) else "the end of the file"

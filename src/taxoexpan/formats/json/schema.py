@@ -58,7 +58,7 @@ def find_key(value: Mapping[str, Any], field: str) -> str | None:
 
 
 class Relation(NamedTuple):
-    """A relation, and the place that states it, which may be the name of the parent."""
+    """A relation and its place in the file; `names_parent` if the value there is the parent."""
 
     parent: str
     child: str
@@ -70,9 +70,8 @@ class Relation(NamedTuple):
 class JsonConcepts(JsonDocument):
     """The concept objects and the edges of a JSON file.
 
-    Several objects may describe one concept: `objects` has all of them, in file order.
-    `nested_in` has the index of the object that contains each of them, or -1. `root_lists` are the
-    lists that contain the others; a file that consists of one root has none.
+    `objects` are in file order, and several of them may describe one concept. `nested_in` has the
+    index of the object around each object, or -1. A file with a single root has no `root_lists`.
     """
 
     def __init__(self, source: TextFile, value: Any) -> None:
@@ -89,19 +88,19 @@ class JsonConcepts(JsonDocument):
 
     @cached_property
     def objects_by_id(self) -> dict[str, list[Any]]:
-        """All objects that describe each concept."""
+        """All objects of each concept, by id."""
         objects: dict[str, list[Any]] = {}
         for id, entry in zip(self.ids, self.objects, strict=True):
             objects.setdefault(id, []).append(entry)
         return objects
 
     def field(self, entry: dict[str, Any], field: str) -> str:
-        """Return the text of a field without outer spaces, or "" if there is none."""
+        """Return the string in a field without outer spaces, or "" if there is none."""
         key = find_key(entry, field)
         return self.text(entry, key) if key else ""
 
     def synonyms(self, entry: dict[str, Any]) -> tuple[str, ...]:
-        """Return the synonyms of an object, which are a list or a single text."""
+        """Return the synonyms of an object, which are a list or a single string."""
         return tuple(filter(None, (self.text(*place) for place in self.places(entry, "synonyms"))))
 
     def is_deprecated(self, entry: dict[str, Any]) -> bool:
@@ -117,10 +116,7 @@ class JsonConcepts(JsonDocument):
         return self.entries(entry, key) if key else []
 
     def parents(self, entry: dict[str, Any]) -> list[tuple[str, Place]]:
-        """Return the ids of the parents that an object names, and their places.
-
-        Databases export roots with the parent 0 or -1, which is not the id of any concept.
-        """
+        """Return the ids and places of an object's parents; 0 and -1 mark roots in databases."""
         found = ((self._reference(*place), place) for place in self.places(entry, "parents"))
         return [parent for parent in found if parent[0] and parent[0] not in self._no_parents]
 
@@ -129,7 +125,7 @@ class JsonConcepts(JsonDocument):
         return {"0", "-1"} - set(self.ids)
 
     def relations(self) -> Iterator[list[Relation]]:
-        """Yield all relations, with one list per list of the file."""
+        """Yield all relations, grouped by the list of the file that states them."""
         for id, outer, entry in zip(self.ids, self.nested_in, self.objects, strict=True):
             if outer >= 0:
                 yield [Relation(self.ids[outer], id, entry)]
@@ -157,11 +153,11 @@ class JsonConcepts(JsonDocument):
         return Relation(ends[0], ends[1], edge, keys[0], True)
 
     def named_id(self, reference: dict[str, Any]) -> str:
-        """Return the id in an object that refers to a concept, or else the label."""
+        """Return the id in an object that refers to a concept, or else its label."""
         return self._own_id(reference) or self.field(reference, "label")
 
     def _reference(self, container: Any, key: str | int) -> str:
-        """Return the id of a concept that is named by its id or by an object."""
+        """Return the id in a reference, which is an id or an object."""
         value = container[key]
         if not isinstance(value, dict):
             return self._id(container, key)
@@ -178,7 +174,7 @@ class JsonConcepts(JsonDocument):
         return {id for id, outer in zip(self.ids, self.nested_in, strict=True) if outer < 0}
 
     def places(self, entry: dict[str, Any], field: str) -> list[Place]:
-        """Return the container and key of every value of a field that may be a list."""
+        """Return the container and key of each value of a field, which may be a list."""
         key = find_key(entry, field)
         if key is None:
             return []
@@ -188,7 +184,7 @@ class JsonConcepts(JsonDocument):
         return [(entry, key)]
 
     def unread_lists(self) -> dict[str, int]:
-        """Return the unknown keys with lists of labelled objects, and the line of the first."""
+        """Return the unknown keys with lists of labelled objects, and the first line of each."""
         lines: dict[str, int] = {}
         for entry in self.objects:
             for key, value in entry.items():
@@ -200,8 +196,8 @@ class JsonConcepts(JsonDocument):
     def refuse_unread_relations(self) -> None:
         """Refuse a file without relations in which an unknown key relates the concepts.
 
-        Such a key has a list of pairs of concepts, or names other concepts in at least half of the
-        objects; once is enough if the key itself suggests a relation.
+        Such a key has pairs of concepts, or names other concepts in half of the objects; one
+        object is enough if the key suggests a relation.
         """
         known, read = set(self.ids), set(map(id, self.objects))
         for entry, _ in objects_in(self.value, read):
@@ -226,7 +222,7 @@ class JsonConcepts(JsonDocument):
         return self.error(f"{message}; rename it to {fix}, or else remove it", entry, key)
 
     def _top_level_objects(self, value: Any) -> list[Any]:
-        """Find the edges and the lists of roots; return the entries that are not nested."""
+        """Find the edges and the lists of roots, and return the entries that are not nested."""
         if isinstance(value, list):
             self.root_lists = [value]
             return value
@@ -255,7 +251,7 @@ class JsonConcepts(JsonDocument):
         return [entry for entries in self.root_lists for entry in entries]
 
     def _graph_in(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return the object with nodes and edges, if it is inside others, or else the value."""
+        """Return the inner object with nodes and edges, if there is one, or else the value."""
         if find_key(value, "nodes") or find_key(value, "children"):
             return value
         inside = (entry for entry, depth in objects_in(value) if depth <= _MAX_ENVELOPES)
@@ -266,11 +262,7 @@ class JsonConcepts(JsonDocument):
         return graphs[0] if len(graphs) == 1 else value
 
     def _enveloped_lists(self, value: dict[str, Any]) -> list[list[Any]]:
-        """Return the lists of concepts under a key of any name, such as {"version", "topics"}.
-
-        If the entries of that list have lists of concepts themselves, as Shopify's verticals
-        have, these lists are returned.
-        """
+        """Return the lists of concepts under any key, or inside its entries (as Shopify has)."""
         found: dict[str, list[list[Any]]] = {}
         stack = [(value, 0)]
         while stack:
@@ -303,7 +295,7 @@ class JsonConcepts(JsonDocument):
             self.nested_in.append(outer)
 
     def _make_ids(self) -> list[str]:
-        """Return the own id of each object, else its path in files without ids, else its label."""
+        """Return the id of each object; else its path in files without ids, else its label."""
         ids: list[str] = []
         remaining = 1_000_000 + _MAX_PATH_RATIO * len(self.source.text)
         for index, (id, label) in enumerate(zip(self.own_ids, self.labels, strict=True)):
@@ -331,7 +323,7 @@ class JsonConcepts(JsonDocument):
 
 
 def _is_graph(value: dict[str, Any]) -> bool:
-    """Return whether an object has a list of nodes, and a list of edges between them."""
+    """Return whether an object has a list of nodes and a list of edges between them."""
     nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
     if nodes is None or edges is None:
         return False
@@ -345,10 +337,7 @@ def _is_graph(value: dict[str, Any]) -> bool:
 
 
 def _texts(value: Any, numbers: bool = True) -> set[str]:
-    """Return the texts of a value, of its entries and of their members.
-
-    Without `numbers`, a number is not taken for an id, because it may be a level or a count.
-    """
+    """Return the strings in a value; `numbers` adds numbers, which may be levels or counts."""
     entries = value if isinstance(value, list) else [value]
     parts = (part for e in entries for part in (e.values() if isinstance(e, dict) else [e]))
     return {

@@ -1,4 +1,1 @@
-"""The taxonomy text format of Open Food Facts.
-
-See https://wiki.openfoodfacts.org/Global_taxonomies.
-"""
+"""The format of Open Food Facts; see https://wiki.openfoodfacts.org/Global_taxonomies."""

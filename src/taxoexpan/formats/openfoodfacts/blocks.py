@@ -32,7 +32,7 @@ NO_LANGUAGE = "xx"
 
 @dataclass(frozen=True, slots=True)
 class NameLine:
-    """The names on a line: a label and its synonyms, or a name of a parent, each with its key."""
+    """The names on a line (a label and its synonyms, or a parent), each with its key."""
 
     line: int
     language: str
@@ -47,7 +47,7 @@ class NameLine:
 
 @dataclass
 class Block:
-    """The lines between two blank lines; `last_line` is the last one of them."""
+    """The lines between two blank lines, of which `last_line` is the last."""
 
     line: int
     last_line: int = 0
@@ -58,14 +58,14 @@ class Block:
 
     @cached_property
     def id(self) -> str:
-        """The id of the entry, from its first name."""
+        """The id of the entry, which is made from its first name."""
         first = next((names for names in self.names if len(names.language) == 2), self.names[0])
         return f"{first.language}:{first.keys[0]}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry, which several blocks may describe, in the chosen language."""
+    """An entry in the chosen language; several blocks may describe it."""
 
     blocks: Sequence[Block]
     languages: Languages
@@ -82,13 +82,13 @@ class Entry:
 
     @cached_property
     def definition(self) -> str:
-        """The description in the language of the label, or else in the chosen one."""
+        """The description in the language of the label, or else in the chosen language."""
         texts = [text for block in self.blocks for text in block.descriptions if text[1]]
         matching = [text for tag, text in texts if tag == self.label.tag]
         return next(iter(matching or self.languages.matching(texts, self.label.tag)), "")
 
     def other_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the synonyms, to which names in no language belong, and the foreign names."""
+        """Return the synonyms, including names without a language, and the foreign names."""
         same: dict[str, None] = {}
         foreign: dict[str, None] = {}
         for line in self.lines:
@@ -99,7 +99,7 @@ class Entry:
         return tuple(same), tuple(foreign)
 
     def tags(self) -> dict[str, str]:
-        """Return the language tag of every text, first of the texts on the label's line."""
+        """Return the language tag of every text; the line of the label takes precedence."""
         tags: dict[str, str] = {}
         for line in (self.label, *self.lines):
             for name in line.names:
@@ -134,7 +134,7 @@ class Blocks:
         return blocks
 
     def find(self, language: str, key: str) -> str | None:
-        """Return the id of the entry that a parent line names, without regard to plurals."""
+        """Return the id of the entry that a parent line names, ignoring stop words and plurals."""
         found = self.find_exact(language, key)
         if found is not None:
             return found
@@ -142,11 +142,11 @@ class Blocks:
         return self._by_reduced_name.get((language, reduced))
 
     def find_exact(self, language: str, key: str) -> str | None:
-        """Return the id of the entry with this name in a language: a label before a synonym."""
+        """Return the id of the entry with this name; labels take precedence over synonyms."""
         return self._owners.get((language, key))
 
     def parent_id(self, parent: NameLine) -> str:
-        """Return the id of a parent; one that has no block gets the id of its name."""
+        """Return the id of a parent, or an id made from its name if the parent has no block."""
         key = parent.keys[0]
         return self.find(parent.language, key) or f"{parent.language}:{key}"
 
@@ -160,7 +160,7 @@ class Blocks:
 
     @cached_property
     def languages(self) -> Languages:
-        """The language that the user requests, or else the language of most ids."""
+        """The languages of the file; by default, the chosen one is the language of most ids."""
         labels: dict[str, list[tuple[str, str]]] = {}
         for block in self.entries:
             texts = [(line.tag, line.names[0]) for line in block.names]
@@ -173,7 +173,7 @@ class Blocks:
 
     @cached_property
     def _owners(self) -> dict[tuple[str, str], str]:
-        """The entry of each name: of an id before a label, and of a label before a synonym."""
+        """The entry id of each name; ids take precedence over labels, and labels over synonyms."""
         table: dict[tuple[str, str], str] = {}
         for block in self.entries:
             table.setdefault((block.id[:2], block.id[3:]), block.id)
@@ -193,7 +193,7 @@ class Blocks:
         return table
 
     def _parse_line(self, block: Block, number: int, line: str) -> None:
-        """Add one line to its block; count or note it if it is not part of a taxonomy."""
+        """Add one line to its block, or count or note it if a taxonomy does not represent it."""
         if line.startswith("#"):
             self.ignored["comments"] += 1
         elif parent := PARENT.match(line):

@@ -57,11 +57,7 @@ class OpenFoodFactsFormat(Format):
         return any(map(NAMES.match, lines)) and understood >= _MIN_UNDERSTOOD * len(lines)
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
-        """Read every entry; a parent that is not in the file is added as a concept.
-
-        The label is the first name in the chosen language, and the other names on its line are
-        synonyms.
-        """
+        """Read every entry in the chosen language, and add parents that are not in the file."""
         blocks = source.parsed(Blocks.parse)
         builder = TaxonomyBuilder(source.path, notes=list(blocks.notes))
         builder.language = blocks.languages.chosen
@@ -81,10 +77,7 @@ class OpenFoodFactsFormat(Format):
         return builder.finish()
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """Add a block for each new concept after the last child of its first parent.
-
-        A move replaces the name in a parent line; a synonym is added to the line of the label.
-        """
+        """Add a block for each new concept after the last child of its first parent."""
         inserter = BlockInserter(source.parsed(Blocks.parse), expanded, additions)
         return {source.path: [*inserter.new_blocks(), *inserter.moves(), *inserter.synonyms()]}
 
@@ -105,7 +98,7 @@ class OpenFoodFactsFormat(Format):
         return Copy({target.path: text}, {id: new for id, (_, new) in names.items()})
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which properties the entries of a file have, and the languages of their names."""
+        """Return the properties and the languages of the names of each entry."""
         index = PropertyIndex(set(taxonomy))
         for block in source.parsed(Blocks.parse).entries:
             index.add(block.id, (f"names in {names.language}" for names in block.names))
@@ -148,7 +141,7 @@ def _distinct_names(taxonomy: Taxonomy, language: str) -> dict[str, tuple[str, s
 
 @dataclass(frozen=True, slots=True)
 class BlockStyle:
-    """Whether a file writes `< en: name` or `<en:name`."""
+    """The spaces in a file: `< en: name` or `<en:name`."""
 
     after_sign: str = " "
     after_colon: str = " "
@@ -167,7 +160,7 @@ class BlockStyle:
         )
 
     def reference(self, parent: Reference) -> str:
-        """Format a parent without the sign in front of it."""
+        """Format a parent without the `<` in front of it."""
         return f"{parent[0]}:{self.after_colon}{escape_commas(parent[1])}"
 
     def block(
@@ -183,7 +176,7 @@ class BlockStyle:
 
 @dataclass(frozen=True)
 class BlockInserter:
-    """Formats the additions in the language of the labels and in the style of the file."""
+    """The additions in the language of the labels and in the style of the file."""
 
     blocks: Blocks
     expanded: Taxonomy
@@ -209,7 +202,7 @@ class BlockInserter:
         return tag
 
     def new_blocks(self) -> Iterator[Insertion]:
-        """Insert each new entry after the last child of its first parent, and roots at the end."""
+        """Insert each new entry after the last child of its first parent, or at the end."""
         new = {concept.id: concept for concept in self.additions.concepts}
         self._refuse_known_names()
         last_lines = {id: entry.blocks[-1].last_line for id, entry in self.blocks.by_id.items()}
@@ -260,7 +253,7 @@ class BlockInserter:
         return "".join(line + self.source.newline for line in ["", *lines])
 
     def _reference(self, id: str) -> Reference:
-        """Return a name that identifies an entry as a parent, its own label first."""
+        """Return a name that identifies an entry as a parent, preferably the label."""
         if id not in self.blocks.by_id:
             is_new = any(concept.id == id for concept in self.additions.concepts)
             return self.language if is_new else id[:2], self.expanded.concept(id).label
@@ -296,10 +289,10 @@ class BlockInserter:
 
 
 def _single_line(text: str) -> str:
-    """Return a text with spaces instead of line breaks."""
+    """Return a string with spaces instead of line breaks."""
     return _BREAKS.sub(" ", text).strip()
 
 
 def _writable(name: str) -> str:
-    """Return a name without line breaks and without a backslash before the next comma."""
+    """Return a name without line breaks and final backslashes, which would escape a comma."""
     return _single_line(name).rstrip("\\ ")

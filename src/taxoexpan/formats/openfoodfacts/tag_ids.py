@@ -1,7 +1,6 @@
 """The ids that Open Food Facts derives from names, and the names on one line of a file.
 
-It follows the rules of `get_string_id_for_lang` and `sanitize_taxonomy_line` in
-openfoodfacts-server: lower case, hyphens, and no accents in some languages.
+The rules are `get_string_id_for_lang` and `sanitize_taxonomy_line` in openfoodfacts-server.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _PLURALS = {"en": "s", "es": "s", "fr": "sx"}
 
 
 def tag_id(language: str, name: str) -> str:
-    """Return the id of a name, without the language code; blank if nothing is left of it."""
+    """Return the id of a name without the language code, or "" if no letters or digits are left."""
     text = unicodedata.normalize("NFC", name)
     if not _CASE_KEPT.fullmatch(text):
         # Character by character, because Perl has no special form of a final sigma.
@@ -57,12 +56,12 @@ def split_names(text: str) -> list[str]:
 
 
 def plain_numerals(text: str) -> str:
-    """Return the text of a line without the parentheses of its first roman numeral."""
+    """Return a line without the parentheses of its first roman numeral."""
     return _ROMAN_NUMERAL.sub(r"\1", text, count=1) if "(" in text else text
 
 
 def label_key(language: str, label: str) -> str:
-    """Return the id of a label that is the first name on its line, without the language code."""
+    """Return the id, without language code, of a label that is the first name on its line."""
     return tag_id(language, plain_numerals(label))
 
 
@@ -72,13 +71,13 @@ def split_tag_ids(language: str, text: str) -> list[str]:
 
 
 def escape_commas(name: str) -> str:
-    r"""Write `\,` for every comma of a name that would separate names."""
+    r"""Write `\,` for every comma in a name that would separate names."""
     escaped = _LONE_COMMA.sub(r"\\,", name)
     return escaped if split_names(escaped) == [name] else name.replace(",", "\\,")
 
 
 def reduced_tag_id(language: str, id: str, stopwords: Collection[str]) -> str:
-    """Return an id without stop words and plural endings, which parents may leave out."""
+    """Return an id without stop words and plural endings, which parent lines may omit."""
     endings = _PLURALS.get(language, "")
     words = [word for word in id.split("-") if word not in stopwords]
     return "-".join(word[:-1] if word[-1:] in tuple(endings) else word for word in words)

@@ -34,10 +34,7 @@ Node = ox.NamedNode | ox.Literal
 
 @dataclass
 class GraphIndex:
-    """The concepts, relations and texts of a file; dicts of None are ordered sets.
-
-    A subclass says which properties a vocabulary uses, and adds the statements with them.
-    """
+    """The concepts, relations and texts of a file; dicts of None are ordered sets."""
 
     LABELS: ClassVar[tuple[str, ...]]
     SYNONYMS: ClassVar[tuple[str, ...]]
@@ -116,11 +113,11 @@ class GraphIndex:
         return self.texts_of(id, self.SYNONYMS)
 
     def definitions(self, id: str) -> list[Text]:
-        """Return the definitions of a concept with the first property that it has."""
+        """Return the definitions of a concept from the first property that has any."""
         return self.first_texts(id, self.DEFINITIONS)
 
     def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
-        """Return a label for a concept without a preferred one, and a note about that."""
+        """Return a label for a concept without a preferred label, and an optional note."""
         raise NotImplementedError
 
     def notes(self) -> Iterator[Note]:
@@ -134,11 +131,11 @@ class GraphIndex:
         return Languages.choose(source, labels, names)
 
     def texts_of(self, id: str, properties: Iterable[str]) -> list[Text]:
-        """Return the texts of a concept with these properties."""
+        """Return the values of these text properties of a concept."""
         return [text for property in properties for text in self.texts[property].get(id, ())]
 
     def first_texts(self, id: str, properties: Iterable[str]) -> list[Text]:
-        """Return the texts of a concept with the first of these properties that it has."""
+        """Return the values of the first of these text properties that a concept has."""
         found = (self.texts[property].get(id) for property in properties)
         return next((texts for texts in found if texts), [])
 
@@ -148,7 +145,7 @@ class GraphIndex:
 
     @cached_property
     def typical(self) -> list[str]:
-        """The concepts with a description and a label, or else with a description."""
+        """The described concepts with a label, or else all described concepts."""
         described = [id for id in self.concepts if id in self.described]
         return [id for id in described if self.labels(id)] or described
 
@@ -157,13 +154,13 @@ class GraphIndex:
         return sum(id in subjects for id in self.typical) >= MOST * len(self.typical)
 
     def common(self, property: str) -> list[Any]:
-        """Return the values of an inherited property that all typical concepts have, if any."""
+        """Return the values of an inherited property if they are equal in all typical concepts."""
         values = self.inherited[property]
         used = {tuple(dict.fromkeys(values[id])) for id in self.typical if id in values}
         return list(used.pop()) if len(used) == 1 else []
 
     def reserved(self) -> set[str]:
-        """Return IRIs of other resources in the namespaces of concepts, such as schemes."""
+        """Return all IRIs in the namespaces of concepts, including other resources like schemes."""
         namespaces = set(map(vocabulary.namespace_of, self.concepts))
         return {iri for iri in self.resources if vocabulary.namespace_of(iri) in namespaces}
 
@@ -175,7 +172,7 @@ class GraphIndex:
         return {_short_name(iri, namespaces): count for iri, count in counts.items() if count}
 
     def properties(self, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which predicates the concepts have, by short name and language."""
+        """Return the predicates of each concept, by short name and language."""
         namespaces, properties = self._namespaces(), PropertyIndex(set(taxonomy))
         for (predicate, language), subjects in self.described_by.items():
             if predicate not in _RELATIONS:
@@ -189,7 +186,7 @@ class GraphIndex:
         return {iri: name for name, iri in prefixes.items() if iri}
 
     def _add_any(self, subject: str, predicate: str, value: object) -> None:
-        """Add a statement without a text."""
+        """Add a statement without a text property."""
         if predicate in self.inherited and isinstance(value, Node):
             self.inherited[predicate].setdefault(subject, []).append(value)
         if isinstance(value, ox.Literal):
@@ -204,14 +201,14 @@ class GraphIndex:
         self._add_link(subject, predicate, object)
 
     def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:
-        """Add a statement with another literal; most are ignored."""
+        """Add a statement with another literal; most such statements are ignored."""
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
-        """Add a statement about types or relations; others are ignored."""
+        """Add a statement about types or relations; other statements are ignored."""
         raise NotImplementedError
 
     def _finish(self) -> None:
-        """Derive what depends on all statements."""
+        """Compute the values that depend on all statements."""
 
     def _key(self, node: object) -> str:
         """Return the IRI of a node, or a name that starts with `_:` for a blank node."""
@@ -230,13 +227,13 @@ def is_blank_node(id: str) -> bool:
 
 
 def _short_name(iri: str, namespaces: Mapping[str, str]) -> str:
-    """Return an IRI with a prefix, if it is in one of the namespaces."""
+    """Return an IRI with a prefix, if the IRI is in one of the namespaces."""
     namespace = next((namespace for namespace in namespaces if iri.startswith(namespace)), None)
     return iri if namespace is None else f"{namespaces[namespace]}:{iri.removeprefix(namespace)}"
 
 
 def _text(literal: ox.Literal) -> Text:
-    """Return the language and the text of a literal, without markup."""
+    """Return the language and the value of a literal, without markup."""
     text = literal.value
     if literal.datatype.value in (vocabulary.XML_LITERAL, vocabulary.HTML):
         text = html.unescape(_MARKUP.sub("", text))

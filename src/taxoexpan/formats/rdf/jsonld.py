@@ -1,4 +1,4 @@
-"""JSON-LD: a check before parsing, insertion of nodes, and new documents."""
+"""JSON-LD: a check before parsing, the insertion of nodes, and new documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
 
 
 def refuse_deep_nesting(source: TextFile) -> None:
-    """Refuse a file that is nested so deeply that parsing it would need too much memory."""
+    """Refuse a file with such deep nesting that parsing would need too much memory."""
     bare = np.frombuffer(_STRING.sub(b"", source.text.encode("utf-8")), dtype=np.uint8)
     steps = np.isin(bare, list(b"[{")).astype(np.int64) - np.isin(bare, list(b"]}"))
     if int(np.cumsum(steps).max(initial=0)) > _MAX_DEPTH:
@@ -39,10 +39,7 @@ def refuse_deep_nesting(source: TextFile) -> None:
 
 
 def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
-    """Append node objects to the list of nodes, with the terms of the file's context.
-
-    A file that is a single node becomes a list of nodes.
-    """
+    """Append node objects to the nodes of a file (or its single node), in its context."""
     value = source.parsed(parse)
     context = value.get("@context") if isinstance(value, Object) else None
     graph = _node_list(value, Context(context))
@@ -54,7 +51,7 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
 
 
 def write_document(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> str:
-    """Return the text of a new file: a context with prefixes, and one object per subject."""
+    """Return a new document: a context with prefixes, and one object per subject."""
     # A prefix that equals a scheme, such as urn, would change the meaning of whole IRIs.
     schemes = {iri.partition(":")[0] for iri in (*_iris(triples), *prefixes.values())}
     context = {
@@ -75,7 +72,7 @@ def _iris(triples: Iterable[ox.Triple]) -> Iterator[str]:
 
 
 def _node_list(value: Any, context: Context) -> Any:
-    """Return the value of `@graph` or its alias, or the whole file; named graphs are ignored."""
+    """Return the value of `@graph` or its alias, or else the whole file; skip named graphs."""
     if isinstance(value, Object):
         keywords = {context.expand(key): inner for key, inner in value.items()}
         if "@id" not in keywords and isinstance(keywords.get("@graph"), Array | Object):
@@ -86,7 +83,7 @@ def _node_list(value: Any, context: Context) -> Any:
 def _compact_nodes(
     source: TextFile, graph: Any, context: Any, triples: list[ox.Triple]
 ) -> list[Node]:
-    """Return nodes in the shortest form that means exactly these triples in the context."""
+    """Return the shortest nodes that mean exactly these triples in the context."""
     if context is None:
         return Context().nodes(triples)
     known, expected = Context(context), set(triples)
@@ -107,11 +104,7 @@ def _compact_nodes(
 
 
 class Context:
-    """The terms of an inline context, for writing triples as node objects.
-
-    Without a context, nodes are in the expanded form that many tools write: IRIs in full, and
-    every value as an object in a list.
-    """
+    """The terms of an inline context; without a context, nodes are in the expanded form."""
 
     def __init__(self, context: Any = None, compact_ids: bool = False) -> None:
         merged: dict[str, Any] = {}
@@ -136,7 +129,7 @@ class Context:
         ]
 
     def expand(self, name: str, steps: int = 0) -> str:
-        """Return the IRI or keyword of a name, or "" if it has none."""
+        """Return the IRI or keyword for a name, or "" if there is none."""
         if name.startswith("@"):
             return name
         known = self.definitions.get(name, {}).get("@id", name)
@@ -208,7 +201,7 @@ class Context:
         return self.names.get(iri) or (local if is_plain else self._compact(iri))
 
     def _compact(self, iri: str) -> str:
-        """Return an IRI with the prefix of the longest namespace, or in full."""
+        """Return an IRI with the prefix of its longest namespace, or else in full."""
         for namespace, name in self._prefixes:
             local = iri.removeprefix(namespace)
             if local not in ("", iri) and not local.startswith("//"):

@@ -19,10 +19,9 @@ _MAX_LISTED = 20
 
 @dataclass(frozen=True)
 class Languages:
-    """The chosen language, the most frequent language of the file, and all its languages.
+    """The chosen language, the main language of the file, and all languages.
 
-    `tagged` is the most frequent language tag. Where most labels have no tag, names with this tag
-    are in the same language.
+    `tagged` is the most frequent tag; if most labels have no tag, they are in this language.
     """
 
     chosen: str
@@ -34,7 +33,7 @@ class Languages:
     def choose(
         cls, source: TextFile, labels: Iterable[list[Text]], names: Iterable[list[Text]] = ()
     ) -> Languages:
-        """Choose the language that the user requests, or else the one of most labels."""
+        """Choose the language that the user requests, or else the language of most labels."""
         counts = Counter(language for texts in labels for language, _ in texts)
         # Statements have no order, so a tie must be resolved by the tags themselves.
         main = _most_frequent(counts)
@@ -51,11 +50,11 @@ class Languages:
 
     @property
     def tag(self) -> str:
-        """The language tag of new labels: the available tag that is closest to the chosen one."""
+        """The tag of new labels, which is the available tag closest to the chosen language."""
         return min(self.available, key=lambda tag: (self.rank(tag), tag), default=self.chosen)
 
     def rank(self, language: str) -> int:
-        """Return the distance from the chosen language; `_FALLBACK` and above are foreign."""
+        """Return the distance from the chosen language, at least `_FALLBACK` if it is foreign."""
         if language == self.chosen:
             return 0
         if _is_variant(self.chosen or self.tagged, language):
@@ -67,13 +66,13 @@ class Languages:
         return _FALLBACK + (1 if language == "en" else 2)
 
     def best(self, texts: list[Text]) -> Text | None:
-        """Return the text in the closest language; blank texts are ignored."""
+        """Return the non-blank text in the closest language."""
         return min(
             (text for text in texts if text[1]), key=lambda text: self.rank(text[0]), default=None
         )
 
     def is_foreign(self, language: str) -> bool:
-        """Return whether a language is not a variant of the chosen one."""
+        """Return whether a language is not a variant of the chosen language."""
         return self.rank(language) >= _FALLBACK
 
     def matching(self, texts: list[Text], language: str) -> list[str]:
@@ -90,7 +89,7 @@ def _most_frequent(counts: Counter[str]) -> str:
 
 
 def _is_variant(one: str, other: str) -> bool:
-    """Return whether two tags are equal or one is a variant of the other: `de` and `de-AT`."""
+    """Return whether two tags are equal or one is a variant of the other, like `de` and `de-AT`."""
     return bool(one and other) and (
         one == other or one.startswith(f"{other}-") or other.startswith(f"{one}-")
     )

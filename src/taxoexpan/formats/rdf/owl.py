@@ -31,7 +31,7 @@ _ANNOTATED = tuple(f"{vocabulary.OWL}annotated{part}" for part in ("Source", "Pr
 
 @dataclass
 class OwlIndex(GraphIndex):
-    """The named classes of a file, and how the file describes them."""
+    """The named classes of a file, and their texts."""
 
     LABELS = (vocabulary.RDFS_LABEL, vocabulary.PREF_LABEL)
     SYNONYMS = (
@@ -59,11 +59,11 @@ class OwlIndex(GraphIndex):
     """Classes of other vocabularies that the file declares, but does not describe."""
 
     def labels(self, id: str) -> list[Text]:
-        """Return the labels of a class with the most frequent label property that it has."""
+        """Return the labels of a class from its most frequent label property."""
         return self.first_texts(id, self.label_properties)
 
     def synonyms(self, id: str) -> list[Text]:
-        """Return the synonyms of a class, and its labels with the other label property."""
+        """Return the synonyms of a class, and the values of all its label properties."""
         return self.texts_of(id, [*self.label_properties, *self.SYNONYMS])
 
     def substitute_label(self, id: str, _: Languages) -> tuple[Text, Note | None]:
@@ -102,7 +102,7 @@ class OwlIndex(GraphIndex):
             self.obo_ids.add(subject)
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
-        """Add a statement about types, superclasses or origins; others are ignored."""
+        """Add a statement about types, superclasses or roots; other statements are ignored."""
         if is_blank_node(subject) or is_blank_node(object):
             return
         if predicate == vocabulary.TYPE:
@@ -129,7 +129,7 @@ class OwlIndex(GraphIndex):
             self.described.add(subject)
 
     def _finish(self) -> None:
-        """Choose the label property, and drop classes of other vocabularies without content."""
+        """Choose the label property, and remove classes of other vocabularies without content."""
         used = {each: len(self.texts[each].keys() & self.concepts) for each in self.LABELS}
         self.label_properties = sorted(self.LABELS, key=lambda property: -used[property])
         related = {id for pair in self.relations for id in pair}
@@ -156,7 +156,7 @@ class OwlFormat(RdfFormat):
     prefixes: ClassVar = {**vocabulary.PREFIXES, "rdfs": vocabulary.RDFS}
 
     def can_read(self, source: TextFile) -> bool:
-        """Return whether the file is RDF with more relations between classes than in SKOS."""
+        """Return whether the file is RDF and relates more classes than SKOS concepts."""
         if detect_syntax(source) is None or "Class" not in source.text:
             return False
         if not any(map(source.text.__contains__, _SKOS_WORDS)):
@@ -168,7 +168,7 @@ class OwlFormat(RdfFormat):
         return relations > len(counts.relations)
 
     def style(self, source: TextFile) -> Style:
-        """Return the properties that most classes have."""
+        """Return the text properties that most classes have."""
         index = source.parsed(OwlIndex.read)
         languages = index.languages(source)
         synonyms = {
@@ -195,7 +195,7 @@ class OwlFormat(RdfFormat):
         additions: Additions,
         linked: Set[tuple[str, str]],
     ) -> Iterator[ox.Triple]:
-        """Yield OBO ids, if most classes have them."""
+        """Yield OBO ids if most classes have them."""
         _refuse_annotated_moves(source, additions.moves)
         index = source.parsed(OwlIndex.read)
         if index.obo_ids and index.is_usual(index.obo_ids):
@@ -205,7 +205,7 @@ class OwlFormat(RdfFormat):
     def provenance(
         self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
     ) -> Iterator[ox.Triple]:
-        """Yield who created a class and when, as the file states it, or else a change note."""
+        """Yield the creator and date of a class as the file states them, or else a change note."""
         if not index.uses(vocabulary.CREATED_BY):
             yield from super().provenance(index, expanded, id, provenance)
             return
@@ -215,7 +215,7 @@ class OwlFormat(RdfFormat):
 
 
 def _language(index: OwlIndex, languages: Languages, property: str) -> str:
-    """Return the tag for new values of a property: the one of its values that fits the labels."""
+    """Return the tag for new values of a property: the tag in use that best fits the labels."""
     used = Counter(
         tag
         for kind in (OBO_SYNONYMS if property in OBO_SYNONYMS else (property,))
@@ -229,7 +229,7 @@ def _language(index: OwlIndex, languages: Languages, property: str) -> str:
 
 
 def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:
-    """Refuse to move a class whose old relation has annotations, which would state it again."""
+    """Refuse to move a class if its old relation has annotations, which would state it again."""
     moved = {(move.child, vocabulary.SUBCLASS_OF, move.old_parent) for move in moves}
     axioms: dict[object, dict[str, object]] = {}
     for quad in Statements(source) if moves else ():

@@ -1,9 +1,7 @@
-"""Where an RDF file describes resources, and where its Turtle links them.
+"""The lines of subjects in RDF files, and the positions of links in Turtle.
 
-pyoxigraph knows what a file means, but not where. The lines of subjects are searched as most files
-write them, and not found where a file is written in another way. Links are found by a reader of
-Turtle, of which N-Triples is a subset. It refuses text that it cannot follow, and the result of a
-move is read back with pyoxigraph in any case.
+pyoxigraph reports no positions. Subjects are searched in the usual layouts, so some are not found.
+Links are found by a reader of Turtle (and N-Triples), which refuses text that it cannot parse.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ _REMEDY = "convert the file to .json first, or do not allow moves"
 
 
 def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
-    """Return the line on which each of these resources is described, as far as it is found."""
+    """Return the lines that describe these resources, as far as they are found."""
     syntax = detect_syntax(source)
     if syntax not in (JSON_LD, RDF_XML):
         return _turtle_lines(source, set(iris))
@@ -59,7 +57,7 @@ def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
 
 
 def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
-    """Search the starts of lines; a line without an indent is more likely to be a subject."""
+    """Search the starts of lines, and prefer lines without an indent, which are likely subjects."""
     terms = {f"<{iri}>": iri for iri in iris}
     for prefix, namespace in _PREFIX.findall(source.text):
         for iri in iris if namespace else ():
@@ -75,7 +73,7 @@ def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
 
 
 def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
-    """Return the resources that elements are about, relative to the base of the root."""
+    """Return the IRIs and lines of described resources, relative to the base of the root."""
     parser, found, bases = expat.ParserCreate(), list[tuple[str, int]](), list[str]()
 
     def start(_: str, attributes: dict[str, str]) -> None:
@@ -92,7 +90,7 @@ def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
 
 
 def _json_subjects(source: TextFile) -> Iterator[tuple[str, int]]:
-    """Yield the objects that say more about a resource than its IRI."""
+    """Yield the IRI and line of each object that has other members than its IRI."""
     value = source.parsed(parse)
     context = Context(value.get("@context") if isinstance(value, Object) else None)
     document = JsonDocument(source, value)
@@ -105,11 +103,9 @@ def _json_subjects(source: TextFile) -> Iterator[tuple[str, int]]:
 def move_links(
     source: TextFile, moves: Sequence[Move], up: str, down: str = ""
 ) -> tuple[list[Insertion], set[tuple[str, str]]]:
-    """Return the changed links, and the new pairs that a changed link down already states.
+    """Return the changed links, and the pairs that a changed link down already states.
 
-    `child up parent` becomes `child up new`, and `parent down child` becomes `parent down new`,
-    where `up` and `down` are properties such as `skos:broader` and `skos:narrower`. A list of
-    objects contains the new one only once.
+    `child up parent` becomes `child up new`, and `parent down child` becomes `parent down new`.
     """
     new_parents = {(move.old_parent, move.child): move.new_parent for move in moves}
     insertions, linked_down, found = list[Insertion](), set[tuple[str, str]](), set[object]()
@@ -139,10 +135,9 @@ def move_links(
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A statement of three IRIs, and the position of its object.
+    """A statement of three IRIs, with the position of its object.
 
-    `list_start` identifies the list of objects that contains it; `previous_end` is the end of the
-    previous object in that list, if there is one.
+    `list_start` identifies the list of objects; `previous_end` is the end of the previous object.
     """
 
     subject: str
@@ -165,7 +160,7 @@ class _Frame:
 
 
 class TurtleLinks:
-    """A reader from left to right; `prefixes` and `base` hold at its current position."""
+    """A Turtle reader; `prefixes` and `base` are valid at the current position."""
 
     def __init__(self, source: TextFile) -> None:
         self.source = source
@@ -192,7 +187,7 @@ class TurtleLinks:
                     frames.append(_Frame("", None if text == "[" else ""))
 
     def format_iri(self, iri: str, replaced: str) -> str:
-        """Return an IRI as text, with the prefix of the replaced text if that is possible."""
+        """Format an IRI, with the prefix of the replaced name if possible."""
         prefix, colon, _ = replaced.partition(":")
         namespace = self.prefixes.get(prefix, "")
         if colon and not replaced.startswith("<") and namespace and iri.startswith(namespace):
@@ -223,7 +218,7 @@ class TurtleLinks:
             self.prefixes[name] = iri
 
     def _resolve(self, kind: str, text: str, frame: _Frame) -> str:
-        """Return the IRI of a token, or "" if it has none."""
+        """Return the IRI of a token, or "" if there is none."""
         if kind == "iri":
             return self._full_iri(text)
         if kind != "word" or text.startswith("_:"):
@@ -252,7 +247,7 @@ def _close(frames: list[_Frame], token: re.Match[str]) -> None:
 
 
 def _add_part(frame: _Frame, iri: str, token: re.Match[str]) -> Link | None:
-    """Add the subject, predicate or object to a statement; an object may complete a link."""
+    """Add the next part to a statement, and return a link if the statement is complete."""
     if frame.subject is None:
         frame.subject = iri
         return None

@@ -1,4 +1,4 @@
-"""The common parts of the RDF formats: reading concepts, and the triples of new ones."""
+"""The base class of the RDF formats, which reads concepts and writes triples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from taxoexpan.taxonomy.ids import numbered
 
 @dataclass(frozen=True)
 class TextProperty:
-    """A property for texts, and the language tag of its values."""
+    """A text property, and the language tag of its values."""
 
     iri: str
     language: str = ""
@@ -38,7 +38,7 @@ class TextProperty:
 
 @dataclass(frozen=True)
 class Style:
-    """The properties with which new concepts are described."""
+    """The text properties of new concepts."""
 
     label: TextProperty
     synonym: TextProperty
@@ -46,11 +46,7 @@ class Style:
 
 
 class RdfFormat(Format):
-    """A vocabulary of RDF, in any of its syntaxes.
-
-    Extending a file adds triples and changes none, except the links of children that move. All
-    other content of a file stays unchanged.
-    """
+    """An RDF vocabulary in any syntax; extending a file only adds triples or moves links."""
 
     is_rdf = True
     movable_suffix = ".ttl"
@@ -71,7 +67,7 @@ class RdfFormat(Format):
 
     @abstractmethod
     def style(self, source: TextFile) -> Style:
-        """Return the properties with which a file describes its concepts."""
+        """Return the text properties of the concepts in a file."""
 
     @abstractmethod
     def further_triples(
@@ -81,13 +77,10 @@ class RdfFormat(Format):
         additions: Additions,
         linked: Set[tuple[str, str]],
     ) -> Iterator[ox.Triple]:
-        """Yield further triples; moves have already stated the linked relations."""
+        """Yield more triples, but not the relations in `linked`, which moves already state."""
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
-        """Read every concept with its texts in one language, and all relations.
-
-        A cycle gets the lines of its concepts, because relations have none.
-        """
+        """Read all concepts and relations; cycles get the lines of their concepts."""
         index = source.parsed(self.index.read)
         builder = _read_concepts(source, index)
         builder.notes += index.notes()
@@ -104,7 +97,7 @@ class RdfFormat(Format):
             raise FileCycleError(error.path, cycles, lines) from None
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """Add the triples of the new concepts and synonyms, and change the links that move."""
+        """Add the triples of the new concepts and synonyms, and change the links of moves."""
         for concept in additions.concepts:
             if not is_iri(concept.id):
                 message = f"the id {concept.id!r} of {concept.label!r} is not an IRI"
@@ -123,7 +116,7 @@ class RdfFormat(Format):
         return {source.path: [*moved, *insert_triples(source, index.prefixes, triples)]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """Write a new vocabulary; ids that are not IRIs are turned into IRIs."""
+        """Write a new vocabulary; ids that are not IRIs become IRIs."""
         ids = as_iris(taxonomy, target.base)
         used, (name, type) = set(ids.values()), self.container
         container = next(iri for iri in numbered(target.base + name) if iri not in used)
@@ -141,11 +134,7 @@ class RdfFormat(Format):
     def _new_triples(
         self, index: GraphIndex, style: Style, expanded: Taxonomy, additions: Additions
     ) -> Iterator[ox.Triple]:
-        """Yield the descriptions of new concepts.
-
-        A new concept has the types that most of its siblings have, or else most concepts. Where
-        most concepts have an inherited property, it has the values of its parent.
-        """
+        """Yield the triples of new concepts, with types like siblings and values like parents."""
         inherited_values = {
             property: inherited(values, expanded, additions, index.common(property))
             for property, values in index.inherited.items()
@@ -167,7 +156,7 @@ class RdfFormat(Format):
             yield from self._triples(style, id, concept, links, parents)
 
     def _usual_types(self, index: GraphIndex, group: Sequence[str]) -> list[str]:
-        """Return the types that most of these concepts have, and one that makes a concept."""
+        """Return the types that most of these concepts have, with at least one concept type."""
         counts = Counter(type for id in group for type in dict.fromkeys(index.types.get(id, ())))
         usual = [type for type, count in counts.items() if count >= MOST * len(group)]
         if not any(type in self.types for type in usual):
@@ -183,7 +172,7 @@ class RdfFormat(Format):
         parents: Iterable[str],
         tag: Callable[[str], str] | None = None,
     ) -> Iterator[ox.Triple]:
-        """Yield the links, texts and parents of a concept; `tag` overrides languages."""
+        """Yield the links, texts and parents of a concept; `tag` overrides the language tags."""
         for predicate, node in links:
             yield ox.Triple(ox.NamedNode(id), ox.NamedNode(predicate), node)
         texts = [(style.label, concept.label), *((style.synonym, n) for n in concept.synonyms)]
@@ -197,7 +186,7 @@ class RdfFormat(Format):
     def provenance(
         self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
     ) -> Iterator[ox.Triple]:
-        """Yield a note that says what placed a concept, when, and with which confidence."""
+        """Yield a note with the agent, the date and the confidence of a placement."""
         parents = []
         for parent in expanded.parents(id):
             reason = provenance.reasons.get((parent, id), "chosen by a person")
@@ -207,21 +196,21 @@ class RdfFormat(Format):
         yield text(id, vocabulary.CHANGE_NOTE, note, "en")
 
     def supported_changes(self, source: TextFile) -> frozenset[str]:
-        """Return synonyms, and moves in Turtle and N-Triples, where the text shows the links."""
+        """Return synonyms, and moves if the file is Turtle or N-Triples."""
         can_move = detect_syntax(source) in (TURTLE, N_TRIPLES)
         return frozenset({"moves", "synonyms"} if can_move else {"synonyms"})
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which predicates the concepts of a file have."""
+        """Return the predicates of each concept in a file."""
         return source.parsed(self.index.read).properties(taxonomy)
 
     def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
-        """Return the lines on which concepts are described, as far as they are found."""
+        """Return the lines that describe these concepts, as far as they are found."""
         return subject_lines(source, ids)
 
 
 def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
-    """Read every concept that has an IRI, with its texts in one language, and all relations."""
+    """Read every concept with an IRI, with its texts in one language, and all relations."""
     languages = index.languages(source)
     builder = TaxonomyBuilder(source.path)
     for id in index.concepts:
@@ -243,7 +232,7 @@ def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
 def _add_concept(
     builder: TaxonomyBuilder, index: GraphIndex, languages: Languages, id: str
 ) -> None:
-    """Add one concept with its label, its synonyms and its definition."""
+    """Add one concept with its label, synonyms and definition."""
     language, label = _choose_label(builder, index, languages, id)
     texts = [*index.labels(id), *index.synonyms(id)]
     synonyms = dict.fromkeys(languages.matching(texts, language))
@@ -266,7 +255,7 @@ def _add_concept(
 
 
 def _tag_texts(builder: TaxonomyBuilder, languages: Languages, id: str, texts: list[Text]) -> None:
-    """Note language tags that most labels do not have; the first tag of a text counts."""
+    """Store unusual language tags; if a text has several tags, the first tag is used."""
     for tag, name in reversed(texts):
         builder.other_tags.pop((id, name), None)
         if tag != languages.tag:
@@ -276,7 +265,7 @@ def _tag_texts(builder: TaxonomyBuilder, languages: Languages, id: str, texts: l
 def _choose_label(
     builder: TaxonomyBuilder, index: GraphIndex, languages: Languages, id: str
 ) -> Text:
-    """Return the label in the chosen language, or a noted substitute."""
+    """Return the label in the chosen language, or a substitute with a note."""
     labels = index.labels(id)
     label = languages.best(labels)
     if label is None:

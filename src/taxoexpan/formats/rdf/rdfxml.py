@@ -36,9 +36,9 @@ _DEFAULT_INDENT = "  "
 
 @dataclass
 class RootElement:
-    """The root element: its name, its attributes, and the byte at which its end tag begins.
+    """The root element; `end` is the byte at which its end tag begins.
 
-    `indents` has the white space before the first element at each depth, if it begins a line.
+    `indents` has the white space before the first element at each depth, or None after other text.
     """
 
     name: str = ""
@@ -94,10 +94,7 @@ def scan_elements(source: TextFile) -> RootElement:
 
 
 def _refuse_growing_entities(source: TextFile) -> None:
-    """Refuse entities that expand to much more text.
-
-    Searches the text as the RDF parser does, for which entities in comments count too.
-    """
+    """Refuse entities that grow too much; like the RDF parser, include entities in comments."""
     lengths = dict.fromkeys(("amp", "lt", "gt", "quot", "apos"), 1)
     declared = list(_ENTITY.finditer(source.text))
     uses = Counter(_REFERENCE.findall(source.text)) if declared else Counter[str]()
@@ -135,7 +132,7 @@ def without_forbidden(triple: ox.Triple) -> ox.Triple:
 
 
 def refuse_predicates_without_name(source: TextFile, triples: Iterable[ox.Triple]) -> None:
-    """Refuse predicates that cannot be elements, because their IRI does not end in an XML name."""
+    """Refuse predicates whose IRI does not end in an XML name, because they cannot be elements."""
     for iri in {triple.predicate.value for triple in triples}:
         if not _FINAL_NAME.search(iri):
             message = f"RDF/XML cannot express the predicate {iri!r}"
@@ -145,10 +142,7 @@ def refuse_predicates_without_name(source: TextFile, triples: Iterable[ox.Triple
 def insert_elements(
     source: TextFile, triples: list[ox.Triple], usual_prefixes: Mapping[str, str]
 ) -> Insertion:
-    """Insert new elements before the end tag of the root, with the prefixes of the root.
-
-    Elements declare the usual prefixes of namespaces for which the root has none.
-    """
+    """Insert elements before the root's end tag; they declare the prefixes that the root lacks."""
     root = source.parsed(scan_elements)
     before = source.text.encode("utf-8")[: root.end].decode("utf-8")
     if not source.text.startswith(f"</{root.name}", len(before)) or "RDF" not in root.name:
@@ -191,7 +185,7 @@ def _elements(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> list[str
 
 
 def _declared(element: str, missing: Mapping[str, str], has_language: bool) -> str:
-    """Return an element with the prefixes that it needs, and not in the language of the root."""
+    """Return an element with the declarations it needs, and without the language of the root."""
     if has_language:
         element = _PLAIN_TEXT.sub(f'\\1 rdf:datatype="{STRING}">', element)
     used = {name: iri for name, iri in missing.items() if f"{name}:" in element}

@@ -1,4 +1,4 @@
-"""Writing triples: new files, conversion between syntaxes, and insertion into existing files."""
+"""Serialization of triples to new files, to other syntaxes, and into existing files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LONG_STRING = re.compile(r"""\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}""")
 
 
 def write_triples(triples: Iterable[ox.Triple], target: Target, prefixes: Mapping[str, str]) -> str:
-    """Return the text of a new file with these prefixes."""
+    """Return the content of a new file with these prefixes."""
     syntax = _target_syntax(target)
     if syntax == RDF_XML:
         triples = map(rdfxml.without_forbidden, triples)
@@ -130,7 +130,7 @@ def _document(
 def _serialize_lines(
     triples: Iterable[ox.Triple], syntax: ox.RdfFormat, prefixes: Mapping[str, str]
 ) -> list[str]:
-    """Serialize triples with pyoxigraph, all triples of a subject together."""
+    """Serialize triples with pyoxigraph, grouped by subject."""
     grouped = [triple for group in by_subject(triples) for triple in group]
     text = ox.serialize(grouped, format=syntax, prefixes=dict(prefixes))
     lines = (text or b"").decode("utf-8").split("\n")
@@ -138,7 +138,7 @@ def _serialize_lines(
 
 
 def _lay_out(lines: Iterable[str], indent: str = _DEFAULT_INDENT) -> list[str]:
-    """Return serialized Turtle with this indentation, and blank lines between subjects."""
+    """Return serialized Turtle with this indentation and blank lines between subjects."""
     laid_out: list[str] = []
     for line in lines:
         if line.startswith("\t"):

@@ -28,7 +28,7 @@ def _style(language: str) -> Style:
 
 @dataclass
 class SkosIndex(GraphIndex):
-    """The concepts of a file, and the schemes that they are in."""
+    """The concepts of a file and their schemes."""
 
     LABELS = (vocabulary.PREF_LABEL, SKOS_XL + "prefLabel")
     SYNONYMS = (
@@ -72,7 +72,7 @@ class SkosIndex(GraphIndex):
         return counts
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
-        """Add a statement about types, relations, schemes or origins; others are ignored."""
+        """Add a statement about types, relations or schemes; other statements are ignored."""
         if predicate == vocabulary.TYPE and object == vocabulary.CONCEPT:
             self.concepts[subject] = None
             self.described.add(subject)
@@ -120,7 +120,7 @@ class SkosFormat(RdfFormat):
         additions: Additions,
         linked: Set[tuple[str, str]],
     ) -> Iterator[ox.Triple]:
-        """Yield links down and to top concepts, if the file has such links."""
+        """Yield narrower links and links for top concepts, if the file has such links."""
         index = source.parsed(SkosIndex.read)
         schemes = index.common(vocabulary.IN_SCHEME)
         new = {concept.id: None for concept in additions.concepts}

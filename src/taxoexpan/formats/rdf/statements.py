@@ -1,8 +1,7 @@
-"""Parsing RDF in four syntaxes, without network access and within bounds.
+"""Parsing of RDF in four syntaxes, without network access and within limits.
 
-pyoxigraph parses: it streams, reports the line of an error, and cannot fetch anything. Entities and
-nesting, which it does not limit, are checked before. It also writes all language tags in lower
-case, so their spelling is found in the text.
+pyoxigraph limits neither entities nor nesting, so they are checked before. It converts language
+tags to lower case, so their spelling is searched in the text.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
 
 
 class Statements:
-    """The statements of a file; `prefixes` is complete after the last one."""
+    """The statements of a file; `prefixes` is complete after the last statement."""
 
     def __init__(self, source: TextFile) -> None:
         self.source = source
@@ -78,7 +77,7 @@ class Statements:
         self.prefixes: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[ox.Quad]:
-        """Yield the statements of all graphs; a syntax error is a FormatError."""
+        """Yield the statements of all graphs, or raise a FormatError for a syntax error."""
         if self.syntax == RDF_XML:
             _refuse_other_owl_syntaxes(self.source)
             self.source.parsed(rdfxml.scan_elements)
@@ -95,7 +94,7 @@ class Statements:
 
 
 def tag_spellings(source: TextFile) -> dict[str, str]:
-    """Return how a file most often spells each language tag, such as `en-GB`."""
+    """Return the most frequent spelling of each language tag in a file, such as `en-GB`."""
     places = _TAG_PLACES[detect_syntax(source) or TURTLE]
     counts = Counter(match[2] for match in places.finditer(source.text))
     return {tag.lower(): tag for tag in sorted(counts, key=lambda tag: counts[tag])}
@@ -109,7 +108,7 @@ def respell_tags(text: str, spellings: Mapping[str, str], syntax: ox.RdfFormat) 
 
 
 def _refuse_other_owl_syntaxes(source: TextFile) -> None:
-    """Refuse the syntaxes of OWL that are not RDF."""
+    """Refuse OWL syntaxes that are not RDF."""
     for name, pattern in _OTHER_OWL_SYNTAXES.items():
         if pattern.search(source.text[:_SNIFF_LENGTH]):
             message = f"this is OWL in {name}, which is not RDF"

@@ -63,7 +63,7 @@ def local_name(iri: str) -> str:
 
 
 def is_iri(text: str) -> bool:
-    """Return whether a text is a valid IRI."""
+    """Return whether a string is a valid IRI."""
     try:
         ox.NamedNode(text)
     except ValueError:
@@ -80,7 +80,7 @@ def as_iris(taxonomy: Taxonomy, base: str) -> dict[str, str]:
 
 
 def _as_iri(id: str, base: str) -> str:
-    """Return an id that is a web IRI or URN unchanged; `GO:1` becomes `GO_1`, as in OBO."""
+    """Return a web IRI or URN unchanged, or the base with the id; `GO:1` becomes `GO_1`."""
     if is_iri(id) and ("://" in id or id.startswith("urn:")):
         return id
     prefixed = _PREFIXED_ID.fullmatch(id)
@@ -93,7 +93,7 @@ def link(subject: str, predicate: str, object: str) -> ox.Triple:
 
 
 def text(subject: str, predicate: str, value: str, language: str) -> ox.Triple:
-    """Return a triple with a text, which has a language tag unless `language` is blank."""
+    """Return a triple with a text, with a language tag unless `language` is blank."""
     literal = ox.Literal(value, language=language) if language else ox.Literal(value)
     return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), literal)
 
@@ -105,7 +105,7 @@ def flag(subject: str, predicate: str) -> ox.Triple:
 
 
 def by_subject(triples: Iterable[ox.Triple]) -> list[list[ox.Triple]]:
-    """Group triples by their subject, without repetitions, in order of first occurrence."""
+    """Group triples by subject without repetitions, in order of first occurrence."""
     groups: dict[object, list[ox.Triple]] = {}
     for triple in dict.fromkeys(triples):
         groups.setdefault(triple.subject, []).append(triple)

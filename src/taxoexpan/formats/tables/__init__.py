@@ -1,1 +1,1 @@
-"""CSV, TSV and Excel tables, with one row per concept, per relation or per category path."""
+"""CSV, TSV and Excel tables with one row per concept, per relation or per category path."""

@@ -1,4 +1,4 @@
-"""The columns of a table: recognized by their headers, or chosen by the user."""
+"""The columns of a table, which are recognized by their headers or chosen by the user."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ _EXAMPLE = 'id="Unique ID",label=Name,parent=3'
 
 @dataclass(frozen=True)
 class Columns:
-    """The index of each known column; a level column is named `level1`, `level2` and so on."""
+    """The index of each known column; level columns are named `level1`, `level2` and so on."""
 
     indices: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
-        """Find the columns of a header; if a chosen one is missing, no column relates concepts."""
+        """Find the columns of a header; if a chosen column is missing, no column has relations."""
         places = {name: find_column(header, text) for name, text in chosen.items() if text}
         indices = {name: index for name, index in places.items() if index is not None}
         if len(indices) < len(places):
@@ -79,12 +79,12 @@ class Columns:
         return cls(indices | {f"level{n}": index for n, index in enumerate(levels, start=1)})
 
     def has(self, *names: str) -> bool:
-        """Whether the table has all these columns."""
+        """Return whether the table has all these columns."""
         return all(name in self.indices for name in names)
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The names of the level columns, from the top; a single one does not count."""
+        """The names of the level columns, from the top, if there are at least two."""
         numbers = [int(m[1]) for m in map(LEVEL.fullmatch, self.indices) if m]
         names = tuple(f"level{number}" for number in sorted(numbers))
         return names if len(names) > 1 else ()
@@ -97,13 +97,13 @@ class Columns:
 
     @property
     def has_relations(self) -> bool:
-        """Whether the columns say how the concepts are related."""
+        """Whether the columns state relations between concepts."""
         edges = self.has("child", "parent")
         return edges or self.has_parents or self.has("path") or bool(self.levels)
 
 
 def find_column(header: Sequence[str], text: str) -> int | None:
-    """The index of a column that is given by its header or by its number, counted from 1."""
+    """Return the index of the column with this header, or with this number, counted from 1."""
     if not text:
         return None
     exact = [i for i, cell in enumerate(header) if cell == text]
@@ -114,22 +114,19 @@ def find_column(header: Sequence[str], text: str) -> int | None:
 
 
 def are_numbers(header: Sequence[str], chosen: Mapping[str, str]) -> bool:
-    """Whether columns are chosen, and all of them by number, so that no header is known."""
+    """Return whether columns are chosen only by number, so that no header is known."""
     texts = [text for text in chosen.values() if text]
     return bool(texts) and all(text.isdigit() and text not in header for text in texts)
 
 
 def columns_text(columns: Mapping[str, str]) -> str:
-    """The text from which `checked_columns` reads these columns."""
+    """Return the string from which `checked_columns` reads these columns."""
     quoted = {name: column.replace('"', '""') for name, column in columns.items()}
     return ",".join(f'{name}="{column}"' for name, column in quoted.items())
 
 
 def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
-    """The chosen columns under their usual names; an unknown or repeated one is an error.
-
-    A text is like `id="Unique ID",label=Name,parent=3`.
-    """
+    """Check the chosen columns, such as `label=Name,parent=3`, and return them by usual name."""
     pairs = _parse_choice(chosen) if isinstance(chosen, str) else chosen.items()
     checked: dict[str, str] = {}
     for given, column in pairs:
@@ -161,12 +158,12 @@ def _parse_choice(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _key(header: str) -> str:
-    """A header without case, spaces, underscores and punctuation."""
+    """Return a header without case, spaces, underscores and punctuation."""
     return re.sub(r"[\W_]+", "", header.casefold())
 
 
 def _levels(header: Sequence[str]) -> list[int]:
-    """The first group of headers that differ only in a number, which counts up from 0 or 1."""
+    """Return the first group of headers that differ only in a number, counted from 0 or 1."""
     groups: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for index, cell in enumerate(header):
         text = " ".join(re.split(r"[\W_]+", cell.casefold().strip()))

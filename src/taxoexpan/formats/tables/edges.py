@@ -1,4 +1,4 @@
-"""Edge lists: tables with the columns `child` and `parent`, in which a label is its own id."""
+"""Edge lists: tables with the columns `child` and `parent`, in which labels are ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EdgesFormat(Format):
     is_table = True
 
     def can_read(self, file: TextFile) -> bool:
-        """Whether the header has a child and a parent column."""
+        """Return whether the header has a child and a parent column."""
         table = open_if_table(file)
         return table is not None and table.has("child", "parent")
 
@@ -86,7 +86,7 @@ class EdgesFormat(Format):
         return Copy({target.path: table_text(target.path, ("child", "parent"), rows)}, ids)
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Which other columns have a value in a row of each concept."""
+        """Return the other columns with a value in a row of each concept."""
         table, index = file.parsed(Table.open), PropertyIndex(set(taxonomy))
         for row, names in zip(table.rows, table.other_values("child", "parent"), strict=True):
             index.add(row["child"], names)

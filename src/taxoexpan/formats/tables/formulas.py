@@ -1,8 +1,6 @@
-"""Texts that a spreadsheet would compute get an apostrophe.
+"""Apostrophes before strings that a spreadsheet would compute.
 
-In our own tables of suggestions and findings, reading removes the apostrophe again. In a taxonomy,
-existing rows stay as they are and reading removes nothing, so the apostrophe is a part of a new
-text.
+Reading removes them only from our own tables; in a taxonomy, they become a part of new strings.
 """
 
 from __future__ import annotations
@@ -24,10 +22,9 @@ _QUOTED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
 
 def protect_row(row: Sequence[str], keep_formulas: bool) -> list[str]:
-    """Return the cells of a row in which no text is a formula, or in which formulas are kept.
+    """Return cells with an apostrophe before formulas, unless formulas are kept.
 
-    A text that itself starts with an apostrophe and a formula always gets another apostrophe, so
-    that `unprotected` returns every text as it was, whether formulas were kept or not.
+    Formulas after an apostrophe always get another one, so that `unprotected` restores all strings.
     """
     return [
         f"'{cell}" if _QUOTED.match(cell) or (not keep_formulas and _FORMULA.match(cell)) else cell
@@ -36,7 +33,7 @@ def protect_row(row: Sequence[str], keep_formulas: bool) -> list[str]:
 
 
 def protect_cells(row: Mapping[str, object], keep_formulas: bool) -> dict[str, object]:
-    """Return the cells of a row by name, the texts as in `protect_row`."""
+    """Return the cells of a row by name, with strings protected as in `protect_row`."""
     return {
         name: protect_row([cell], keep_formulas)[0] if isinstance(cell, str) else cell
         for name, cell in row.items()
@@ -44,25 +41,25 @@ def protect_cells(row: Mapping[str, object], keep_formulas: bool) -> dict[str, o
 
 
 def unprotected(cell: str) -> str:
-    """Return the text of a cell without the apostrophe that protects it."""
+    """Return the string in a cell without the apostrophe that protects it."""
     return cell[1:] if _QUOTED.match(cell) else cell
 
 
 def with_apostrophe(text: str) -> str:
-    """Return a text that a spreadsheet does not compute; a number is left as it is."""
+    """Return a string with an apostrophe if a spreadsheet would compute it; skip numbers."""
     is_computed = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_computed else text
 
 
 def is_computed_file(format: Format, path: Path) -> bool:
-    """Whether a spreadsheet computes the cells of a file: it is a table without types."""
+    """Return whether a spreadsheet computes the cells of a file, which is a table without types."""
     suffix = format_suffix(path)
     is_lines = format.name == "paths" and suffix not in TABLE_SUFFIXES
     return format.is_table and suffix != EXCEL_SUFFIX and not is_lines
 
 
 def protect_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, int]:
-    """Return additions to a taxonomy in which no cell is computed, and the number of changes."""
+    """Return additions without computed cells, and the number of changes."""
     new_ids = {concept.id: with_apostrophe(concept.id) for concept in additions.concepts}
     concepts = [protect_concept(concept) for concept in additions.concepts]
     with_synonyms = {id for id, _ in additions.synonyms if taxonomy.concept(id).synonyms}
@@ -81,14 +78,14 @@ def protect_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additio
 
 
 def protect_taxonomy(taxonomy: Taxonomy) -> tuple[Taxonomy, int]:
-    """Return a taxonomy in which no cell is computed, and the number of changed concepts."""
+    """Return a taxonomy without computed cells, and the number of changed concepts."""
     added = Additions(list(taxonomy.concepts), list(taxonomy.relations))
     new, count = protect_additions(Taxonomy([]), added)
     return Taxonomy(new.concepts, new.relations) if count else taxonomy, count
 
 
 def protect_concept(concept: Concept) -> Concept:
-    """Return a concept in which no cell is computed; its synonyms are in one cell."""
+    """Return a concept without computed cells; all synonyms are in one cell."""
     first = tuple(map(with_apostrophe, concept.synonyms[:1]))
     return replace(
         concept,

@@ -49,10 +49,7 @@ InsertedParts: TypeAlias = Callable[[Parts], list[tuple[int, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category with its id (empty if the file has none) and the parts of its path.
-
-    `line` is the number of its line or row; it is 0 for a new category.
-    """
+    """A category with its line (0 if new), its id ("" without ids) and the parts of its path."""
 
     line: int
     id: str
@@ -61,7 +58,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class PathSeparator:
-    """The text between two labels of a path, with the blanks around it."""
+    """The separator of the labels in a path, with the blanks around it."""
 
     text: str = SEPARATOR
 
@@ -76,7 +73,7 @@ class PathSeparator:
         return re.compile(rf"\s*{re.escape(self.sign)}\s*")
 
     def split(self, source: Path, line: int, path: str) -> Parts:
-        """The parts of a path; an empty part is an error."""
+        """Return the parts of a path, which must not be empty."""
         parts = tuple(self.pattern.split(path.strip()))
         if not all(parts):
             message = f"the path {path.strip()!r} has an empty part"
@@ -87,7 +84,7 @@ class PathSeparator:
         return parts
 
     def offsets(self, path: str, parts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-        """The offset in the path and the text of each new part."""
+        """Return the offset in the path and the inserted string for each new part."""
         starts = [match.end() for match in self.pattern.finditer(path)]
         return [(starts[index - 1], name + self.text) for index, name in parts]
 
@@ -96,11 +93,7 @@ DEFAULT_SEPARATOR = PathSeparator()
 
 
 def find_separator(source: Path, cells: Sequence[tuple[int, str]]) -> PathSeparator:
-    """Return the separator of the paths, which are given with their lines.
-
-    A sign that many paths have, but that does not lead to their parents, is an error: whether it
-    is part of the labels or separates them cannot be known.
-    """
+    """Return the separator of the numbered paths, or refuse a sign with an unclear role."""
     paths = [path for _, path in cells]
     if any(DEFAULT_SEPARATOR.sign in path for path in paths):
         return DEFAULT_SEPARATOR
@@ -121,7 +114,7 @@ def find_separator(source: Path, cells: Sequence[tuple[int, str]]) -> PathSepara
 
 
 def _is_consistent(separator: PathSeparator, paths: Sequence[str]) -> bool:
-    """Whether most paths continue another path, or have a parent in common with another one."""
+    """Return whether most paths continue another path or share a parent with another path."""
     split = [tuple(separator.pattern.split(path.strip())) for path in paths]
     above = Counter(parts[:-1] for parts in split if len(parts) > 1)
     known = set(split)
@@ -131,7 +124,7 @@ def _is_consistent(separator: PathSeparator, paths: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class PathLines:
-    """Plain lines, all of them with an id before the path or all without."""
+    """Plain lines with paths; either all lines or no lines start with an id."""
 
     file: TextFile
 
@@ -142,7 +135,7 @@ class PathLines:
 
     @cached_property
     def id_pattern(self) -> re.Pattern[str] | None:
-        """The pattern of lines with ids if all lines match it, else None."""
+        """The pattern of lines with ids if all lines match it, or else None."""
         lines = [line for _, line in self.lines()]
         patterns = _ID_PATTERNS.values()
         return next((pattern for pattern in patterns if all(map(pattern.fullmatch, lines))), None)
@@ -175,7 +168,7 @@ class PathLines:
                 yield Insertion(begin + offset, text)
 
     def insert_new(self, added: Sequence[Category]) -> list[Insertion]:
-        """Append one line per new category; the paths are aligned as in the file."""
+        """Append one line per new category, with paths aligned as in the file."""
         matches = [
             match
             for _, line in self.lines()
@@ -200,13 +193,13 @@ class PathLines:
 
 @dataclass(frozen=True)
 class PathTable:
-    """A table with a `path` column and optionally an `id` column."""
+    """A table with a `path` column and an optional `id` column."""
 
     table: Table
 
     @cached_property
     def separator(self) -> PathSeparator:
-        """The separator of the labels of a path in this table."""
+        """The separator of the labels in the paths of this table."""
         cells = [(row.line, row["path"]) for row in self.table.rows]
         return find_separator(self.table.file.path, cells)
 
@@ -227,7 +220,7 @@ class PathTable:
             yield Category(row.line, row["id"], parts)
 
     def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
-        """Yield the replacements of path cells that get new parts."""
+        """Yield replacements for the path cells that get new parts."""
         edits: dict[int, dict[str, str]] = {}
         for number, (row, old) in enumerate(zip(self.table.rows, self.paths, strict=True)):
             path, parts = row.cells[row.columns["path"]], inserted(old)
@@ -247,19 +240,19 @@ class PathTable:
 
 
 class LevelStyle(Enum):
-    """How a row states its path: with all labels, or with the last one only."""
+    """The labels in a row: all labels of the path, or only the last label."""
 
     FULL = "full"
     LAST = "last"
 
 
 def level_texts(table: Table, row: Row) -> list[str]:
-    """The cells of the level columns."""
+    """Return the cells of the level columns."""
     return [row[name] for name in table.columns.levels]
 
 
 def style_of(rows: Sequence[tuple[Sequence[str], Sequence[str]]]) -> LevelStyle | None:
-    """The style of most rows, each given as its level cells and its path."""
+    """Return the style of most rows, each given as its level cells and its path."""
     matches = {LevelStyle.FULL: 0, LevelStyle.LAST: 0}
     for cells, path in rows:
         for style in LevelStyle:
@@ -269,7 +262,7 @@ def style_of(rows: Sequence[tuple[Sequence[str], Sequence[str]]]) -> LevelStyle 
 
 
 def cells_for(path: Sequence[str], style: LevelStyle, count: int) -> list[str]:
-    """The level cells of a path; labels below the last column are left out."""
+    """Return the level cells of a path, without labels below the last column."""
     labels = list(path[:count])
     if style is LevelStyle.LAST:
         labels[:-1] = [""] * (len(labels) - 1)
@@ -277,11 +270,11 @@ def cells_for(path: Sequence[str], style: LevelStyle, count: int) -> list[str]:
 
 
 class LevelTable(PathTable):
-    """A layout of category paths: a table with level columns, and optionally an `id` column."""
+    """A table of category paths in level columns, with an optional `id` column."""
 
     @cached_property
     def paths(self) -> list[Parts]:
-        """The path of every row; empty cells on the left have the labels of the row above."""
+        """The path of every row; empty cells on the left repeat the labels of the row above."""
         paths, above = list[Parts](), Parts()
         for row in self.table.rows:
             cells = level_texts(self.table, row)
@@ -303,8 +296,8 @@ class LevelTable(PathTable):
     def insert_new(self, added: Sequence[Category]) -> list[Insertion]:
         """Add one row per new category, in the style of the table.
 
-        Where a row has only its last label, it must follow its parent, so it is inserted there. A
-        sheet is only extended at its end, so it gets rows with full paths.
+        A row with only its last label must follow its parent. Sheets can only grow at the end, so
+        they get full paths.
         """
         file, levels = self.table.file, self.table.columns.levels
         for new in added:

@@ -1,7 +1,6 @@
 """Category paths: lines like `A > B > C`, also after an id, or in a table's `path` column.
 
-Shopify writes `gid://… : A > B > C`, Google `123 - A > B > C` or the path alone. The parent of a
-category is its path without the last part. In a file without ids, the path itself is the id.
+Shopify writes `gid://… : A > B > C`, Google `123 - A > B > C`. Without ids, the path is the id.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class PathsFormat(Format):
     is_table = True
 
     def can_read(self, file: TextFile) -> bool:
-        """Whether there are columns for paths, or a quarter of the first lines are paths."""
+        """Return whether there are path columns, or a quarter of the first lines are paths."""
         if file.text.startswith(MARKER):
             return True
         table = open_if_table(file)
@@ -67,7 +66,7 @@ class PathsFormat(Format):
         return sum(SEPARATOR in line for line in first) * 4 >= len(first)
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
-        """Read every path as a concept; ancestors without their own line are concepts too."""
+        """Read every path as a concept, and also ancestors without their own line."""
         layout, categories = file.parsed(_layout), file.parsed(_categories)
         builder, ids = TaxonomyBuilder(file.path), _ids(file, categories)
         # Tables of levels often list only leaves.
@@ -91,10 +90,7 @@ class PathsFormat(Format):
         return builder.finish()
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """Append one line per new concept, in the style of the file.
-
-        A new concept between a category and its parent is inserted into all paths through both.
-        """
+        """Append one line per new concept, and insert its label into paths of moved concepts."""
         for concept in additions.concepts:
             _refuse_unsupported(file, expanded, concept.id)
         added = [Category(0, c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
@@ -102,10 +98,7 @@ class PathsFormat(Format):
         return {file.path: [*moved, *file.parsed(_layout).insert_new(added)]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """Write lines along first parents: paths alone if each path is its id, else after the ids.
-
-        A file with the suffix of a table gets the columns `id` and `path`.
-        """
+        """Write one path per concept along first parents, after the id unless both are equal."""
         path = target.path
         lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
         if format_suffix(path) in TABLE_SUFFIXES:
@@ -121,11 +114,11 @@ class PathsFormat(Format):
         return Copy({path: MARKER + text}, ids)
 
     def supported_fields(self, file: TextFile) -> frozenset[str]:
-        """Labels; ids if the file has them."""
+        """Return labels, and ids if the file has them."""
         return frozenset({"labels", "ids"} if file.parsed(_layout).has_ids else {"labels"})
 
     def supported_changes(self, file: TextFile) -> frozenset[str]:
-        """Moves if every category has an id; if the path is the id, a move would change the id."""
+        """Return moves if every category has an id, because a move changes paths that are ids."""
         if isinstance(file.parsed(_layout), LevelTable):
             return frozenset()
         categories = file.parsed(_categories)
@@ -134,7 +127,7 @@ class PathsFormat(Format):
         return frozenset({"moves"} if all_ids else ())
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Which other columns have a value in the row of each category of a table."""
+        """Return the other columns with a value in the row of each category of a table."""
         layout, index = file.parsed(_layout), PropertyIndex()
         if not isinstance(layout, PathLines):
             values = layout.table.other_values(*_known_columns(layout.table))
@@ -148,7 +141,7 @@ def _known_columns(table: Table) -> tuple[str, ...]:
 
 
 def _has_several_columns(table: Table) -> bool:
-    """Whether this is a table, whose cells must not be read as lines of paths."""
+    """Return whether this is a table, whose cells must not be read as lines of paths."""
     if len(table.header) < 2 or not is_table(table.file):
         return False
     try:
@@ -159,7 +152,7 @@ def _has_several_columns(table: Table) -> bool:
 
 
 def _layout(file: TextFile) -> PathLines | PathTable:
-    """The layout of a file with category paths."""
+    """Return the layout of a file with category paths."""
     table = None if file.text.startswith(MARKER) else open_if_table(file)
     if table is None or not (table.has("path") or table.columns.levels):
         return PathLines(file)
@@ -171,13 +164,13 @@ def _categories(file: TextFile) -> list[Category]:
 
 
 def _is_read_without_ids(path: Path, text: str) -> bool:
-    """Whether these lines would be read back as lines without ids and comments."""
+    """Return whether these lines would be read back as lines without ids and comments."""
     layout = PathLines(TextFile(path, text))
     return not layout.has_ids and not text.startswith("#") and "\n#" not in text
 
 
 def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
-    """A distinct path per concept; characters that a path segment cannot contain are replaced."""
+    """Return a distinct path per concept; characters that labels cannot contain are replaced."""
     labels = [_NOT_IN_LABELS.sub(lambda m: _REPLACEMENTS[m[0]], label) for label in taxonomy.labels]
     labels = [label.strip() or "concept" for label in labels]
     first_parents = [
@@ -200,7 +193,7 @@ def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]
 
 
 def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> Iterator[Insertion]:
-    """Insert the new labels into the paths of moved categories and of their descendants."""
+    """Insert the new labels into the paths of moved categories and their descendants."""
     if not moves:
         return iter(())
     labels = {(m.old_parent, m.child): expanded.concept(m.new_parent).label for m in moves}
@@ -215,7 +208,7 @@ def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> I
 
 
 def _ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:
-    """The id of every category, which may be its path; a repeated path is an error."""
+    """Return the id or else the path of every category; refuse repeated paths."""
     lines: dict[Parts, int] = {}
     for category in categories:
         first = lines.setdefault(category.parts, category.line)
@@ -227,7 +220,7 @@ def _ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:
 
 
 def _refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
-    """Refuse to write a table of paths without a `>` that would be read with another separator."""
+    """Refuse to write paths without `>` that would be read with another separator."""
     try:
         found = find_separator(path, list(enumerate(lines, start=2)))
     except FormatError:
@@ -239,7 +232,7 @@ def _refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
 
 
 def _refuse_unsupported(file: TextFile, expanded: Taxonomy, id: str) -> None:
-    """Refuse several parents, very long paths, labels that do not read back, repeated paths."""
+    """Refuse several parents, long paths, repeated paths and labels that do not read back."""
     label, parents, path = expanded.concept(id).label, expanded.parents(id), expanded.path(id)
     if len(parents) > 1:
         message = f"{label!r} has {len(parents)} parents, but a path has only one; choose one"

@@ -1,4 +1,4 @@
-"""Tables with one row per concept: some of `id,label,parents,definition,synonyms`."""
+"""Tables with one row per concept and some of `id,label,parents,definition,synonyms`."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ ROOT_MARKERS = frozenset({"0", "-", "--", "–", "—", "null", "none", "nil", "
 
 @dataclass(frozen=True)
 class _ConceptTable:
-    """A table that was read, and how its cells name parents and paths.
-
-    `by_label` says whether the column `parents` holds labels, although the table has ids.
-    """
+    """A parsed table; `by_label` means that `parents` holds labels although the table has ids."""
 
     table: Table
     parsed: ParsedTaxonomy
@@ -57,16 +54,16 @@ class RowsFormat(Format):
     is_table = True
 
     def can_read(self, file: TextFile) -> bool:
-        """Whether the header has an id or a label column, and a parents column."""
+        """Return whether the header has a parents column, and an id or a label column."""
         table = open_if_table(file)
         return table is not None and table.columns.has_parents
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
-        """Read one concept per row; the label replaces a missing id, and the id a missing label."""
+        """Read one concept per row; a missing id or label is replaced by the other."""
         return file.parsed(_read_table).parsed
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """Append one row per new concept; replace the cells of existing concepts that change."""
+        """Append one row per new concept, and replace the changed cells of existing concepts."""
         table, read = file.parsed(Table.open), file.parsed(_read_table)
         names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
         writer = _RowWriter(read, expanded, names)
@@ -93,19 +90,19 @@ class RowsFormat(Format):
         return Copy({target.path: table_text(target.path, header, rows)}, ids)
 
     def supported_fields(self, file: TextFile) -> frozenset[str]:
-        """The fields with a column in the header."""
+        """Return the fields with a column in the header."""
         table = file.parsed(Table.open)
         fields = {name for name, column in _COLUMNS.items() if table.has(column)}
         return frozenset(fields | ({"labels"} if file.parsed(_read_table).levels else set()))
 
     def supported_changes(self, file: TextFile) -> frozenset[str]:
-        """Moves, unless other columns repeat the paths; synonyms if there is a column for them."""
+        """Return moves unless level columns repeat the paths, and synonyms if there is a column."""
         moves = {"moves"} if file.parsed(_read_table).levels is None else set()
         synonyms = {"synonyms"} if file.parsed(Table.open).has("synonyms") else set()
         return frozenset(moves | synonyms)
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Which columns have a value in the row of each concept, but not those with relations."""
+        """Return the columns, except for relations, with a value in the row of each concept."""
         table, index = file.parsed(Table.open), PropertyIndex(set(taxonomy))
         relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
         # Every row is one concept, in the same order.
@@ -151,14 +148,14 @@ def _read_table(file: TextFile) -> _ConceptTable:
 
 
 def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
-    """The id and the label of a row; without a column for labels, the last level is the label."""
+    """Return the id and the label of a row; without a label column, the last level is the label."""
     levels = [] if table.has("label") else list(filter(None, level_texts(table, row)))
     label = row["label"] or (levels[-1] if levels else "")
     return row["id"] or label, label
 
 
 def _parents_are_labels(table: Table, builder: TaxonomyBuilder) -> bool:
-    """Whether the column `parents` holds labels although the table has ids, from its values."""
+    """Return whether the values in `parents` are labels although the table has ids."""
     if not table.has("id"):
         return False
     unknown_ids, unknown_labels = (
@@ -203,7 +200,7 @@ def _relate(table: Table, builder: TaxonomyBuilder, by_label: bool) -> None:
 
 
 def _note_disagreement(builder: TaxonomyBuilder, row: Row, labels: Mapping[str, str]) -> None:
-    """Note that the given label of a parent is another one than the label of its id."""
+    """Note a given parent label that differs from the label of the parent id."""
     ids = _values(row, "parents", labels)
     found = VALUE_SEPARATOR.join(labels.get(id, id) for id in ids)
     if found != row["parent_label"] and all(id in labels for id in ids):
@@ -213,7 +210,7 @@ def _note_disagreement(builder: TaxonomyBuilder, row: Row, labels: Mapping[str, 
 
 
 def _resolve(builder: TaxonomyBuilder, found: Sequence[str], label: str, line: int) -> str:
-    """The id of the concept with this label."""
+    """Return the id of the only concept with this label."""
     if len(found) == 1:
         return found[0]
     if not found:
@@ -228,12 +225,12 @@ def _resolve(builder: TaxonomyBuilder, found: Sequence[str], label: str, line: i
 
 
 def is_root_marker(value: str) -> bool:
-    """Whether a cell stands for "no parent", unless a concept has this id."""
+    """Return whether a value means "no parent", unless it is the id of a concept."""
     return value.casefold() in ROOT_MARKERS
 
 
 def root_marker_notes(markers: Mapping[str, Sequence[int]]) -> list[Note]:
-    """One note for each text that is read as "no parent", with the lines on which it occurs."""
+    """Return one note per value that is read as "no parent", with its first line and its count."""
     return [
         Note(
             lines[0],
@@ -245,13 +242,13 @@ def root_marker_notes(markers: Mapping[str, Sequence[int]]) -> list[Note]:
 
 
 def _values(row: Row, column: str, known: Container[str]) -> tuple[str, ...]:
-    """The values of a cell; an id or a label may contain the separator."""
+    """Return the values of a cell; a known id or label may contain the separator."""
     cell = row[column]
     return (cell,) if cell in known else row.many(column)
 
 
 def _footer_notes(table: Table, builder: TaxonomyBuilder, taxonomy: Taxonomy) -> list[Note]:
-    """Notes about concepts without relations in the last rows, if a blank row is above them."""
+    """Return notes about concepts without relations in the last rows, below a blank row."""
     notes = list[Note]()
     for id, line in zip(reversed(builder.ids), reversed(builder.lines), strict=True):
         if len(notes) == MAX_FOOTER or taxonomy.parents(id) or taxonomy.children(id):
@@ -267,17 +264,14 @@ def _footer_notes(table: Table, builder: TaxonomyBuilder, taxonomy: Taxonomy) ->
 
 @dataclass(frozen=True)
 class _RowWriter:
-    """Writes new rows and changed cells in the way of a table.
-
-    In a table without ids, `names` has the labels of new concepts by their ids.
-    """
+    """A writer of rows and cells; without ids, `names` has the labels of new concepts by id."""
 
     read: _ConceptTable
     expanded: Taxonomy
     names: Mapping[str, str]
 
     def row(self, concept: Concept, parents: Sequence[str]) -> dict[str, str]:
-        """The cells of a new concept."""
+        """Return the cells of a new concept."""
         self._refuse_ambiguous(concept.label, parents)
         has_separator = VALUE_SEPARATOR in concept.id and concept.id != concept.label
         if has_separator and VALUE_SEPARATOR not in "".join(self.read.parsed.taxonomy.ids):
@@ -296,7 +290,7 @@ class _RowWriter:
         return cells
 
     def edits(self, additions: Additions) -> dict[int, dict[str, str]]:
-        """The new cells of existing concepts that move or get synonyms, by row and column."""
+        """Return the changed cells of existing concepts, by row and column."""
         table, synonyms, edits = self.read.table, additions.names, {}
         moves: dict[str, list[Move]] = {}
         for move in additions.moves:
@@ -315,7 +309,7 @@ class _RowWriter:
         return edits
 
     def _moved(self, row: Row, column: str, moves: Sequence[Move]) -> str:
-        """The cell of a concept that moves, with its new parents."""
+        """Return the cell of a moved concept with its new parents."""
 
         def text(id: str) -> str:
             return self._parent_texts([self.names.get(id, id)])[column]
@@ -332,7 +326,7 @@ class _RowWriter:
         return cell
 
     def _parent_texts(self, parents: Sequence[str]) -> dict[str, str]:
-        """The texts of the columns `parents` and `parent_label` for these parents."""
+        """Return the cells of the columns `parents` and `parent_label` for these parents."""
         expanded, by_label = self.expanded, self.read.by_label
         labels = [expanded.concept(id).label if id in expanded else id for id in parents]
         if by_label or not self.read.table.has("parents"):
@@ -360,7 +354,7 @@ class _RowWriter:
 
 
 def _separators_are_safe(taxonomy: Taxonomy) -> bool:
-    """Whether no id with a separator is, or looks like, several parents of a concept."""
+    """Return whether no id with a separator is, or looks like, several parents of a concept."""
     several = [parents for parents in map(taxonomy.parents, taxonomy) if len(parents) > 1]
     return not any(
         VALUE_SEPARATOR.join(parents) in taxonomy or any(VALUE_SEPARATOR in id for id in parents)

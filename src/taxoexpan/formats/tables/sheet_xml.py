@@ -1,4 +1,4 @@
-"""The XML of a sheet: only the cells that change are replaced or added, all other bytes stay."""
+"""The XML of a sheet, in which only changed or new cells are written and all other bytes stay."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KEPT_ATTRIBUTES = ("s", "customFormat", "ht", "customHeight")
 
 @dataclass(frozen=True, slots=True)
 class CellEdit:
-    """A new text for a cell; rows and columns are counted from 1."""
+    """A new value of a cell; rows and columns are counted from 1."""
 
     row: int
     column: int
@@ -45,7 +45,7 @@ class CellEdit:
 
 @dataclass(frozen=True)
 class SheetXml:
-    """The XML of one sheet of a workbook, and of the tables on it, by the names of their parts."""
+    """The XML of one sheet and of the tables on it, by the names of their parts."""
 
     path: Path
     workbook: bytes
@@ -56,7 +56,7 @@ class SheetXml:
 
     @classmethod
     def open(cls, path: Path, workbook: bytes, name: str) -> SheetXml:
-        """Find the parts of a sheet; openpyxl does not read all of them."""
+        """Find the parts of a sheet, which openpyxl does not read completely."""
         try:
             with zipfile.ZipFile(io.BytesIO(workbook)) as archive:
                 root = ElementTree.fromstring(_read(archive, _WORKBOOK))
@@ -70,7 +70,7 @@ class SheetXml:
             raise damaged(path, error) from None
 
     def uncomputed_formula(self) -> str:
-        """The first cell whose formula has no stored result, or an empty text."""
+        """Return the first cell whose formula has no stored result, or ""."""
         for match in _CELL.finditer(self.text) if _FORMULA.search(self.text) else ():
             body = match[3] or ""
             is_text = _attribute(match[2], "t") == "str"
@@ -79,11 +79,7 @@ class SheetXml:
         return ""
 
     def table_end(self, rows: int) -> tuple[int, bool]:
-        """The last row of the table on the sheet without its total row, and whether it has one.
-
-        Without a table, it is the number of rows. A table with less than half of the rows is not
-        the one with the concepts.
-        """
+        """Return the last row of the main table without its total row, and whether it has one."""
         found = [match[0] for match in map(_TABLE.search, self.tables.values()) if match]
         bounds = _ROWS.search(_attribute(found[0], "ref")) if len(found) == 1 else None
         if bounds is None or (int(bounds[2]) - int(bounds[1]) + 1) * 2 < rows:
@@ -92,7 +88,7 @@ class SheetXml:
         return min(int(bounds[2]) - has_totals, rows), has_totals
 
     def edited(self, edits: Sequence[CellEdit], last_row: int) -> bytes:
-        """The workbook with these edits; rows after `last_row` get the style of that row."""
+        """Return the workbook with these edits; rows after `last_row` get the style of that row."""
         new_last = max(edit.row for edit in edits)
         try:
             changed = {self.part: self._edited_text(edits, last_row)}
@@ -145,7 +141,7 @@ class SheetXml:
         style: re.Match[str] | None,
         edits: Sequence[CellEdit],
     ) -> str:
-        """A row with its old cells, the new ones, and those that have only a style."""
+        """Return a row with its old cells, its new cells and empty cells with a style."""
         old_cells, styled = self._cells(old), self._cells(style)
         cells = {column: match[0] for column, match in old_cells.items()}
         styles = {column: _attribute(match[2], "s") for column, match in old_cells.items()}
@@ -164,7 +160,7 @@ class SheetXml:
         return f"<{prefix}row{attributes}>{body}</{prefix}row>"
 
     def _cells(self, row: re.Match[str] | None) -> dict[int, re.Match[str]]:
-        """The cells of a row by column."""
+        """Return the cells of a row by column."""
         from openpyxl.utils.cell import coordinate_to_tuple
 
         cells = {}
@@ -182,13 +178,13 @@ class SheetXml:
 
 @dataclass(frozen=True, slots=True)
 class _Growth:
-    """Extends the ranges that end at the old last row."""
+    """An extension of the ranges that end at the old last row."""
 
     old_last: int
     new_last: int
 
     def ranges(self, text: str) -> str:
-        """Extend the ranges of a sheet, its filter, its tables, validations and formats."""
+        """Extend the range of a sheet and of its filter, tables, validations and formats."""
         parts = r"<(?:\w+:)?(?:dimension|autoFilter|table)\b"
         pattern = rf'({parts}[^>]*?\bref="[A-Z]+\d+:[A-Z]+){self.old_last}"'
         text = re.sub(pattern, rf'\g<1>{self.new_last}"', text)
@@ -210,7 +206,7 @@ class _Growth:
 
 
 def damaged(path: Path, error: Exception) -> FormatError:
-    """An error about a workbook with missing or damaged parts."""
+    """Return an error about a workbook with missing or damaged parts."""
     return FormatError(path, f"the Excel file is damaged ({error}); save it again as .xlsx")
 
 
@@ -234,7 +230,7 @@ def _attribute(attributes: str, name: str) -> str:
 
 
 def _relations(archive: zipfile.ZipFile, part: str) -> list[Any]:
-    """The relations of a part to other parts; a sheet may have none."""
+    """Return the relations of a part to other parts, if there are any."""
     from openpyxl.packaging.relationship import get_dependents
 
     file = "/_rels/".join(part.rsplit("/", 1)) + ".rels"
@@ -246,7 +242,7 @@ def _read(archive: zipfile.ZipFile, part: str) -> str:
 
 
 def _rezip(old: zipfile.ZipFile, changed: Mapping[str, str]) -> bytes:
-    """The zip file with new texts for some parts; the other parts stay as they are."""
+    """Return the zip file with new content for some parts and unchanged other parts."""
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as new:
         for part in old.infolist():

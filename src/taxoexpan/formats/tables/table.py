@@ -1,4 +1,4 @@
-"""CSV and TSV: the header of a table, its rows and cells, and new rows and cells in its style."""
+"""CSV and TSV tables: the header, rows and cells, and new rows and cells in the same style."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertic
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a table with its first line; its cells are accessed by column name."""
+    """One row of a table with its first line and its cells by column name."""
 
     line: int
     cells: list[str]
     columns: Mapping[str, int]
 
     def __getitem__(self, name: str) -> str:
-        """A cell without outer spaces; empty if the table does not have the column."""
+        """Return a cell without outer spaces, or "" if the table does not have the column."""
         index = self.columns.get(name)
         return "" if index is None else self.cells[index].strip()
 
     def many(self, name: str) -> tuple[str, ...]:
-        """The values of a cell with several values."""
+        """Return the values of a cell with several values."""
         cell = self[name]
         return tuple(filter(None, map(str.strip, cell.split(VALUE_SEPARATOR)))) if cell else ()
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a header; `rows_above` are the titles above it, `line` is its line."""
+    """A table with a header on `line`, below a number of title rows (`rows_above`)."""
 
     file: TextFile
     delimiter: str
@@ -68,10 +68,7 @@ class Table:
 
     @classmethod
     def open(cls, file: TextFile, titles: bool = True) -> Table:
-        """Find the header; guess the delimiter from it and from the file name.
-
-        With `titles`, the header may be below other lines, which have fewer cells.
-        """
+        """Find the header and the delimiter; with `titles`, the header may be below other lines."""
         first = next((line for line in file.lines if line.strip()), "")
         guess = guess_delimiter(file, first)
         try:
@@ -94,9 +91,9 @@ class Table:
 
     @classmethod
     def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
-        """The first row that is a header and has more filled cells than those above.
+        """Return the table from the first header row with more filled cells than the rows above.
 
-        If no row is, or all columns are chosen by number, it is the first row with at least two
+        Without one, or if all columns are chosen by number, use the first row with at least two
         filled cells and more than half as many as any other row.
         """
         chosen, most, tables = file.options.columns, 0, list[Table]()
@@ -127,17 +124,17 @@ class Table:
         return line.startswith('"')
 
     def has(self, *names: str) -> bool:
-        """Whether the header has all these columns."""
+        """Return whether the header has all these columns."""
         return self.columns.has(*names)
 
     def other_columns(self, *names: str) -> dict[str, int]:
-        """The number of rows for each column that is not one of these, and of title lines."""
+        """Return the number of rows for each other column, and the number of title lines."""
         count = sum(1 for line in self.file.lines if line.strip()) - 1 - self.rows_above
         others = {f"column {name!r}": count for name in self._others(names).values()}
         return others | ({"title line": self.rows_above} if self.rows_above else {})
 
     def other_values(self, *names: str) -> Iterator[list[str]]:
-        """Yield, for every row, the headers of the other columns that have a value there."""
+        """Yield for every row the headers of the other columns with a value."""
         others = self._others(names)
         for row in self.rows:
             yield [name for index, name in others.items() if row.cells[index].strip()]
@@ -148,7 +145,7 @@ class Table:
 
     @property
     def repeated_headers(self) -> list[Note]:
-        """One note for each header of a known column that a further column has, too."""
+        """One note for each known header that occurs more than once."""
         used = {self.header[index]: index for index in self.columns.indices.values()}
         return [
             Note(self.line, f"two columns are called {name!r}; the one on the left is read")
@@ -158,7 +155,7 @@ class Table:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Every row below the header; blank rows are skipped."""
+        """All rows below the header, without blank rows."""
         rows = []
         for line, cells in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
             if len(cells) != len(self.header):
@@ -173,7 +170,7 @@ class Table:
         return f"the row has {count} cells, but the header has {expected}; {fix}"
 
     def new_lines(self, values: Sequence[Mapping[str, str]]) -> list[str]:
-        """New rows as lines; columns without a value stay empty."""
+        """Return new rows as lines; columns without a value stay empty."""
         lines = []
         for value in values:
             cells = [""] * len(self.header)
@@ -184,10 +181,7 @@ class Table:
         return lines
 
     def replace_cells(self, edits: Mapping[int, Mapping[str, str]]) -> Iterator[Insertion]:
-        """Yield the new texts of cells, given by the index of the row and the name of the column.
-
-        A quoted cell stays quoted.
-        """
+        """Yield replacements of cells by row index and column name; quoted cells stay quoted."""
         for number, cells in enumerate(self._raw_cells() if edits else ()):
             for name, text in edits.get(number, {}).items():
                 offset, raw = cells[self.columns.indices[name]]
@@ -195,7 +189,7 @@ class Table:
                 yield Insertion(offset, write_cells([text], self.delimiter, quoted), raw)
 
     def insert_below(self, lines: Mapping[int, Sequence[str]]) -> Iterator[Insertion]:
-        """Yield the insertions of new lines below rows, which are given by their indices."""
+        """Yield the insertions of new lines below the rows with these indices."""
         text, newline = self.file.text, self.file.newline
         for number, cells in enumerate(self._raw_cells()):
             if number in lines:
@@ -208,7 +202,7 @@ class Table:
                     yield Insertion(end, "".join(line + newline for line in lines[number]))
 
     def _raw_cells(self) -> Iterator[list[tuple[int, str]]]:
-        """Yield the offset and the text, with quotes, of all cells of every row."""
+        """Yield the offsets and the raw content, with quotes, of the cells of every row."""
         separator = re.escape(self.delimiter)
         pattern = re.compile(rf'("(?:[^"]|"")*+"|[^{separator}\r\n]*+)({separator}|\r\n?|\n|\Z)')
         cells: list[tuple[int, str]] = []
@@ -241,7 +235,7 @@ def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]
 
 
 def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
-    """One row as a line, without the line end."""
+    """Return one row as a line without the line end."""
     line = io.StringIO()
     # The writer quotes cells with characters of its line terminator.
     quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
@@ -251,7 +245,7 @@ def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
 
 
 def table_text(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A whole table; the file name determines the delimiter."""
+    """Return a whole table; the file name determines the delimiter."""
     delimiter = path_delimiter(path) or ","
     lines = [write_cells(row, delimiter, quote_all=False) for row in (header, *rows)]
     return "\n".join([*lines, ""])
@@ -260,7 +254,7 @@ def table_text(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]])
 def csv_text(
     columns: Sequence[str], rows: Iterable[Mapping[str, object]], header: bool = True
 ) -> str:
-    """A CSV table, with a header or without one."""
+    """Return a CSV table, with or without a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     if header:
@@ -270,12 +264,12 @@ def csv_text(
 
 
 def is_table(file: TextFile) -> bool:
-    """Whether the file is a table by its name, or a sheet."""
+    """Return whether the file is a sheet, or a table by its name."""
     return file.suffix in TABLE_SUFFIXES or bool(file.delimiter)
 
 
 def open_if_table(file: TextFile, titles: bool = True) -> Table | None:
-    """Open a file as a table; return None if its first line is not a valid header."""
+    """Open a file as a table, or return None if its first line is not a valid header."""
     try:
         return file.parsed(Table.open) if titles else Table.open(file, titles)
     except FormatError:
@@ -283,7 +277,7 @@ def open_if_table(file: TextFile, titles: bool = True) -> Table | None:
 
 
 def column_error(table: Table, problem: str, example: str = "label=1,parent=2") -> FormatError:
-    """An error that lists the columns of a table, and says how to choose them."""
+    """Return an error that lists the columns of a table and explains how to choose them."""
     roles: dict[int, str] = {}
     for name, index in table.columns.indices.items():
         roles.setdefault(index, name)
@@ -312,5 +306,5 @@ def guess_delimiter(file: TextFile, first_line: str) -> str:
 
 
 def path_delimiter(path: Path) -> str | None:
-    """The delimiter of a file with this name, or None if the name does not say it."""
+    """Return the delimiter that the file name determines, or None."""
     return "\t" if format_suffix(path) in (".tsv", ".tab", ".xlsx") else None

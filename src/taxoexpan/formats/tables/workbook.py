@@ -32,7 +32,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, eq=False)
 class SheetFile(TextFile):
-    """One sheet as a text with tabs: one line for each row, up to the last row with content."""
+    """One sheet as tab-separated text, with one line per row up to the last row with content."""
 
     workbook: bytes = b""
     sheet: str = ""
@@ -42,7 +42,7 @@ class SheetFile(TextFile):
     """The first text below the table of the sheet, if its rows are not read."""
 
     def apply(self, insertions: Iterable[Insertion]) -> bytes:
-        """The bytes of the workbook; only the cells that the insertions change are different."""
+        """Return the bytes of the workbook, in which only the inserted cells are different."""
         changed = super().apply(insertions).decode("utf-8")
         old, new = _parse(self.text), _parse(changed)
         edits = [
@@ -68,7 +68,7 @@ class SheetFile(TextFile):
 
 
 def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile:
-    """Read the first sheet of a workbook, or the one that the options name."""
+    """Read the sheet that the options name, or else the first sheet of a workbook."""
     openpyxl = _import_openpyxl(path)
     _refuse_unreadable(path, content)
     try:
@@ -106,10 +106,7 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
 
 
 def choose_sheet(file: TextFile) -> TextFile:
-    """Return the first sheet if it is a taxonomy, or else the only other one that is.
-
-    If there is none, or there are several, the first sheet is returned with a remark.
-    """
+    """Return the first sheet, unless exactly one other sheet is a taxonomy and the first is not."""
     if not isinstance(file, SheetFile) or len(file.sheets) < 2 or _is_taxonomy(file):
         return file
     found = []
@@ -134,7 +131,7 @@ def _is_taxonomy(file: SheetFile) -> bool:
 
 
 def new_workbook(path: Path, text: str) -> bytes:
-    """A workbook with one sheet, from the text of a table with tabs; all cells are texts."""
+    """Return a workbook with one sheet of string cells, from a tab-separated table."""
     openpyxl = _import_openpyxl(path)
     workbook = openpyxl.Workbook(write_only=True)
     sheet = workbook.create_sheet("Taxonomy")
@@ -146,7 +143,7 @@ def new_workbook(path: Path, text: str) -> bytes:
 
 
 def _text_cell(path: Path, openpyxl: Any, sheet: Any, text: str) -> Any:
-    """A cell that holds exactly this text; Excel would read `=a` as a formula."""
+    """Return a cell with exactly this string; Excel would read `=a` as a formula."""
     if len(text) > MAX_CELL:
         message = f"{text[:50]!r} is too long for a cell of Excel; choose another format"
         raise FormatError(path, message)
@@ -167,7 +164,7 @@ def _import_openpyxl(path: Path) -> Any:
 
 
 def _refuse_unreadable(path: Path, content: bytes) -> None:
-    """Refuse a zip file that is not a workbook, or that is too large."""
+    """Refuse a zip file that is not a workbook or that is too large."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(part.file_size for part in archive.infolist())
@@ -185,7 +182,7 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
 def _load(
     openpyxl: Any, content: bytes, name: str | None
 ) -> tuple[tuple[str, ...], str, list[tuple[object, ...]]]:
-    """The names of all sheets, the name of the one to read, and its rows, all equally long."""
+    """Return the names of all sheets, the name of the chosen sheet, and its rows, equally long."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about things that are kept, because the XML is kept
         workbook = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
@@ -203,7 +200,7 @@ def _load(
 
 
 def _text(value: object) -> str:
-    """The text of a cell; a whole number has no decimal point."""
+    """Return the value of a cell as a string; a whole number has no decimal point."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -224,7 +221,7 @@ def _numeric_columns(rows: list[tuple[object, ...]]) -> Iterator[int]:
 
 
 def _parse(text: str) -> list[list[str]]:
-    """The cells of a text with tabs, with one row for every row of the sheet."""
+    """Return the cells of tab-separated text, with one row per row of the sheet."""
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITER, strict=True))
     width = max(map(len, rows), default=0)
     return [row + [""] * (width - len(row)) for row in rows]
