@@ -1,7 +1,4 @@
-"""A comparison of methods: their metrics with intervals, and their difference from the best.
-
-Intervals are bootstrap intervals over queries; a permutation test compares two methods.
-"""
+"""A comparison of methods: metrics with bootstrap intervals, and differences from the best."""
 
 from __future__ import annotations
 
@@ -49,11 +46,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class PairedDifference(Estimate):
-    """The mean difference of two methods on the same queries, with its 95 % interval.
-
-    `p_value` is the probability of a mean difference at least as large, in either direction, if
-    the methods do not differ.
-    """
+    """The mean difference of two methods on the same queries, with 95 % interval and p-value."""
 
     p_value: float
 
@@ -75,7 +68,7 @@ class OverlapHits:
     hit_at_1: dict[str, float]
 
     def __str__(self) -> str:
-        """Describe the results in one line."""
+        """Return the results in one line."""
         text = f"{pluralize(self.queries, 'new concept')} with the name of an existing concept in "
         text += "the label" if self.queries == 1 else "their labels"
         if not self.queries:
@@ -105,7 +98,7 @@ def compare(
 def overlap_hits(
     growth: Growth, ranks: Mapping[str, Ranks], averaging: Averaging = "fraction"
 ) -> OverlapHits:
-    """Return Hit@1 on the new concepts whose label has a known name as its last words or inside."""
+    """Return Hit@1 on the new concepts whose label contains the name of a known concept."""
     words = LabelWords.from_taxonomy(growth.taxonomy)
     rows = [row for row, new in enumerate(growth.queries.concepts) if words.has_name_in(new)]
     hits = {
@@ -117,7 +110,7 @@ def overlap_hits(
 
 
 def comparison_text(compared: list[MethodComparison]) -> str:
-    """Return a text table with one line per method; each metric has its interval."""
+    """Return a text table with one line per method and an interval for each metric."""
     rows = [["METHOD", *COLUMNS.values(), "Hit@1 MINUS BEST"]]
     for one in compared:
         metrics = [_format_estimate(metric, value) for metric, value in one.figures.items()]
@@ -146,7 +139,7 @@ def _estimate(ranks: Ranks, metric: MetricName, averaging: Averaging) -> Estimat
 
 
 def _query_values(ranks: Ranks, metric: MetricName, averaging: Averaging) -> QueryValues:
-    """Return the metric and the weight of each query; pooled, the weight is its parent count."""
+    """Return the metric and the weight of each query; pooled weights are the parent counts."""
     if averaging == "pooled":
         counts = np.array([len(parents) for parents in ranks], dtype=np.float64)
         return per_query(ranks, metric, "fraction"), counts
@@ -176,11 +169,7 @@ def interval(
     seed: int = 0,
     weights: NDArray[Any] | None = None,
 ) -> tuple[float, float]:
-    """Return the bootstrap interval of the mean of the queries' values [Q] (percentile method).
-
-    With `weights` [Q] it is the interval of the weighted mean; weights are drawn with their
-    queries.
-    """
+    """Return the percentile bootstrap interval of the weighted mean of the queries' values [Q]."""
     known = np.asarray(values, dtype=np.float64)
     weight = np.ones(len(known)) if weights is None else np.asarray(weights, dtype=np.float64)
     if len(known) == 1:
@@ -205,11 +194,7 @@ def difference(
     seed: int = 0,
     weights: NDArray[Any] | None = None,
 ) -> PairedDifference:
-    """Compare two methods by their values for the same queries, [Q] each, in the same order.
-
-    The p-value belongs to a permutation test: if the methods do not differ, the two values of each
-    query can be exchanged. `weights` [Q] are the weights of the queries.
-    """
+    """Compare two methods by their values [Q] for the same queries, with a permutation test."""
     differences = np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)
     weight = np.ones(len(differences)) if weights is None else weights
     low, high = interval(differences, draws=draws, seed=seed, weights=weight)
@@ -218,7 +203,7 @@ def difference(
 
 
 def _p_value(differences: NDArray[np.float64], draws: int, seed: int) -> float:
-    """Return the two-sided p-value of the sum of differences [Q] with randomly flipped signs."""
+    """Return the two-sided p-value of the sum of differences [Q] under random sign flips."""
     scale = np.abs(differences).sum()
     if scale == 0 or len(differences) == 1:
         return 1.0
@@ -235,6 +220,6 @@ def _p_value(differences: NDArray[np.float64], draws: int, seed: int) -> float:
 
 
 def _resampling(draws: int, seed: int, size: int) -> dict[str, Any]:
-    """Return the arguments that scipy's resampling functions share."""
+    """Return the common arguments of scipy's resampling functions."""
     batch, rng = max(1, BATCH_SIZE // size), np.random.default_rng(seed)
     return {"n_resamples": draws, "batch": batch, "random_state": rng}

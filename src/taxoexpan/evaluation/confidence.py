@@ -1,4 +1,4 @@
-"""How far the confidence of a model holds for the concepts that a taxonomy really added."""
+"""The reliability of a model's confidence for the concepts that a taxonomy really added."""
 
 from __future__ import annotations
 
@@ -17,14 +17,10 @@ PRECISIONS = (0.9, 0.8, 0.7)
 
 @dataclass(frozen=True)
 class AcceptedAtPrecision:
-    """The new concepts that a model accepts at its own threshold for a precision.
+    """The new concepts that a model accepts at its threshold for the precision `target`.
 
-    Args:
-        target: the precision that the threshold was learned for.
-        threshold: the lowest confidence to accept, or None if the concepts that the model held out
-            of the old release do not reach the precision.
-        coverage: the fraction of the new concepts that is accepted.
-        precision: the fraction of these whose suggestion is right, or None if there are none.
+    `threshold` is None if the concepts held out of the old release do not reach the target, and
+    `precision` is None if no new concept is accepted.
     """
 
     target: float
@@ -43,7 +39,7 @@ class WrittenByDefault:
 
 @dataclass(frozen=True)
 class GrowthConfidence:
-    """The calibration error on new concepts, what each threshold accepts, and what is written."""
+    """The calibration error on new concepts, and the concepts accepted by threshold or default."""
 
     calibration_error: float
     accepted: tuple[AcceptedAtPrecision, ...]
@@ -51,7 +47,7 @@ class GrowthConfidence:
 
 
 def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | None:
-    """Compare a model's confidence in first suggestions with the truth; None without confidence."""
+    """Measure the confidence of first suggestions; return None if the model has no confidence."""
     calibration, measured = model.calibrators.calibration, model.reliability(new)
     if calibration is None or measured is None:
         return None
@@ -67,7 +63,7 @@ def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | Non
 
 
 def _written_by_default(model: TaxoExpan, new: Holdout) -> WrittenByDefault:
-    """Decide about the new concepts as `expand` does without thresholds."""
+    """Decide about the new concepts as `expand` does by default."""
     decided = decide(model.suggest(new.concepts, top_k=1), DEFAULT_ACCEPTANCE)
     parents = {
         concept.id: {new.taxonomy.ids[parent] for parent in own}

@@ -1,4 +1,4 @@
-"""dist-XGBoost (Section 5.1.3): boosted trees over the distances between a query and an egonet."""
+"""dist-XGBoost (Section 5.1.3): boosted trees over the distances of a query to an egonet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Instances:
-    """Pairs of queries with vectors [Q, D] and anchors; labels [P] are 1 for positives, else 0."""
+    """Query vectors [Q, D], pairs of queries and anchors, and labels [P], 1 for positives."""
 
     queries: Tensor
     pairs: Pairs
@@ -35,11 +35,10 @@ class Instances:
 
 @dataclass(eq=False)
 class DistXGBoost(Method):
-    """Scores a pair by trees of the given `depth` over its 39 distances.
+    """Boosted trees that score a pair by its 39 distances.
 
-    Every relation is a positive, each with `negatives` of its query. The paper does not say how
-    many rounds there are. Here boosting stops when the loss of the validation pairs has not
-    improved for `patience` rounds, after at most `rounds`, and the best rounds are kept.
+    Every relation is a positive, with `negatives` drawn for its query. Boosting stops early if the
+    validation loss has not improved for `patience` rounds; the paper gives no number of rounds.
     """
 
     name = "dist-XGBoost"
@@ -56,10 +55,7 @@ class DistXGBoost(Method):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
-        """Train; an epoch is one round, and its loss is measured on the validation pairs, if any.
-
-        The seed decides which negatives are drawn; everything else is deterministic.
-        """
+        """Train with one round per epoch; the seed affects only the drawn negatives."""
         refuse_without_xgboost()
         from xgboost import DMatrix, QuantileDMatrix
 
@@ -79,7 +75,7 @@ class DistXGBoost(Method):
         self._distances = EgonetDistances(taxonomy, vectors[0])
 
     def score(self, queries: Queries) -> Tensor:
-        """Return the margin of every pair, the logit of a match: [N, Q]."""
+        """Return the margin (the logit of a match) of every pair: [N, Q]."""
         scores = np.empty((len(queries), self._distances.size), dtype=np.float32)
         flat, done = scores.reshape(-1), 0
         for features in self._distances.of_all(queries.vectors[0]):
@@ -100,7 +96,7 @@ class DistXGBoost(Method):
         return table
 
     def _boost(self, training_data: DMatrix, validation_data: DMatrix, log: TrainingLog) -> History:
-        """Add one tree per round, and keep those up to the best round."""
+        """Add one tree per round, and keep the trees up to the best round."""
         from xgboost import Booster
 
         parameters = {
@@ -125,7 +121,7 @@ class DistXGBoost(Method):
 
 
 def refuse_without_xgboost() -> None:
-    """Refuse to train without xgboost, before any work is done."""
+    """Refuse to train without xgboost, before any work."""
     try:
         import xgboost  # noqa: F401
     except ImportError as error:
@@ -136,7 +132,7 @@ def refuse_without_xgboost() -> None:
 def _from_relations(
     taxonomy: Taxonomy, vectors: Tensor, negatives: int, rng: np.random.Generator
 ) -> Instances:
-    """Make every relation a positive; negatives are never the query, its parents or descendants."""
+    """Make every relation a positive; the query, its parents and descendants are not negatives."""
     parents, children = taxonomy.relation_indices
     if not len(parents):
         raise ModelError("the taxonomy has no relations to learn from; give one that has")
@@ -173,12 +169,11 @@ def _draw(
     shape: tuple[int, int],
     rng: np.random.Generator,
 ) -> Pairs:
-    """Draw one anchor for each row (a query's index), uniformly from those not excluded.
+    """Draw one anchor for each row (a query's index), uniformly from the allowed anchors, if any.
 
-    `excluded` are pairs of a row and an anchor; `shape` is the number of queries and of anchors.
-    The number u that is drawn counts only the allowed anchors. An excluded anchor r moves it up by
-    one if r minus the number of excluded anchors before r is at most u. Queries without any allowed
-    anchor get none.
+    `excluded` are pairs (row, anchor), and `shape` is the number of queries and anchors. A drawn
+    number counts only allowed anchors, and is then raised by the number of excluded anchors below
+    the result.
     """
     count, size = shape
     keys = np.unique(excluded[0] * size + excluded[1])

@@ -1,10 +1,10 @@
-"""The 39 distances between a query and an anchor's egonet, the features of dist-XGBoost.
+"""The 39 cosine distances between a query and an anchor's egonet, the features of dist-XGBoost.
 
-The first feature is the distance of query and anchor. Then follow eight statistics for each of four
-groups of distances: query to the anchor's parents, query to its children, anchor to its parents,
-and anchor to its children. The statistics are count, minimum, maximum, median, mean, standard
-deviation, range, and the fraction below the distance of query and anchor. The last six features are
-the minimum to the range of the query's distances to the whole egonet. All are cosine distances.
+- 1: the distance of query and anchor;
+- 32: count, minimum, maximum, median, mean, standard deviation, range, and the fraction below the
+  first feature, of the distances query to parents, query to children, anchor to parents, and anchor
+  to children;
+- 6: minimum to range of the query's distances to the whole egonet.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ BLOCK_SIZE = 500_000
 
 @dataclass(frozen=True)
 class Pairs:
-    """P pairs of Q queries and their anchors.
+    """P pairs of queries (ascending `rows` [P]) and `anchors` [P] in the taxonomy.
 
-    `rows` [P] are the indices of the queries, ascending, and `anchors` [P] the anchors in
-    the taxonomy. `left_out` [P] is a concept to remove from the anchor's egonet, or -1.
+    `left_out` [P] is a concept to remove from the anchor's egonet, or -1.
     """
 
     rows: Indices
@@ -43,7 +42,7 @@ class Pairs:
 
 
 class EgonetDistances:
-    """Computes the features of queries and anchors, given a taxonomy and its vectors [N, D]."""
+    """The features of pairs of queries and anchors, given a taxonomy and its vectors [N, D]."""
 
     def __init__(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         self._vectors = _unit(vectors)
@@ -52,7 +51,7 @@ class EgonetDistances:
 
     @property
     def size(self) -> int:
-        """The number of anchors N."""
+        """The number of anchors, N."""
         return len(self._vectors)
 
     def of_all(self, queries: Tensor) -> Iterator[Floats]:
@@ -73,7 +72,7 @@ class EgonetDistances:
             )
 
     def _blocks(self, pairs: Pairs) -> Iterator[slice]:
-        """Cut the pairs into blocks of about BLOCK_SIZE distances."""
+        """Yield blocks of pairs with about BLOCK_SIZE distances."""
         costs = np.ones(len(pairs.anchors), dtype=np.int64)
         for side in self._sides:
             costs += side.adjacency.degrees[pairs.anchors]
@@ -108,7 +107,7 @@ class EgonetDistances:
 
 @dataclass(frozen=True)
 class _Side:
-    """The parents or the children of every anchor: their distances [E], and `_summary` of these."""
+    """The parents or the children of every anchor, their distances [E], and a summary of these."""
 
     adjacency: Adjacency
     distances: Floats
@@ -161,11 +160,11 @@ def _below(distances: Floats, owners: Indices, bounds: Floats) -> Floats:
 
 
 def _unit(vectors: Tensor) -> Tensor:
-    """Return the vectors at unit length."""
+    """Return the vectors normalized to unit length."""
     return F.normalize(vectors.float(), dim=1)
 
 
 def _distances(cosines: Tensor) -> Floats:
-    """Return one minus the cosine; rounding must not make it negative."""
+    """Return one minus the cosine, at least 0 despite rounding."""
     distances: Floats = (1 - cosines).clamp_(min=0).cpu().numpy()
     return distances

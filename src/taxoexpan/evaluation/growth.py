@@ -1,7 +1,7 @@
-"""How well methods predict the growth of a taxonomy, measured on two of its releases.
+"""Evaluation of methods on the growth of a taxonomy between two releases.
 
-The methods learn from the old release only. The queries are the concepts that the new release
-adds, and their true parents are those that the old release already has.
+Methods learn only from the old release. The queries are the concepts that the new release adds, and
+their true parents are their parents in the old release.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Ranks = list[NDArray[np.floating]]
 class Growth:
     """The new concepts as queries, and the numbers of new concepts that are left out.
 
-    A new concept is left out if it is `deprecated`, if its label is already `known` to the old
-    release, or if none of its parents is in the old release (`orphans`).
+    A new concept is left out if it is `deprecated`, if the old release has its label (`known`), or
+    if the old release has none of its parents (`orphans`).
     """
 
     queries: Holdout
@@ -51,20 +51,13 @@ class Growth:
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The old release without deprecated concepts.
-
-        Every method is trained on it and places the new concepts in it.
-        """
+        """The old release without deprecated concepts, used for training and as anchors."""
         return self.queries.taxonomy
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """The ranks by one method.
-
-    Only models have their own `features`, the name of the encoder, and a confidence, if they could
-    learn it.
-    """
+    """The ranks by one method; only models have `features` (the encoder) and a confidence."""
 
     ranks: Ranks
     features: str | None = None
@@ -72,7 +65,7 @@ class MethodResult:
 
 
 def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
-    """Return what the new release adds; concepts with the same id are the same concept."""
+    """Return the concepts that the new release adds; the same id means the same concept."""
     anchors, names = old.active, known_names(old)
     added = Difference(old, new).added
     active = [concept for concept in added if not concept.deprecated]
@@ -105,12 +98,10 @@ def evaluate_growth(
     progress: bool = False,
     begin: Callable[[str], None] = lambda _: None,
 ) -> dict[str, MethodResult]:
-    """Return the results of all methods by name; models are evaluated as a user gets them.
+    """Train and evaluate all methods on the old release, and return their results by name.
 
-    `begin` is called with the name before each training. Models are fitted on the old release with
-    their own encoder, seed and device. The other methods use the given ones. They learn from the
-    old release without some leaves, which are held out for validation. Then all concepts of the old
-    release are anchors.
+    `begin` is called with the name before each training. Models use their own encoder, seed and
+    device; other methods use the given ones, and hold out some leaves for validation.
     """
     _refuse_too_small(growth.taxonomy)
     results: dict[str, MethodResult] = {}
@@ -131,10 +122,7 @@ def evaluate_growth(
 
 
 def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodResult:
-    """Fit a model on the old release, and let it place the new concepts.
-
-    An interrupted training is an error, since an unfinished one cannot be compared.
-    """
+    """Fit a model on the old release and place the new concepts; raise if it was interrupted."""
     model.fit(growth.taxonomy, progress=progress, expected=growth.queries.concepts)
     if model.training.interrupted:
         raise KeyboardInterrupt
@@ -163,7 +151,7 @@ def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tens
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
-    """Hold some leaves out of the taxonomy as validation queries."""
+    """Return the training data, with some leaves held out as validation queries."""
     c = load_preset("best")
     holdout = hold_out_leaves(taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
 

@@ -1,7 +1,4 @@
-"""The interface of all compared methods: learn from a problem, and score anchors for queries.
-
-`make_baseline` makes the methods of the paper that TaxoExpan is compared with.
-"""
+"""The interface of all compared methods: learn from a problem, and score anchors for queries."""
 
 from __future__ import annotations
 
@@ -23,11 +20,10 @@ from taxoexpan.training.record import History
 
 @dataclass(frozen=True)
 class Problem:
-    """The training data of a method: a taxonomy, its vectors [2, N, D], and validation queries.
+    """The training data of a method: a taxonomy, vectors [2, N, D], and validation queries.
 
-    The first vectors are of names and definitions, the second of head words (see
-    `features.embedding`). All tensors are on one device. `mentions` are those of the taxonomy's
-    concepts.
+    The vectors are of names with definitions, and of head words (see `features.embedding`). All
+    tensors are on one device.
     """
 
     taxonomy: Taxonomy
@@ -37,7 +33,7 @@ class Problem:
 
 
 class Method(ABC):
-    """Scores every anchor of a taxonomy as a parent of a query."""
+    """A method that scores every anchor of a taxonomy as a parent of a query."""
 
     name: ClassVar[str]
     uses_seed: ClassVar[bool] = True
@@ -45,23 +41,20 @@ class Method(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All settings that affect the training, with their defaults; most rules have none."""
+        """All settings that affect the training."""
         return {}
 
     @abstractmethod
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History | None:
-        """Learn, and use the problem's own concepts as anchors; return the history of epochs."""
+        """Learn, and use the problem's concepts as anchors; return the history of epochs."""
 
     @abstractmethod
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Use the concepts of a taxonomy as anchors, without learning again; vectors [2, N, D].
-
-        The taxonomy may be larger than the training taxonomy.
-        """
+        """Use the concepts of another taxonomy as anchors, without training; vectors [2, N, D]."""
 
     @abstractmethod
     def score(self, queries: Queries) -> Tensor:
-        """Score all anchors for queries, higher is better: [N, Q]."""
+        """Score all anchors for queries, where higher is better: [N, Q]."""
 
 
 def true_ranks_by(
@@ -84,7 +77,7 @@ MLP_SETTINGS: dict[str, Any] = {
 
 
 def make_baseline(name: str, epochs: int | None = None) -> Method:
-    """Make the baseline of this name; `epochs` limits the training of the two MLPs."""
+    """Return the baseline with this name; `epochs` limits the training of the two MLPs."""
     from taxoexpan.evaluation import dist_xgboost, networks, rules
 
     if name in ("parent-mlp", "deepset-mlp"):

@@ -1,9 +1,7 @@
-"""The two networks that TaxoExpan is compared with, ParentMLP and DeepSetMLP (Section 5.1.3).
+"""The baseline networks ParentMLP and DeepSetMLP (Section 5.1.3), trained like TaxoExpan.
 
-Each is an MLP on a query and a candidate position. Both are trained like TaxoExpan: the same
-instances, negatives, InfoNCE loss, optimizer, dropout on the input vectors and early stopping. The
-paper does not give their sizes. All layers have `hidden_dim` units, by default 500, the size of an
-anchor's embedding in TaxoExpan.
+The paper does not give their sizes; the default is 500 units per layer, the size of an anchor's
+embedding in TaxoExpan.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ HIDDEN_DIM = 500
 
 
 class ParentMatch(ReluMLPMatch):
-    """The MLP on anchors whose part of the hidden layer is known: there is no graph layer."""
+    """The MLP without a graph layer, on the anchors' part of the hidden layer."""
 
     def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
         """Return the keys unchanged: [A, H]."""
@@ -48,8 +46,8 @@ class ParentMatch(ReluMLPMatch):
 class ParentNetwork(MatchingNetwork):
     r"""An MLP with one hidden layer, :math:`w_2 \cdot \mathrm{ReLU}(W_1 [a \| n] + b_1) + b_2`.
 
-    The position a is the anchor's vector, concatenated with `extra_dim` further values. W1's
-    products with the position and the query n are computed once each, so a pair costs an addition.
+    The position a is the anchor's vector, concatenated with `extra_dim` further values, and n is
+    the query.
     """
 
     match: ParentMatch
@@ -81,8 +79,7 @@ class DeepSetNetwork(ParentNetwork):
     r"""The same MLP on the anchor's vector and an embedding of the set of its children.
 
     The embedding is :math:`\rho(\frac{1}{k} \sum_u \phi(u))` over k children u, where φ and ρ are
-    one layer with ReLU each. The input of ρ is a mean, so that it is no larger for hubs; without
-    children it is zero.
+    one layer with ReLU each. A mean is not larger for hubs than for other anchors.
     """
 
     def __init__(self, config: Config, dimension: int) -> None:
@@ -122,16 +119,13 @@ class DeepSetNetwork(ParentNetwork):
         )
 
     def _keys(self, anchors: Tensor, sums: Tensor, counts: Tensor) -> Tensor:
-        """Return the keys, from anchors [A, D], Σ φ [A, H] and child counts [A, 1]: [A, H]."""
+        """Return the keys [A, H] from anchors [A, D], Σ φ [A, H] and child counts [A, 1]."""
         sets = F.relu(self.rho(sums / counts.clamp(min=1)))
         return F.linear(torch.cat([anchors, sets], dim=1), self.match.anchor_weight)
 
 
 class NetworkMethod(Method):
-    """Trains a network by self-supervision (Section 4.3), and stops early by validation queries.
-
-    `preset` names the settings; keywords change single ones.
-    """
+    """A network trained by self-supervision (Section 4.3), with a preset and changed settings."""
 
     ranker: Ranker
 
@@ -139,10 +133,7 @@ class NetworkMethod(Method):
         self.config = self._requested = load_preset(preset, **changes)
 
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
-        """Train on the device of the vectors; equal seeds give the same network as `TaxoExpan.fit`.
-
-        An interrupted training is an error, since an unfinished one cannot be compared.
-        """
+        """Train like `TaxoExpan.fit` with the same seed; raise if the training was interrupted."""
         self.config = resolve_mentions(self._requested, problem.taxonomy)
         vectors = ConceptVectors.of(problem.vectors)
         anchors = Anchors(problem.taxonomy, vectors, self.config.max_siblings)
@@ -172,11 +163,11 @@ class NetworkMethod(Method):
 
     @abstractmethod
     def _network(self, dimension: int) -> MatchingNetwork:
-        """Make an untrained network for vectors of this size."""
+        """Return an untrained network for vectors of this size."""
 
 
 class ParentMLP(NetworkMethod):
-    """Scores a pair with an MLP on the vectors of the query and the anchor."""
+    """An MLP on the vectors of the query and the anchor."""
 
     name = "ParentMLP"
 
@@ -188,11 +179,7 @@ class ParentMLP(NetworkMethod):
 
 
 class DeepSetMLP(ParentMLP):
-    """Scores a pair with an MLP on the vectors of query and anchor and the set of its children.
-
-    As in TaxoExpan, a query is never among the children of its own parent, and at most
-    `max_siblings` children count.
-    """
+    """An MLP on the vectors of the query, the anchor, and up to `max_siblings` of its children."""
 
     name = "DeepSetMLP"
 

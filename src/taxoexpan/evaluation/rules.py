@@ -1,8 +1,4 @@
-"""The rules of Section 5.1.3, which learn nothing: by distance, and by the number of children.
-
-All distances are cosine distances of the first vectors: one minus the cosine, so that the smallest
-distance is the largest cosine.
-"""
+"""Rules without training (Section 5.1.3), by cosine distance or by the number of children."""
 
 from __future__ import annotations
 
@@ -25,12 +21,12 @@ class Rule(Method):
     uses_seed = False
 
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> None:  # noqa: ARG002
-        """Use the problem's own concepts as anchors."""
+        """Use the problem's concepts as anchors."""
         self.set_anchors(problem.taxonomy, problem.vectors)
 
 
 class ClosestParent(Rule):
-    """Ranks anchors by their distance to the query."""
+    """A ranking of anchors by their distance to the query."""
 
     name = "Closest-Parent"
 
@@ -44,10 +40,10 @@ class ClosestParent(Rule):
 
 
 class ClosestNeighbor(Rule):
-    """Ranks anchors by their distance to the query plus the mean distance of their children to it.
+    """A ranking of anchors by their distance to the query plus the mean distance of their children.
 
     The paper does not define the mean for leaf anchors. Here it is 1, the distance of unrelated
-    concepts. With the anchor's own distance instead, leaves would rank above most parents.
+    concepts; with the anchor's own distance, leaves would rank above most parents.
     """
 
     name = "Closest-Neighbor"
@@ -58,10 +54,7 @@ class ClosestNeighbor(Rule):
         return {"distance_of_no_children": 1.0}
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Store each anchor's vector plus the mean of its children's [N, D].
-
-        The cosine is linear in a unit vector, so the mean of cosines is the cosine with the mean.
-        """
+        """Store each anchor's vector plus the mean vector of its children [N, D]."""
         anchors = F.normalize(vectors[0], dim=1)
         self.neighborhoods = anchors + _mean_of_children(taxonomy, anchors)
 
@@ -71,7 +64,7 @@ class ClosestNeighbor(Rule):
 
 
 class Popularity(Rule):
-    """Ranks anchors by their number of children, in the same order for every query."""
+    """A ranking of anchors by their number of children, which is the same for every query."""
 
     name = "Popularity"
 
@@ -80,12 +73,12 @@ class Popularity(Rule):
         self.children = _child_counts(taxonomy, vectors)
 
     def score(self, queries: Queries) -> Tensor:
-        """Return the number of the anchor's children: [N, Q]."""
+        """Return the number of each anchor's children: [N, Q]."""
         return self.children[:, None].repeat(1, len(queries))
 
 
 def _mean_of_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
-    """Return the mean vector of each concept's children, zeros for leaves: [N, D] → [N, D]."""
+    """Return the mean vector of each concept's children, or zeros for leaves: [N, D] → [N, D]."""
     both = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
     parents, children = (torch.from_numpy(indices).to(vectors.device) for indices in both)
     counts = _child_counts(taxonomy, vectors)[:, None]
@@ -94,5 +87,5 @@ def _mean_of_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
 
 
 def _child_counts(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
-    """Return the number of children of each concept [N], with the vectors' device and type."""
+    """Return the number of children of each concept [N], with the device and type of `vectors`."""
     return torch.from_numpy(taxonomy.children_of.degrees).to(vectors)
