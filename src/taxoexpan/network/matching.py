@@ -177,7 +177,7 @@ def make_match(config: Config, blocks: int, query_dim: int) -> Match:
 
 
 class MentionBonus(nn.Module):
-    """A learned bonus for mentioned anchors, one per `MentionKind` (binary in Section 5.2.3)."""
+    """A learned bonus for mentioned anchors, per `MentionKind` (a binary feature in the paper)."""
 
     reach = 10.0
     """Factor of the weights. Adam moves a weight by at most its step size, and these move far."""
