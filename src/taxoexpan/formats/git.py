@@ -53,7 +53,7 @@ def refuse_unpatchable(path: Path) -> None:
 
 
 def git_patch(contents: Mapping[Path, bytes]) -> bytes:
-    """Return a patch with names relative to the repository, or else to the current directory."""
+    """Return a patch (empty without changes); names are relative to the repository, if any."""
     with TemporaryDirectory() as name:
         for path, content in contents.items():
             place = _name_in_repository(path)

@@ -188,7 +188,7 @@ class TaxonomyFile:
         }
 
     def _verified(self, additions: Additions) -> tuple[dict[Path, bytes], TextFile, Taxonomy]:
-        """Return the new contents, the changed file, and its taxonomy, after checking it."""
+        """Return the new contents, the changed file, and its taxonomy, which is checked."""
         contents = self._changed(additions)
         changed, expanded = self.file.with_parts(contents), self.taxonomy.expanded(additions)
         return contents, changed, _check_read_back(changed, self.format, self.taxonomy, expanded)

@@ -317,7 +317,7 @@ class _Conventions:
     def _empty_values(self, full: list[Any], leaves: list[Any]) -> dict[str, Any]:
         """Return the most frequent empty value of each key in leaves.
 
-        The value for parents comes from roots, which also lack other content.
+        Only the value for parents comes from roots, because roots also lack other content.
         """
         roots = [entry for entry in full if not self.concepts.parents(entry)]
         children = list(filter(self.concepts.parents, leaves)) or leaves

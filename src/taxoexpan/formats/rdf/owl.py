@@ -229,7 +229,7 @@ def _language(index: OwlIndex, languages: Languages, property: str) -> str:
 
 
 def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:
-    """Refuse to move a class if its old relation has annotations, which would state it again."""
+    """Refuse to move a class whose old relation has annotations, which would still state it."""
     moved = {(move.child, vocabulary.SUBCLASS_OF, move.old_parent) for move in moves}
     axioms: dict[object, dict[str, object]] = {}
     for quad in Statements(source) if moves else ():

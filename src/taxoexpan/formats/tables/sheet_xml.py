@@ -79,7 +79,10 @@ class SheetXml:
         return ""
 
     def table_end(self, rows: int) -> tuple[int, bool]:
-        """Return the last row of the main table without its total row, and whether it has one."""
+        """Return the last row without a total row of the table, and whether there is a total row.
+
+        A table counts only if it has at least half of the rows.
+        """
         found = [match[0] for match in map(_TABLE.search, self.tables.values()) if match]
         bounds = _ROWS.search(_attribute(found[0], "ref")) if len(found) == 1 else None
         if bounds is None or (int(bounds[2]) - int(bounds[1]) + 1) * 2 < rows:

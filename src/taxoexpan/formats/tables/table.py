@@ -93,8 +93,8 @@ class Table:
     def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
         """Return the table from the first header row with more filled cells than the rows above.
 
-        Without one, or if all columns are chosen by number, use the first row with at least two
-        filled cells and more than half as many as any other row.
+        Without such a row, or if all columns are chosen by number, use the first row with at least
+        two filled cells and more than half as many as any other row.
         """
         chosen, most, tables = file.options.columns, 0, list[Table]()
         try:
