@@ -1,12 +1,11 @@
-"""From scores to additions: rank anchors, calibrate the scores, and decide what is added.
+"""From scores to additions: rank anchors, calibrate the scores, and decide what to add.
 
-Nothing is exported here; import from the modules. The docstring of each package says where its
-modules belong. A package imports only from those below it, which import-linter checks:
+A package imports only from the packages below it, which import-linter checks:
 
-- `joint` places a batch of new concepts together, and `fitting` trains a model, continues a
-  training, and encodes a newer taxonomy;
-- `adding` decides which suggestions are accepted, and turns them into additions;
-- `suggesting` turns rankings into suggestions, and keeps what curators think of them;
-- `learned` has what is learned from held-out concepts;
+- `joint` places a batch of new concepts together; `fitting` trains a model, continues a training,
+  and encodes a newer taxonomy;
+- `adding` accepts suggestions and turns them into additions;
+- `suggesting` turns rankings into suggestions, and keeps the decisions of curators;
+- `learned` has the parts of a model that are learned from held-out concepts;
 - `scoring` scores anchors for queries.
 """

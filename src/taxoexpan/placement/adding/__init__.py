@@ -1,6 +1,5 @@
-"""Adding: from suggestions to a taxonomy that has grown.
+"""Adding: from suggestions to an expanded taxonomy.
 
-`acceptance` says which suggestions are accepted, and `additions` turns them into additions that are
-safe. `parent_lookup` reads a table that a person has decided on. Import from the
-modules; nothing is exported here.
+`acceptance` decides which suggestions are accepted, `additions` turns them into safe additions, and
+`parent_lookup` reads a table of a person's decisions.
 """

@@ -1,4 +1,4 @@
-"""Which suggestions are accepted: thresholds, permissions, and a person's decisions."""
+"""Acceptance of suggestions by thresholds, permissions and a person's decisions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ DEFAULT_MIN_CONFIDENCE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
-    """Thresholds for accepting suggestions, and whether existing concepts may change.
-
-    A threshold of None was not given. If one is given, it also decides about the suggestions that
-    are marked as undecided. `ids` says how new concepts without an id get one.
-    """
+    """Thresholds (None: not given) and permissions for accepting suggestions."""
 
     top_k: int = 1
     min_score: float | None = None
@@ -51,7 +47,7 @@ class Acceptance:
         return ["moves"] * self.allow_moves + ["synonyms"] * self.allow_merges
 
     def admits(self, suggestion: Suggestion) -> bool:
-        """Return whether a suggestion is decided, or reaches both thresholds."""
+        """Return whether a suggestion is decided or reaches both thresholds."""
         if suggestion.is_decided:
             return True
         is_sure = not self.min_confidence or (suggestion.confidence or 0.0) >= self.min_confidence
@@ -66,11 +62,8 @@ def select_additions(
 ) -> Additions:
     """Return the relations to add: the first `top_k` of each query at or above both thresholds.
 
-    If a person has removed the first rank, the next one counts as the first. If there are decided
-    suggestions of a query (accepted, or without a rank), all of these are added, and no others.
-    Undecided ones are considered only if there is a threshold. Children of a rejected new concept
-    are rejected too. Moves and synonyms are returned only if they are allowed. They must be
-    validated (`validate_additions`) before they are applied.
+    Decided suggestions of a query replace its other ones. Children of a rejected new concept are
+    rejected too. Call `validate_additions` before the moves and synonyms are applied.
     """
     queries = {s.query.id for s in suggestions}
     suggestions = applicable(suggestions, acceptance)
@@ -103,10 +96,7 @@ def select_additions(
 
 
 def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
-    """Return the decided suggestions of each query or, if there are none, those that may be chosen.
-
-    Rejected ones may not be chosen, and undecided ones only if there is a threshold.
-    """
+    """Return each query's decided suggestions or, if there are none, the selectable ones."""
     decided = {s.query.id for s in suggestions if s.is_decided}
     choosable = {Verdict.OPEN, Verdict.UNDECIDED} if acceptance.has_threshold else {Verdict.OPEN}
     return [
@@ -117,7 +107,7 @@ def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> lis
 
 
 def _reachable(selected: Sequence[Suggestion], queries: Collection[str]) -> list[Suggestion]:
-    """Remove the suggestions whose parent is a new concept that is not added itself."""
+    """Remove the suggestions whose parent is a new concept that is not added."""
     kept, before = list(selected), -1
     while len(kept) != before:
         before, placed = len(kept), {s.query.id for s in kept}
@@ -128,8 +118,8 @@ def _reachable(selected: Sequence[Suggestion], queries: Collection[str]) -> list
 def _moves_of(selected: Sequence[Suggestion]) -> tuple[Move, ...]:
     """Return the moves of the inserts, most important first.
 
-    If two inserts claim one child, a person's own comes first, then the longer name, since it is
-    more specific (of oat milk and milk, the former gets organic oat milk), then the more confident.
+    If two inserts claim one child, a person's insert comes first, then the longer and thus more
+    specific name (oat milk before milk, for organic oat milk), then the higher confidence.
     """
 
     def priority(insert: Suggestion) -> tuple[object, ...]:
@@ -144,10 +134,7 @@ def _moves_of(selected: Sequence[Suggestion]) -> tuple[Move, ...]:
 
 
 def _synonyms_of(merging: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
-    """Return the names of merged queries, each with the id of the existing concept.
-
-    If two queries have the same name, a person's own comes first, then the more confident.
-    """
+    """Return the merged names and the existing ids: a person's own first, then by confidence."""
 
     def priority(merge: Suggestion) -> tuple[object, ...]:
         label = merge.query.label
@@ -162,7 +149,7 @@ def _synonyms_of(merging: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
 def merges(
     suggestions: Sequence[Suggestion], acceptance: Acceptance = DEFAULT_ACCEPTANCE
 ) -> list[Suggestion]:
-    """Return the first suggestions that propose a merge, at or above both thresholds."""
+    """Return the first suggestions of queries that are merges at or above both thresholds."""
     return _first_of_each(suggestions, lambda s: s.is_merge and acceptance.admits(s))
 
 
@@ -174,7 +161,7 @@ def no_suitable_parent(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
 def _first_of_each(
     suggestions: Sequence[Suggestion], wanted: Callable[[Suggestion], bool]
 ) -> list[Suggestion]:
-    """Return each query's suggestion of the lowest rank, if it is a wanted one."""
+    """Return the suggestion of the lowest rank of each query, if it is wanted."""
     first: dict[str, Suggestion] = {}
     for suggestion in sorted(suggestions, key=lambda s: s.rank):
         first.setdefault(suggestion.query.id, suggestion)
@@ -184,9 +171,8 @@ def _first_of_each(
 def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
     """Mark the suggestions to add as accepted, and those for all other concepts as undecided.
 
-    Without a threshold, concepts that have no suitable parent are undecided, and so are those below
-    `DEFAULT_MIN_CONFIDENCE`, if there is a confidence. Suggestions to merge are not marked: whether
-    merges are allowed decides about them.
+    Without a threshold, `DEFAULT_MIN_CONFIDENCE` is used. Merges are not marked, because the
+    permission to merge decides about them.
     """
     candidates = list(suggestions)
     if not acceptance.has_threshold:

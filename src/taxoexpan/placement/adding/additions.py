@@ -1,4 +1,4 @@
-"""Accepted suggestions as additions that a taxonomy can take, with safe moves and new synonyms."""
+"""Accepted suggestions as additions to a taxonomy, with safe moves and new synonyms."""
 
 from __future__ import annotations
 
@@ -31,14 +31,7 @@ _FOREIGN = (
 
 @dataclass(frozen=True)
 class AcceptedSuggestions:
-    """The additions from accepted suggestions, and what was not added.
-
-    `already_present` pairs a new concept with the existing one, `merged` are the suggestions whose
-    concept is a synonym of an existing one, `rejected_changes` has one sentence per move or synonym
-    that the taxonomy cannot take, `left_out` counts concepts without an accepted parent, and
-    `undecided` the concepts that were left for review. The `suggestions` are all of them, with the
-    ids that were filled in.
-    """
+    """The additions from accepted suggestions, and the suggestions that were not added."""
 
     suggestions: list[Suggestion]
     additions: Additions
@@ -49,11 +42,7 @@ class AcceptedSuggestions:
     undecided: int
 
     def mappings(self, own_ids: Collection[str] = ()) -> list[ConceptMapping]:
-        """Return one mapping per merge.
-
-        Only a query in `own_ids` had an id before it was placed. The id of another one was proposed
-        for it, and is free again; it is only a name.
-        """
+        """Return one mapping per merge, without provisional ids (not in `own_ids`)."""
         return [
             ConceptMapping(
                 merge.query.id if merge.query.id in own_ids else "",
@@ -70,11 +59,7 @@ class AcceptedSuggestions:
 def accept_suggestions(
     taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
 ) -> AcceptedSuggestions:
-    """Turn suggestions into additions that the taxonomy can take.
-
-    Suggestions may have been edited: a missing query id is filled in, and a parent's label must be
-    the one in the taxonomy.
-    """
+    """Turn suggestions, which a person may have edited, into additions to the taxonomy."""
     named = with_query_ids(taxonomy, suggestions, acceptance.ids)
     suggestions = [_with_known_parent(taxonomy, suggestion) for suggestion in named]
     additions, present = drop_existing(taxonomy, select_additions(suggestions, acceptance))
@@ -108,11 +93,7 @@ def with_query_ids(
 
 
 def _with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
-    """Return a suggestion with its parent as the taxonomy has it.
-
-    A ranked parent with another label than in the taxonomy was edited, or is foreign. The label of
-    a person's own decision, which has no rank, is ignored: only the id counts.
-    """
+    """Return a suggestion with the taxonomy's parent; a ranked one must have the same label."""
     id, given = suggestion.parent.id, suggestion.parent.label
     if id not in taxonomy:
         return suggestion
@@ -129,10 +110,7 @@ def _with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion
 def drop_existing(
     taxonomy: Taxonomy, additions: Additions
 ) -> tuple[Additions, list[tuple[Concept, Concept]]]:
-    """Remove the concepts that the taxonomy already has; return them with the existing ones.
-
-    An existing concept gets no further parent, because the old taxonomy is never changed.
-    """
+    """Remove and return the concepts that already exist; they get no further parents."""
     names = known_names(taxonomy)
     present = []
     new = []
@@ -184,7 +162,7 @@ def _with_ids(suggestion: Suggestion, new_ids: Mapping[str, str]) -> Suggestion:
 def expanded_taxonomy(
     taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
 ) -> Taxonomy:
-    """Return the taxonomy with the concepts of accepted suggestions, and warn about the others."""
+    """Return the taxonomy with the accepted concepts, and warn about the others."""
     decided = replace(acceptance, min_score=None, min_confidence=None)
     accepted = accept_suggestions(taxonomy, decide(suggestions, acceptance), decided)
     if accepted.undecided:
@@ -195,11 +173,10 @@ def expanded_taxonomy(
 
 
 def validate_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, list[str]]:
-    """Keep the moves that are safe and the synonyms that are new; say why the others are rejected.
+    """Return the safe moves and new synonyms, and why the others are rejected.
 
-    Synonyms of concepts that are new themselves become a part of these. Moves are considered in
-    their order. A child moves once, it must still be below the old parent, and it must not be above
-    the concept that it would move below.
+    Moves are considered in their order. A child moves once, from a parent that it still has, and
+    never below its own descendant.
     """
     labels = {concept.id: concept.label for concept in additions.concepts}
     moves, refused = _safe_moves(taxonomy, additions, labels)
@@ -223,7 +200,7 @@ def validate_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additi
 def _safe_moves(
     taxonomy: Taxonomy, additions: Additions, labels: Mapping[str, str]
 ) -> tuple[list[Move], list[tuple[Move, str]]]:
-    """Return the moves that are safe one after the other, and the others with a reason."""
+    """Return the moves that are safe one after the other, and a reason for each other move."""
     above: dict[str, list[str]] = {concept.id: [] for concept in additions.concepts}
     for parent, child in additions.relations:
         above.setdefault(child, []).append(parent)
@@ -251,7 +228,7 @@ def _safe_moves(
 
 
 def _ancestors(taxonomy: Taxonomy, changed: Mapping[str, Sequence[str]], id: str) -> set[str]:
-    """Return all ancestors of a concept, where some concepts have changed parents."""
+    """Return all ancestors of a concept, given the changed parents of some concepts."""
     ancestors: set[str] = set()
     waiting = [id]
     while waiting:
@@ -265,7 +242,7 @@ def _ancestors(taxonomy: Taxonomy, changed: Mapping[str, Sequence[str]], id: str
 def _new_synonyms(
     taxonomy: Taxonomy, additions: Additions
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the synonyms that no concept has yet as a name, and a sentence about each other."""
+    """Return the synonyms that are not yet a name, and a sentence about each other synonym."""
     if not additions.synonyms:
         return [], []
     owners = {name: taxonomy.labels[index] for name, index in known_names(taxonomy).items()}

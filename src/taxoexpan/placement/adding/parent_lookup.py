@@ -1,4 +1,4 @@
-"""Tables of decisions, in which a row may name its parent by label or path instead of its id."""
+"""Tables of decisions, in which a row may name its parent by label or path."""
 
 from __future__ import annotations
 
@@ -26,11 +26,7 @@ MAX_CHOICES = 5
 def read_decisions(
     path: Path, taxonomy: Taxonomy, ids: IdPolicy = DEFAULT_IDS, check_moves: bool = False
 ) -> list[Suggestion]:
-    """Read a table of suggestions; a blank parent_id is looked up by label, path, or both.
-
-    `ids` says how queries without an id get one. With `check_moves`, the concepts to move must be
-    in the taxonomy.
-    """
+    """Read a table of suggestions; a blank parent_id is looked up by label, path, or both."""
     rows = read_rows(path)
     suggestions = with_query_ids(taxonomy, [suggestion for _, suggestion in rows], ids)
     lookup = ParentLookup(taxonomy, suggestions)
@@ -57,7 +53,7 @@ def read_decisions(
 
 
 class ParentLookup:
-    """Finds concepts of a taxonomy, and new concepts of a table, by their labels and paths."""
+    """An index of a taxonomy's concepts and a table's new concepts by labels and paths."""
 
     def __init__(self, taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> None:
         self._taxonomy = taxonomy
@@ -74,7 +70,7 @@ class ParentLookup:
             self._new.setdefault(normalize_name(query.label), {})[query.id] = None
 
     def with_parent(self, suggestion: Suggestion) -> Suggestion:
-        """Return a row with the id of its parent; raise LookupError with what is unclear."""
+        """Return a row with its parent's id; raise LookupError if the parent is unclear."""
         id = suggestion.parent.id
         if id:
             if suggestion.is_decided and id not in self._taxonomy and id not in self._new_ids:
@@ -100,7 +96,7 @@ class ParentLookup:
         return replace(suggestion, parent=known)
 
     def _find(self, label: str, path: Sequence[str], query: str) -> list[str]:
-        """Return the ids of all concepts that a row may mean as the parent."""
+        """Return the ids of all concepts that the parent of a row may refer to."""
         name, names = normalize_name(label), [normalize_name(each) for each in path]
         if names and names[-1] != name:
             return []
@@ -111,7 +107,7 @@ class ParentLookup:
         return [id for id in exact or named if not names or self._is_at(id, names)]
 
     def _is_at(self, id: str, path: Sequence[str]) -> bool:
-        """Return whether a path leads to a concept; it may start below the root."""
+        """Return whether a path leads to a concept; the path may start below the root."""
         label = self._taxonomy.labels[self._taxonomy.index(id)]
         if normalize_name(label) != path[-1]:
             return False
@@ -119,7 +115,7 @@ class ParentLookup:
         return len(path) == 1 or any(self._is_at(parent, path[:-1]) for parent in parents)
 
     def _describe(self, label: str, path: Sequence[str], parents: Sequence[str]) -> str:
-        """Say why a row has no clear parent, and list the concepts that it may mean."""
+        """Describe why a row has no clear parent, and list the possible parents."""
         if path and normalize_name(path[-1]) != normalize_name(label):
             return f"parent_label is {label!r}, but the path ends in {path[-1]!r}; clear one"
         if parents:
@@ -149,11 +145,7 @@ class ParentLookup:
 def with_details(
     suggestions: Sequence[Suggestion], concepts: Sequence[Concept]
 ) -> list[Suggestion]:
-    """Copy synonyms and definitions from a list of concepts to the suggestions' queries.
-
-    Of several concepts with one name, the one with the query's id counts, or else the first, which
-    is the one that is placed.
-    """
+    """Copy synonyms and definitions to queries by name; the id decides among equal names."""
     details: dict[tuple[str, str], Concept] = {}
     for concept in concepts:
         name = normalize_name(concept.label)

@@ -1,4 +1,4 @@
-"""Learning all calibrators of a model from the concepts that were held out of its taxonomy."""
+"""Learning of all calibrators of a model from held-out concepts."""
 
 from __future__ import annotations
 
@@ -41,10 +41,7 @@ from taxoexpan.training.metrics import Metrics, compute_metrics
 def learn_calibrators(
     prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
 ) -> tuple[Calibrators, Metrics | None]:
-    """Learn the fusion, the confidence, the abstention and the detection of duplicates.
-
-    Also return the metrics of the held-out concepts by the fusion, if there is one.
-    """
+    """Return the calibrators and, with a fusion, the metrics of the held-out concepts."""
     duplicates = _learn_duplicates(prepared, embedder, seed)
     queries = prepared.data.validation
     if embedder.config.learn_fusion:
@@ -63,7 +60,7 @@ def learn_calibrators(
 def _learn_duplicates(
     prepared: PreparedTaxonomy, embedder: Embedder, seed: int
 ) -> tuple[float, ...] | None:
-    """Return the weights of the detection of duplicates; None if there are too few synonyms."""
+    """Return the weights that detect duplicates, or None if there are too few synonyms."""
     names = prepared.vectors().names.cpu().numpy()
 
     def embed(concepts: Sequence[Concept]) -> NDArray[np.float32]:
@@ -77,11 +74,7 @@ def _learn_duplicates(
 def _learn_fused_calibrators(
     prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
 ) -> tuple[Calibrators, Metrics | None]:
-    """Learn the fusion, and then the confidence and the abstention by the fused scores.
-
-    The scores behind the confidence and the metrics are by weights fitted to other concepts. In a
-    continued training, the concepts that were added since also count.
-    """
+    """Learn the fusion, abstention, and confidence (by weights fitted to other concepts)."""
     remaining, data = prepared.holdout.taxonomy, prepared.data
     texts = AnchorTexts.of(remaining, embedder.tower).to(data.anchors.vectors.storage)
     anchors = Anchors(remaining, data.anchors.vectors, data.anchors.siblings, texts=texts)
@@ -115,7 +108,7 @@ def _learn_weights(
     device: torch.device,
     seed: int,
 ) -> list[SignalFusion]:
-    """Learn the weights of the fusion from held-out concepts, and from added ones."""
+    """Learn the weights of the fusion from held-out and added concepts."""
     if added is None:
         return learn_fusion(examples, prior, device)
     theirs = collect_examples(added.ranker, added.queries, seed, added.rejected)
@@ -124,7 +117,7 @@ def _learn_weights(
 
 
 def _without_held_out(prepared: PreparedTaxonomy, prior: SignalFusion | None) -> Calibrators:
-    """Return what the earlier model has learned, or only the prior of the fusion."""
+    """Return the calibrators of the earlier model, or only the prior of the fusion."""
     if prepared.start is None:
         return Calibrators(fusion=prior)
     return replace(prepared.start.calibrators, joint_priors=None)

@@ -1,4 +1,4 @@
-"""A taxonomy with the placements that curators have accepted, and the rejected ones."""
+"""A taxonomy with the placements that curators have accepted and rejected."""
 
 from __future__ import annotations
 
@@ -20,16 +20,7 @@ from taxoexpan.taxonomy.names import normalize_name
 
 @dataclass(frozen=True)
 class JudgedTaxonomy:
-    """A taxonomy that was expanded with accepted placements, and what became of all decisions.
-
-    Args:
-        taxonomy: the expanded taxonomy.
-        placed: the ids of the accepted concepts that were added.
-        rejections: all rejected placements.
-        merged: the number of concepts that became synonyms.
-        present: the number of accepted concepts that the taxonomy already had.
-        without_parent: the number of decisions whose parent is not in the taxonomy, or deprecated.
-    """
+    """A taxonomy that was expanded with accepted placements, and counts of all decisions."""
 
     taxonomy: Taxonomy
     placed: tuple[str, ...] = ()
@@ -39,7 +30,7 @@ class JudgedTaxonomy:
     without_parent: int = 0
 
     def rejected_pairs(self) -> list[tuple[str, str]]:
-        """Return the rejected (parent id, concept id) whose concept has other, true parents."""
+        """Return the rejected (parent id, concept id) pairs that are not true relations."""
         known = known_names(self.taxonomy)
         pairs = []
         for name, parents in self.rejections.parents.items():
@@ -53,10 +44,7 @@ class JudgedTaxonomy:
 
 
 def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
-    """Expand a taxonomy with accepted placements, and collect the rejected ones.
-
-    The taxonomy overrides decisions: a concept that it has by now keeps its parents.
-    """
+    """Add the accepted placements of new concepts to a taxonomy, and collect rejected ones."""
     known, usable = known_names(taxonomy), {c.id for c in taxonomy.concepts if not c.deprecated}
     new, present = _split_present(feedback.accepted, known)
     merges = [p for p in new if p.is_merge]
@@ -85,7 +73,7 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
 def _split_present(
     accepted: Iterable[Suggestion], known: dict[str, int]
 ) -> tuple[list[Suggestion], set[str]]:
-    """Return the placements of new concepts, and the names of those that the taxonomy has."""
+    """Return the placements of new concepts, and the names that the taxonomy already has."""
     new: list[Suggestion] = []
     present: set[str] = set()
     for placement in accepted:
@@ -98,10 +86,9 @@ def _split_present(
 
 
 def _with_new_ids(taxonomy: Taxonomy, placements: Sequence[Suggestion]) -> list[Suggestion]:
-    """Give each new concept an unused id, and find parents that are new concepts themselves.
+    """Give each new concept an unused id, and find parents that are new concepts.
 
-    An id is provisional unless the concept came with one: the taxonomy's file may give the next
-    number to another concept, and a parent must not be mistaken for it.
+    Such an id is provisional, because the taxonomy's file may give it to another concept.
     """
     named: dict[str, Concept] = {}
     taken = {"", *taxonomy, *taxonomy.reserved}
@@ -129,7 +116,7 @@ def _with_new_ids(taxonomy: Taxonomy, placements: Sequence[Suggestion]) -> list[
 
 
 def _reachable(placements: Sequence[Suggestion], usable: set[str]) -> list[Suggestion]:
-    """Remove the placements whose parent neither exists nor is placed itself."""
+    """Remove the placements whose parent neither exists nor is placed."""
     placed: set[str] = set()
     while True:
         kept = [p for p in placements if p.parent.id in usable or p.parent.id in placed]

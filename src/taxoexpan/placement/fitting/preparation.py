@@ -1,4 +1,4 @@
-"""A taxonomy that is ready to be learned from: some concepts held out, and all of them embedded."""
+"""A taxonomy prepared for training: some concepts held out, and all concepts embedded."""
 
 from __future__ import annotations
 
@@ -36,11 +36,7 @@ from taxoexpan.training.log import check_tensorboard
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The taxonomy to learn from, as anchors, and the held-out queries to validate on.
-
-    `mentions` are made by the taxonomy's concepts, for a network that uses them. `news` are given
-    if the network was trained before, and continues from its weights.
-    """
+    """Anchors to learn from and queries to validate on, with news for a continued training."""
 
     anchors: Anchors
     validation: LabeledQueries
@@ -50,12 +46,7 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class AddedQueries:
-    """Concepts that were added to the taxonomy after a model was trained, as queries to that model.
-
-    It has not seen them, so they tell how it ranks real additions. `rejected` are the anchors that
-    were rejected as parents of each query, and `weight` how much a query counts, compared with a
-    held-out one.
-    """
+    """Unseen concepts that were added after a model was trained, as queries to that model."""
 
     ranker: Ranker
     queries: LabeledQueries
@@ -65,7 +56,7 @@ class AddedQueries:
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """What is needed of an earlier model: its parts, taxonomy, ranker and held-out concepts."""
+    """The required parts of an earlier model, and its taxonomy and held-out concepts."""
 
     taxonomy: Taxonomy
     network: MatchingNetwork
@@ -78,17 +69,8 @@ class StartingPoint:
 class PreparedTaxonomy:
     """A taxonomy with its vectors, and the part of it that the network learns from.
 
-    Args:
-        taxonomy: the taxonomy, N concepts.
-        stored: the vectors of all concepts. Those that the network learns from come first, so that
-            `data` has no copy of them.
-        rows: the row of each concept in `stored` [N].
-        holdout: the held-out concepts and the remaining taxonomy.
-        data: the data of the training.
-        held_out_as_growth: whether the validation queries were held out in the way in which
-            taxonomies grow, so that a leaf bonus can be learned from them.
-        start: the model from which the training continues, if it continues an earlier one.
-        added: the concepts that were added since, as queries to that model.
+    `rows` [N] are the rows of the concepts in `stored`, where the vectors of `data` come first, so
+    that they are not copied. A leaf bonus can be learned if `held_out_as_growth` is true.
     """
 
     taxonomy: Taxonomy
@@ -114,7 +96,7 @@ def prepare_taxonomy(
 ) -> PreparedTaxonomy:
     """Hold out some leaves (or use `holdout`), and embed all concepts.
 
-    The encoder also learns the names of the `expected` concepts, if it learns any.
+    An encoder that learns names also learns the names of the `expected` concepts.
     """
     c, encoder, active = embedder.config, embedder.encoder, taxonomy.active
     as_growth = holdout is None and c.validation == "growth"
@@ -128,7 +110,7 @@ def prepare_taxonomy(
 def embed_holdout(
     taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout, as_growth: bool
 ) -> PreparedTaxonomy:
-    """Embed all concepts of a taxonomy, and those that are held out of it."""
+    """Embed all concepts of a taxonomy, including the held-out ones."""
     c, both = embedder.config, embedder.array(taxonomy.concepts)
     refuse_unknown(both, c.features)
     order = _remaining_first(taxonomy, holdout.taxonomy)
@@ -146,13 +128,13 @@ def embed_holdout(
 
 
 def _remaining_first(taxonomy: Taxonomy, remaining: Taxonomy) -> Tensor:
-    """Return the indices of the remaining concepts, in their order, and then of all others: [N]."""
+    """Return the indices of the remaining concepts, followed by all others: [N]."""
     kept = np.array([taxonomy.index(id) for id in remaining], dtype=np.int64)
     return torch.from_numpy(np.concatenate([kept, np.setdiff1d(np.arange(len(taxonomy)), kept)]))
 
 
 def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:
-    """Refuse what no model can be fitted to, and outputs that cannot be written."""
+    """Refuse inputs that no model can be fitted to, and outputs that cannot be written."""
     if not isinstance(taxonomy, Taxonomy):
         message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
         raise ConfigurationError(message)
@@ -178,7 +160,7 @@ MIN_SHARED = 0.5
 
 
 def refuse_other_taxonomy(earlier: Taxonomy, taxonomy: Taxonomy) -> None:
-    """Refuse to continue a training on a taxonomy that has few of the earlier concepts."""
+    """Refuse to continue training on a taxonomy that has few of the earlier concepts."""
     shared = sum(id in taxonomy for id in earlier)
     if shared < MIN_SHARED * len(earlier):
         raise ModelError(
@@ -190,11 +172,7 @@ def refuse_other_taxonomy(earlier: Taxonomy, taxonomy: Taxonomy) -> None:
 def prepare_refit(
     judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, recipe: Recipe, seed: int
 ) -> PreparedTaxonomy:
-    """Hold out the same concepts as the earlier training, and find what is new since.
-
-    Other concepts cannot be held out: the earlier model has learned from them. A held-out concept
-    that has got children is not held out any more.
-    """
+    """Hold out the earlier held-out leaves: the model has learned from all other concepts."""
     taxonomy, active = judged.taxonomy, judged.taxonomy.active
     leaves = set(active.leaves) - set(active.roots)
     holdout = hold_out(active, [id for id in start.held_out if id in leaves])
@@ -208,7 +186,7 @@ def prepare_refit(
 
 
 def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe: Recipe) -> News:
-    """Return what is new in the remaining taxonomy, by its indices."""
+    """Return the news about the remaining taxonomy, by its indices."""
     pairs = [
         (remaining.index(child), remaining.index(parent))
         for parent, child in judged.rejected_pairs()
@@ -223,7 +201,7 @@ def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe
 def _added_queries(
     judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, recipe: Recipe, seed: int
 ) -> AddedQueries | None:
-    """Return the concepts that the earlier model has not seen, as queries to it."""
+    """Return the concepts that the earlier model has not seen, as queries to this model."""
     old, active = start.taxonomy, judged.taxonomy.active
     known = known_names(old)
     new = [id for id in active if id not in old]

@@ -1,4 +1,4 @@
-"""One fitting of a model: train the network, fine-tune the encoder, and calibrate both."""
+"""The fitting of a model: train the network, fine-tune the encoder, and calibrate both."""
 
 from __future__ import annotations
 
@@ -46,11 +46,7 @@ def train_network(
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
 ) -> History:
-    """Draw the weights and train on the device of the vectors; the caller's rng is left as it was.
-
-    With news, the weights of the network are kept, and trained further. The same seed on the same
-    machine gives the same weights.
-    """
+    """Train with this seed, or continue if there are news; leave the caller's rng unchanged."""
     vectors = data.anchors.vectors
     if data.news is None:
         network.reset(torch.Generator().manual_seed(seed))
@@ -78,13 +74,13 @@ VALIDATION_BLOCK = 256
 
 
 def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
-    """Return the sentence transformer that the settings ask to fine-tune, if there is one."""
+    """Return the sentence transformer to fine-tune by the settings, if there is one."""
     wanted = embedder.config.tower_epochs and embedder.config.learn_fusion
     return transformer_of(embedder.encoder) if wanted else None
 
 
 def describe_fine_tuning(prepared: PreparedTaxonomy, embedder: Embedder) -> str:
-    """Return what `fine_tune` will do, in a few words; an empty text if that is nothing."""
+    """Describe what `fine_tune` will do, or return an empty string if it does nothing."""
     epochs = embedder.config.tower_epochs
     if not epochs or _transformer_of(prepared, embedder) is None:
         return ""
@@ -92,7 +88,7 @@ def describe_fine_tuning(prepared: PreparedTaxonomy, embedder: Embedder) -> str:
 
 
 def _transformer_of(prepared: PreparedTaxonomy, embedder: Embedder) -> TransformerEncoder | None:
-    """Return the sentence transformer to fine-tune; a continued training decides as before."""
+    """Return the sentence transformer to fine-tune; continued training decides as before."""
     if prepared.start is None:
         return transformer_to_tune(embedder)
     return None if embedder.tower is None else transformer_of(embedder.encoder)
@@ -105,11 +101,7 @@ def fine_tune(
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[TextTower, History] | None:
-    """Fine-tune the sentence transformer of the encoder, if it has one, on the remaining taxonomy.
-
-    A continued training starts with the weights of the earlier tower, which the embedder has.
-    The best epoch is the one that ranks the held-out concepts best.
-    """
+    """Fine-tune the encoder's sentence transformer, if any, on the remaining taxonomy."""
     transformer = _transformer_of(prepared, embedder)
     if transformer is None:
         return None
@@ -153,7 +145,7 @@ def _validate(
 
 @dataclass(frozen=True)
 class FittingOutputs:
-    """Where a fitting reports its progress, and where it stores its state after every epoch."""
+    """The destinations of progress reports, logs and checkpoints of a fitting."""
 
     progress: bool = False
     log: Path | None = None
@@ -168,18 +160,14 @@ class FittingOutputs:
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
     ) -> FittingOutputs:
-        """Create it from paths or texts."""
+        """Create the outputs from paths or strings."""
         paths = (log, checkpoint, tensorboard)
         return cls(progress, *(None if path is None else Path(path) for path in paths))
 
 
 @dataclass(frozen=True)
 class FittedParts:
-    """Everything that a fitting has learned; all concepts have `keys` [N, k].
-
-    `tower` and `tower_history` are None if nothing was fine-tuned, `texts` and `validation`, the
-    metrics by all signals together, in a model without the learned fusion.
-    """
+    """Everything that a fitting has learned, with keys [N, k]; unused parts are None."""
 
     network: MatchingNetwork
     history: History
@@ -197,10 +185,7 @@ def fit_parts(
     seed: int,
     outputs: FittingOutputs,
 ) -> FittedParts:
-    """Fit all parts of a model to a prepared taxonomy.
-
-    If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
-    """
+    """Fit all parts of a model; if Ctrl-C ends the training, do not fine-tune the encoder."""
     network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
     if prepared.start is not None:
         network.load_state_dict(prepared.start.network.state_dict())
@@ -240,10 +225,7 @@ def _encode_anchors(
 def _checkpoint(
     path: Path | None, prepared: PreparedTaxonomy, embedder: Embedder, seed: int
 ) -> Checkpoint | None:
-    """Return the checkpoint of this training, if its files can be used.
-
-    `epochs` and `patience` may change on resume.
-    """
+    """Return the usable checkpoint of this training; `epochs` and `patience` may change."""
     if path is None:
         return None
     settings = embedder.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()

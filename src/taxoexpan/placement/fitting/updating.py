@@ -1,4 +1,4 @@
-"""Encoding a newer version of a taxonomy with a trained network: only what has changed."""
+"""Encoding of the changes in a newer version of a taxonomy with a trained network."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ RETRAINING_SHARE = 0.05
 
 @dataclass(frozen=True)
 class TaxonomyGrowth:
-    """The ids of concepts, and the relations, that differ from the training's taxonomy.
-
-    `changed` concepts have other names, another definition or another deprecation.
-    """
+    """The concepts, by id, and relations that differ from the training's taxonomy."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
@@ -48,10 +45,7 @@ class TaxonomyGrowth:
         )
 
     def followed_by(self, later: TaxonomyGrowth) -> TaxonomyGrowth:
-        """Return the difference after a later change; what is added and removed again is gone.
-
-        A concept that was removed and comes back counts as changed.
-        """
+        """Return the combined difference; a concept removed and added again is changed."""
         added = (self.added - later.removed) | (later.added - self.removed)
         removed = (self.removed - later.added) | (later.removed - self.added)
         changed = self.changed | later.changed | (self.removed & later.added)
@@ -66,11 +60,11 @@ class TaxonomyGrowth:
         )
 
     def is_training_advised(self, concepts: int) -> bool:
-        """Return whether so much was added to the concepts of the training that training pays."""
+        """Return whether enough concepts were added to make new training worthwhile."""
         return len(self.added) >= RETRAINING_SHARE * concepts > 0
 
     def sentence(self, concepts: int) -> str:
-        """Describe the difference; the shares are of the concepts of the training."""
+        """Describe the difference, with shares of the concepts of the training."""
         parts = [
             f"{pluralize(len(self.added), 'concept')} added ({_share(len(self.added), concepts)})",
             f"{len(self.removed):,} removed",
@@ -101,7 +95,7 @@ NO_GROWTH = TaxonomyGrowth()
 
 
 def _share(count: int, total: int) -> str:
-    """Format a share with one decimal, since most updates are small."""
+    """Format a share as a percentage with one decimal, since most updates are small."""
     return f"{100 * count / max(total, 1):.1f}\N{NO-BREAK SPACE}%"
 
 
@@ -110,10 +104,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class EncodedTaxonomy:
-    """A taxonomy with all that a model computes from it in advance; `keys` are [N, k].
-
-    `texts` are None in a model without the learned fusion.
-    """
+    """A taxonomy with its precomputed `keys` [N, k]; `texts` are None without a fusion."""
 
     taxonomy: Taxonomy
     vectors: ConceptVectors
@@ -123,11 +114,7 @@ class EncodedTaxonomy:
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """What an update has done: the changes of the taxonomy, and the number of encoded concepts.
-
-    `vectors` concepts got new vectors, `keys` anchors a new key, because they or their neighbors
-    have changed, and `texts` texts were encoded by the fine-tuned encoder.
-    """
+    """The changes of an update, and the numbers of new vectors, keys and encoded texts."""
 
     concepts: int
     changes: TaxonomyGrowth
@@ -144,7 +131,7 @@ class UpdateReport:
 def update_encoding(
     old: EncodedTaxonomy, taxonomy: Taxonomy, network: MatchingNetwork, embedder: Embedder
 ) -> tuple[EncodedTaxonomy, UpdateReport]:
-    """Encode a newer version of a taxonomy, with the same result as if all of it were encoded."""
+    """Encode only the changes of a newer taxonomy; the result is as if all were encoded."""
     versions = VersionRows.match(old.taxonomy, taxonomy)
     is_stale = _has_other_texts(versions)
     vectors = _updated_vectors(old.vectors, versions, is_stale, embedder)
@@ -181,10 +168,7 @@ def _has_other_texts(versions: VersionRows) -> Flags:
 
 
 def _has_other_egonet(versions: VersionRows, is_stale: Flags, siblings: int) -> Flags:
-    """Return whether the egonet of each concept has other nodes, or a node with new vectors: [N].
-
-    Deprecated concepts are in no egonet but their own.
-    """
+    """Return whether each concept's egonet has other nodes or nodes with new vectors: [N]."""
     old, new = (v.without_deprecated_relations for v in (versions.old, versions.new))
     above = versions.has_other_targets(old.parents_of, new.parents_of, is_stale)
     children = (_chosen_children(old, siblings), _chosen_children(new, siblings))
@@ -192,7 +176,7 @@ def _has_other_egonet(versions: VersionRows, is_stale: Flags, siblings: int) -> 
 
 
 def _chosen_children(taxonomy: Taxonomy, siblings: int) -> Adjacency:
-    """Return the children that stand in the egonet of each concept."""
+    """Return the children in the egonet of each concept."""
     chosen = spread_siblings(taxonomy, np.arange(len(taxonomy)), siblings)
     targets = taxonomy.children_of.targets[chosen.relations]
     return Adjacency.from_pairs(chosen.sibling_of, targets, len(taxonomy))
@@ -221,7 +205,7 @@ def _updated_vectors(
 def _updated_texts(
     old: AnchorTexts, versions: VersionRows, tower: TextTower | None
 ) -> tuple[AnchorTexts, int]:
-    """Return the texts of the newer version, and how many of them were encoded."""
+    """Return the texts of the newer version, and the number of newly encoded texts."""
     words = LabelWords.from_taxonomy(versions.new)
     if tower is None or old.tower is None:
         return AnchorTexts(words), 0
@@ -242,7 +226,7 @@ def _updated_texts(
 def _reencoded(
     old: Tensor, versions: VersionRows, rows: NDArray[np.int64], texts: list[str], tower: TextTower
 ) -> Tensor:
-    """Return the tower's vectors of the newer version; these rows have these texts: [N, D]."""
+    """Return the tower's vectors of the newer version with new texts in some rows: [N, D]."""
     vectors = _rows_of(old.to(tower.device), versions)
     if texts:
         vectors[torch.from_numpy(rows).to(vectors.device)] = tower.encode(texts)
@@ -250,6 +234,6 @@ def _reencoded(
 
 
 def _rows_of(old: Tensor, versions: VersionRows) -> Tensor:
-    """Return a copy of the rows of the newer concepts; the rows of new ones are undefined."""
+    """Return a copy of the newer concepts' rows; rows of new concepts are undefined."""
     rows = torch.from_numpy(versions.old_of.clip(min=0)).to(old.device)
     return old.index_select(0, rows)

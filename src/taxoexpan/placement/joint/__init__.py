@@ -1,6 +1,5 @@
-"""Joint placement: a batch of new concepts in which some may be the parents of others.
+"""Joint placement of a batch of new concepts, some of which may be parents of others.
 
-`placement` scores all pairs of a batch and places it; `arborescence` finds the best
-tree. `prior_learning` learns the new-parent prior from subtrees that it removes. Import from the
-modules; nothing is exported here.
+`placement` scores all pairs of a batch and places it, `arborescence` finds the best tree, and
+`prior_learning` learns the new-parent prior from removed subtrees.
 """

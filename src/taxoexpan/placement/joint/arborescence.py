@@ -15,9 +15,8 @@ def best_arborescence(
 ) -> Indices:
     """Return the parent of each of Q nodes that maximizes the sum of the edge weights: [Q].
 
-    Every node may be attached to the root with the weight `root` [Q], and `children[e]` to
-    `parents[e]` with the weight `weights[e]`. Among equal weights the root's edge comes first, then
-    the edges in the given order.
+    Edges lead from the root with the weights `root` [Q], and from `parents[e]` to `children[e]`
+    with `weights[e]`. Among equal weights the root comes first, then the edges in the given order.
 
     >>> best_arborescence(np.zeros(2), np.array([0, 1]), np.array([1, 0]), np.array([3.0, 2.0]))
     array([-1,  0])
@@ -50,7 +49,7 @@ def best_arborescence(
 
 
 def _best_edges(tails: Indices, heads: Indices, weights: Floats) -> Indices:
-    """Return the heaviest edge to each node, the first among equal weights; 0 for the root."""
+    """Return the heaviest edge to each node, the first of equal ones; 0 for the root."""
     between = np.flatnonzero(tails != heads)
     order = between[np.lexsort((-weights[between], heads[between]))]
     reached, first = np.unique(heads[order], return_index=True)
@@ -60,7 +59,7 @@ def _best_edges(tails: Indices, heads: Indices, weights: Floats) -> Indices:
 
 
 def _cycles(upward: Indices) -> Indices:
-    """Return the lowest node of the cycle that each node is part of, or -1."""
+    """Return the lowest node of the cycle that contains each node, or -1."""
     ahead, lowest = upward, np.minimum(np.arange(len(upward)), upward)
     for _ in range(len(upward).bit_length()):
         lowest = np.minimum(lowest, lowest[ahead])

@@ -1,10 +1,8 @@
-"""Joint placement: a batch of new concepts in which some may be the parents of others.
+"""Joint placement of a batch of new concepts, some of which may be parents of others.
 
-The paper places each new concept by itself and leaves batches to future work. Here every new
-concept is an anchor too. Its egonet holds what is known of it so far: the parent that it was given,
-itself, and the new concepts below it. All relations of a batch are chosen at once, as the most
-probable tree, so they cannot form a cycle. Then the egonets are built again from the result, until
-nothing changes.
+Unlike in the paper, every new concept is an anchor too. Its egonet has its current parent, itself,
+and the new concepts below it. All relations are chosen at once as the most probable tree. Then the
+egonets are rebuilt from the result until nothing changes.
 """
 
 from __future__ import annotations
@@ -43,11 +41,7 @@ VIEW_BLOCK = 64
 
 @dataclass(frozen=True)
 class JointPlacement:
-    """One parent for each of Q new concepts: an existing one's index, or N + j for the j-th new.
-
-    `scores` [Q] are probabilities over all existing anchors and the other new concepts.
-    `converged` says that the last round changed nothing.
-    """
+    """The parents (N + j is the j-th new concept) and probabilities of Q new concepts."""
 
     parents: Indices
     scores: Floats
@@ -68,11 +62,10 @@ def place_jointly(
     priors: Sequence[NewParentPrior] = (),
     max_rounds: int = MAX_ROUNDS,
 ) -> JointPlacement:
-    """Place a batch among the anchors of a ranker and among itself.
+    """Place a batch, in any order, below the anchors of a ranker and below each other.
 
-    `priors` has one new-parent prior per round; the last one is used in all later rounds. In the
-    mentions of the queries, existing concepts have their indices, and N + j is the j-th new one.
-    The order of the batch does not matter: it is sorted first, by label, then id.
+    There is one new-parent prior per round; later rounds use the last one. Mentions refer to
+    existing concepts by index, and to the j-th new concept by N + j.
     """
     order = _sorting_order(queries.concepts)
     if not len(queries):
@@ -96,7 +89,7 @@ def mentions_among(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Mentions:
 
 
 def _sorting_order(concepts: Sequence[Concept]) -> Indices:
-    """Return the indices that sort concepts, whatever order they are given in."""
+    """Return the indices that sort concepts, so that their given order does not matter."""
     keys = [(normalize_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
@@ -138,10 +131,7 @@ def suggest_jointly(
 
 
 class BatchScorer:
-    """Scores a batch of new concepts with all anchors; keeps what does not change between rounds.
-
-    The leaf bonus is not used: the new-parent prior takes its place.
-    """
+    """A scorer of a batch with all anchors; the new-parent prior replaces the leaf bonus."""
 
     def __init__(self, ranker: Ranker, queries: Queries) -> None:
         self.ranker, self.queries = ranker.with_leaf_bonus(0.0), queries
@@ -154,16 +144,12 @@ class BatchScorer:
         self.features = label_features(queries.concepts)
 
     def independent_parents(self) -> tuple[Indices, Floats]:
-        """Return the best existing anchor of each new concept by itself, and its score."""
+        """Return the best existing anchor of each new concept, and its score."""
         ranking = self.ranker.rank(self._queries_for(np.arange(self.known)), 1)
         return ranking.anchors[:, 0], ranking.scores[:, 0].astype(np.float64)
 
     def scores(self, parents: Indices) -> BatchScores:
-        """Score the batch, given the parents [Q] that it has so far.
-
-        Only egonets that the batch has changed are encoded; no query is part of the egonet that it
-        is scored against.
-        """
+        """Score the batch, given its current parents [Q]; no egonet contains its own query."""
         expanded = self._expanded(parents)
         changed = np.concatenate([np.unique(parents[parents < self.known]), self.own])
         others = self._ranker(Anchors(expanded, self.vectors, self.siblings, changed, self.texts))
@@ -192,7 +178,7 @@ class BatchScorer:
     def choose_parents(
         self, scores: BatchScores, prior: NewParentPrior | None
     ) -> tuple[Indices, Floats]:
-        """Return the parents of the most probable tree, and the probability of each."""
+        """Return the parents of the most probable tree, and their probabilities."""
         among = scores.among if prior is None else prior.adjust(scores, self.features)
         return _best_parents(scores, among, self.known)
 
@@ -205,10 +191,8 @@ class BatchScorer:
     def _hidden_pairs(self, expanded: Taxonomy, parents: Indices) -> tuple[Tensor, Tensor, Tensor]:
         """Score the pairs whose anchor's egonet contains the query, as if the query were absent.
 
-        Return the anchors, the queries and the scores of these pairs.
-        Such pairs are a query below its parent, and a query below its own child. Each has a view: a
-        copy of the anchor with relations of its own. In a view without the query, the query's
-        children are attached to its parent.
+        Return the anchors, queries and scores of these pairs. Each pair has a view: a copy of the
+        anchor with its own relations, in which the query's children are attached to its parent.
         """
         under = np.flatnonzero(parents >= self.known)
         anchors = np.concatenate([parents, self.own[under]])
@@ -245,7 +229,7 @@ class BatchScorer:
         return torch.cat(scores)
 
     def _view_queries(self, anchors: Indices, queries: Indices) -> Queries:
-        """Return the queries of some views, with the mentions of each one's own anchor."""
+        """Return the queries of some views, each with the mentions of its own anchor."""
         block, mentions = self.queries.select(queries), self.queries.mentions
         if mentions is not None:
             pairs, concepts, kinds = mentions.of_many(queries)
@@ -258,7 +242,7 @@ class BatchScorer:
         return Ranker(self.network, anchors, fusion=self.ranker.fusion)
 
     def _queries_for(self, anchors: Indices) -> Queries:
-        """Return the batch with its mentions of some anchors, by their indices among these."""
+        """Return the batch with its mentions of some anchors, by their new indices."""
         mentions: Mentions | None = self.queries.mentions
         if mentions is not None:
             rows = np.full(self.known + len(self.queries), -1)
@@ -268,10 +252,7 @@ class BatchScorer:
 
 
 def _best_parents(scores: BatchScores, among: Floats, known: int) -> tuple[Indices, Floats]:
-    """Return the parents of the most probable tree, and their probabilities.
-
-    `among` [Q, Q] holds log f of new concepts as parents of each other.
-    """
+    """Return the most probable parents and their probabilities; `among` [Q, Q] holds log f."""
     count = min(MAX_CANDIDATES, len(among))
     nearest = np.argsort(-among, axis=1, kind="stable")[:, :count]
     weights = np.take_along_axis(among, nearest, axis=1)
@@ -297,10 +278,7 @@ def _appended(vectors: ConceptVectors, both: Tensor) -> ConceptVectors:
 
 
 def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
-    """Append the texts of the new concepts; as anchors they are described without a parent.
-
-    Words keep their weights, so that an existing anchor scores the same with and without the batch.
-    """
+    """Append the new concepts' texts; keep word weights, so that other scores do not change."""
     texts, taxonomy = anchors.texts, anchors.taxonomy
     if texts is None:
         return None

@@ -1,10 +1,8 @@
-"""Learning the new-parent prior from batches of a taxonomy's own concepts.
+"""Learning of the new-parent prior from batches that are removed from a taxonomy.
 
-The batches are taken out and scored as if they were new. There are four kinds, as real batches may
-be: a subtree, several subtrees mixed, unrelated leaves, and leaves that are siblings or nearly so
-(of which none is another's parent either). That the network has seen these concepts in training
-matters little: with a constant alone, the learned gain on foods was 9.4 and 8.7 for such subtrees,
-and 9.3 and 9.6 for subtrees that the network had never seen (two seeds).
+As in real batches, there are four kinds: a subtree, several subtrees mixed, unrelated leaves, and
+leaves that are siblings or nearly so. Batches that the network has seen in training give almost the
+same gain as unseen ones.
 """
 
 from __future__ import annotations
@@ -29,10 +27,7 @@ from taxoexpan.taxonomy.arrays import Indices
 
 @dataclass(frozen=True)
 class RemovedSubtrees:
-    """The rest of a taxonomy, and the batches that would restore it.
-
-    Each batch is a subtree: its concepts in random order, and all relations that lead to them.
-    """
+    """The rest of a taxonomy, and the subtrees that would restore it, in random order."""
 
     taxonomy: Taxonomy
     batches: tuple[Additions, ...]
@@ -41,10 +36,7 @@ class RemovedSubtrees:
 def remove_subtrees(
     taxonomy: Taxonomy, count: int, min_size: int, max_size: int, seed: int
 ) -> RemovedSubtrees:
-    """Take out `count` subtrees of `min_size` to `max_size` concepts, or as many as there are.
-
-    A subtree is a concept that has a parent, and all its descendants; subtrees do not overlap.
-    """
+    """Remove at most `count` disjoint subtrees of non-root concepts, of the given sizes."""
     if not 1 <= min_size <= max_size:
         raise TaxonomyError(
             f"no subtree has {min_size} to {max_size} concepts; give a minimum size of at least 1 "
@@ -66,7 +58,7 @@ def remove_subtrees(
 
 
 def _batch(taxonomy: Taxonomy, concepts: Sequence[int]) -> Additions:
-    """Return these concepts and all relations that lead to them."""
+    """Return these concepts and all relations to their parents."""
     children = [taxonomy.concept_at(i) for i in concepts]
     relations = [(parent, c.id) for c in children for parent in taxonomy.parents(c.id)]
     return Additions(tuple(children), tuple(relations))
@@ -106,8 +98,7 @@ def learn_new_parent_priors(
 ) -> tuple[NewParentPrior, ...]:
     """Learn one prior per round; return an empty tuple if no subtree is suitable.
 
-    Each prior is learned from the results of the previous rounds on the same batches, because an
-    anchor that got children in these rounds has a different egonet.
+    Each prior is learned after the previous rounds, because these have changed the egonets.
     """
     taxonomy = ranker.anchors.taxonomy.active
     subtrees = remove_subtrees(taxonomy, MAX_SUBTREES, MIN_SIZE, MAX_SIZE, seed)
@@ -141,7 +132,7 @@ def learn_new_parent_priors(
 def _labeled(
     ranker: Ranker, rest: Taxonomy, batches: Sequence[Additions]
 ) -> list[tuple[BatchScorer, Relations]]:
-    """Return each batch among the rest of the taxonomy, with the relations inside the batch."""
+    """Return each batch in the rest of the taxonomy, with the relations inside the batch."""
     whole, vectors, network = ranker.anchors.taxonomy, ranker.anchors.vectors, ranker.network
     kept = np.array([whole.index(id) for id in rest])
     of_kept = vectors.select(torch.from_numpy(kept).to(vectors.device))
@@ -165,7 +156,7 @@ def _labeled(
 
 
 def _relations(batch: Additions) -> Relations:
-    """Return which concept (row) is below which other (column) of its batch: [Q, Q]."""
+    """Return whether each concept (row) is below each other one (column) of its batch: [Q, Q]."""
     indices = {concept.id: index for index, concept in enumerate(batch.concepts)}
     true = np.zeros((len(indices), len(indices)), dtype=np.bool_)
     for parent, child in batch.relations:

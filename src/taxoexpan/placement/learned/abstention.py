@@ -1,8 +1,7 @@
-"""Abstention: whether a new concept has a suitable parent in the taxonomy at all.
+"""Abstention: the detection of new concepts that have no suitable parent in the taxonomy.
 
-This is learned without labels. For held-out leaves, the whole branch that contains their parent is
-closed, so that no remaining anchor is suitable. Their scores and similarities to the remaining
-anchors are compared with those when all anchors are open.
+It is learned without labels: the branch that contains the parent of a held-out leaf is closed, so
+that no anchor is suitable. The scores and similarities are compared with and without this branch.
 """
 
 from __future__ import annotations
@@ -42,10 +41,7 @@ FEATURES = (
 
 @dataclass(frozen=True)
 class AbstentionModel:
-    """A logistic regression over the standardized features.
-
-    A concept has no suitable parent where its log-odds are below `threshold`.
-    """
+    """A logistic regression over standardized features, with a threshold for its log-odds."""
 
     center: tuple[float, ...]
     scale: tuple[float, ...]
@@ -63,7 +59,7 @@ class AbstentionModel:
 
 
 def learn_abstention(ranker: Ranker, queries: LabeledQueries) -> AbstentionModel | None:
-    """Learn from held-out leaves; None where too few of them are in a branch to close."""
+    """Learn from held-out leaves; return None if too few of them have a branch to close."""
     branches = branches_to_close(ranker.anchors.taxonomy, queries.first_parents)
     in_branch = np.flatnonzero(branches >= 0)
     if len(in_branch) < MIN_HELD_OUT:
@@ -83,10 +79,7 @@ def learn_abstention(ranker: Ranker, queries: LabeledQueries) -> AbstentionModel
 
 @torch.no_grad()
 def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None = None) -> Floats:
-    """Return the `FEATURES` of each query [Q, F], with the branch below `closed` [Q] left out.
-
-    A branch of -1 leaves out nothing. The leaf bonus is not used.
-    """
+    """Return each query's `FEATURES` [Q, F] without a closed branch [Q], or with all (-1)."""
     ranker = ranker.with_leaf_bonus(0.0)
     vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
     count, features = min(NEAREST, len(taxonomy)), []
@@ -109,10 +102,7 @@ def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None
 
 
 def features_of_block(ranker: Ranker, block: RankedBlock, nearest: Tensor) -> Floats:
-    """Return the `FEATURES` of queries that were ranked without a leaf bonus: [Q, F].
-
-    `nearest` are the cosines of the `NEAREST` nearest concepts of each query, nearest first.
-    """
+    """Return the `FEATURES` [Q, F] of queries ranked without a leaf bonus."""
     taxonomy, head = ranker.anchors.taxonomy, block.cosines.heads.amax(0)
     anchors = block.rows[: min(NEAREST, len(taxonomy))]
     return assembled_features(taxonomy, block.best[0], block.log_total, anchors, nearest, head)
@@ -126,7 +116,7 @@ def assembled_features(
     nearest: Tensor,
     head: Tensor,
 ) -> Floats:
-    """Return the features from log f of the best anchor and of all [Q], and the best anchors."""
+    """Return the features from the best anchors, their log f [Q], and the total log f [Q]."""
     columns = (best, best - log_total, nearest[0], nearest[-1], head)
     table = torch.stack(columns, dim=1).cpu().numpy()
     features = np.column_stack([table, agreement(taxonomy, anchors.T.cpu().numpy())])
@@ -134,11 +124,7 @@ def assembled_features(
 
 
 def agreement(taxonomy: Taxonomy, anchors: Indices) -> Floats:
-    """Return how close the anchors of each query are to each other: [Q, K] → [Q].
-
-    This is the mean fraction of an anchor's ancestors, itself included, that it shares with another
-    of the anchors: 1 where all are the same, 0 where they have nothing in common.
-    """
+    """Return the mean fraction of shared ancestors between each query's anchors: [Q, K] → [Q]."""
     count, size = anchors.shape
     flat, width = anchors.reshape(-1), len(taxonomy) + 1
     cells, starts, stops = AncestorIntervals(taxonomy.parents_of, flat).intervals(flat)
@@ -154,11 +140,7 @@ def agreement(taxonomy: Taxonomy, anchors: Indices) -> Floats:
 
 
 def branches_to_close(taxonomy: Taxonomy, parents: Indices) -> Indices:
-    """Return the root of the largest branch above each query's parent that can be closed, or -1.
-
-    That is the highest ancestor of the parent, itself included and along first parents, with at
-    most `MAX_BRANCH` of all concepts below it.
-    """
+    """Return each parent's highest ancestor with at most `MAX_BRANCH` of concepts below, or -1."""
     first = taxonomy.first_parents
     sizes = taxonomy.descendant_intervals.counts(np.arange(len(taxonomy)))
     small = sizes - 1 < MAX_BRANCH * len(taxonomy)
@@ -170,10 +152,7 @@ def branches_to_close(taxonomy: Taxonomy, parents: Indices) -> Indices:
 
 
 def nearest_region(taxonomy: Taxonomy, anchors: Sequence[str]) -> str | None:
-    """Return the deepest concept that is, or is above, more than half of the anchors, if any.
-
-    Of several at one depth it is the one with the most anchors.
-    """
+    """Return the deepest concept at or above more than half of the anchors, if any."""
     indices = np.array([taxonomy.index(id) for id in anchors], dtype=np.int64)
     _, ancestors = AncestorIntervals(taxonomy.parents_of, indices).pairs(indices)
     concepts, counts = np.unique(ancestors, return_counts=True)
@@ -185,7 +164,7 @@ def nearest_region(taxonomy: Taxonomy, anchors: Sequence[str]) -> str | None:
 
 
 def _inside(taxonomy: Taxonomy, branches: Indices) -> Tensor:
-    """Return which anchors lie in the branch of each query: [Q] → [N, Q]."""
+    """Return whether each anchor is in the branch of each query: [Q] → [N, Q]."""
     inside = np.zeros((len(taxonomy), len(branches)), dtype=bool)
     columns = np.flatnonzero(branches >= 0)
     owners, below = taxonomy.descendant_intervals.pairs(branches[columns])
@@ -194,5 +173,5 @@ def _inside(taxonomy: Taxonomy, branches: Indices) -> Tensor:
 
 
 def _standardized(features: Floats, center: Floats, scale: Floats) -> Floats:
-    """Return the standardized features and a column of ones."""
+    """Return the standardized features with a column of ones."""
     return np.concatenate([(features - center) / scale, np.ones((len(features), 1))], axis=1)

@@ -1,11 +1,8 @@
-"""Scoring held-out concepts, and fitting the leaf bonus and the calibration to these scores.
+"""Scores of held-out concepts, and the leaf bonus and calibration that are fitted to them.
 
-A temperature softens the softmax over all anchors. The resulting log-odds are then mapped to the
-fraction of held-out leaves for which the suggestion was right: by a logistic curve (Platt), or by
-an isotonic one, whichever predicts leaves best that it was not fitted to.
-
-The network sees each family with most of its members, so it underrates anchors without children.
-The leaf bonus is learned from leaves that were held out in the way in which taxonomies grow.
+A temperature softens the softmax over all anchors. The log-odds are mapped to the fraction of
+correct suggestions by a logistic (Platt) or an isotonic curve, by cross-validation. The leaf bonus
+corrects that the network, which sees almost complete families, underrates leaf anchors.
 """
 
 from __future__ import annotations
@@ -49,11 +46,7 @@ MIN_LEAF_PARENTS = 0.1
 
 
 def learn_leaf_bonus(ranker: Ranker, queries: LabeledQueries) -> float:
-    """Return the leaf bonus at which the true parents are likeliest.
-
-    It is 0 where too few held-out queries have a leaf anchor as their parent: in a taxonomy whose
-    families are all large, hardly any family can be held out as a whole.
-    """
+    """Return the likeliest leaf bonus, or 0 if too few held-out parents are leaf anchors."""
     leaves = ranker.leaf_rows
     under_leaf = np.isin(queries.first_parents, leaves.cpu().numpy())
     if len(queries) < MIN_FOR_BONUS or under_leaf.mean() < MIN_LEAF_PARENTS:
@@ -77,7 +70,7 @@ def learn_leaf_bonus(ranker: Ranker, queries: LabeledQueries) -> float:
 
 
 def padded_parents(queries: LabeledQueries) -> Tensor:
-    """Return the true parents of each query in its column, padded with -1: [P, Q]."""
+    """Return one column of true parents per query, padded with -1: [P, Q]."""
     width = max(map(len, queries.parents))
     return torch.tensor([[*own, *[-1] * (width - len(own))] for own in queries.parents]).T
 
@@ -90,11 +83,10 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class HeldOutScores:
-    """The best raw scores of Q held-out queries [Q, K], and which anchors were right [Q, K].
+    """The best raw scores of Q held-out queries [Q, K], and whether each anchor is correct [Q, K].
 
     `totals` [Q, T] are the logarithms of the softmax's denominators at every temperature, and
-    `likelihood` [Q, T] the log-probabilities of the true parents. `ranks` has the ranks of the true
-    parents of each query.
+    `likelihood` [Q, T] the log-probabilities of the true parents.
     """
 
     scores: Floats
@@ -136,7 +128,7 @@ def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
 def score_held_out_by_fold(
     ranker: Ranker, queries: LabeledQueries, fusions: Sequence[SignalFusion], folds: Indices
 ) -> HeldOutScores:
-    """Score each fold of the queries by a fusion that was not fitted to it."""
+    """Score each fold of the queries with a fusion that was not fitted to this fold."""
     rows = [np.flatnonzero(folds == fold) for fold in range(len(fusions))]
     joined = HeldOutScores.concatenate(
         [
@@ -161,7 +153,7 @@ def _log_totals(scores: Tensor) -> Tensor:
 
 
 def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
-    """Fit the calibration that predicts held-out queries best; None where they are too few."""
+    """Fit the calibration that best predicts held-out queries, or None if they are too few."""
     if len(held_out.scores) < MIN_HELD_OUT:
         return None
     best = int(held_out.likelihood.mean(axis=0).argmax())
@@ -176,10 +168,7 @@ def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
 
 
 def _best_curve(log_odds: Floats, right: NDArray[np.bool_], folds: Indices) -> tuple[Curve, Floats]:
-    """Return the curve with the lowest cross-validated loss, and the cross-validated confidence.
-
-    If all or none are right, only the logistic curve keeps a doubt.
-    """
+    """Return the curve with the lowest cross-validated loss, and its cross-validated values."""
     fits = FITS if right.any() and not right.all() else {"platt": _platt}
     predicted = {kind: np.empty_like(log_odds) for kind in fits}
     for fold in range(FOLDS):
@@ -192,13 +181,13 @@ def _best_curve(log_odds: Floats, right: NDArray[np.bool_], folds: Indices) -> t
 
 
 def _log_loss(confidence: Floats, right: NDArray[np.bool_]) -> float:
-    """Return the mean log loss, clipped so that one impossible event does not decide alone."""
+    """Return the mean log loss, clipped so that one impossible event does not dominate."""
     confidence = np.clip(confidence, 1e-3, 1 - 1e-3)
     return float(-np.where(right, np.log(confidence), np.log1p(-confidence)).mean())
 
 
 def _platt(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
-    """Fit a logistic curve to smoothed truth, as Platt does, so that few leaves prove nothing."""
+    """Fit a logistic curve to smoothed labels (Platt), so that a few leaves prove nothing."""
     table = np.stack([log_odds, np.ones_like(log_odds)], axis=1)
     count = np.count_nonzero(right)
     target_of_right, target_of_wrong = (count + 1) / (count + 2), 1 / (len(right) - count + 2)
@@ -218,7 +207,7 @@ FITS = {"platt": _platt, "isotonic": _isotonic}
 def remaining_ranker(
     remaining: Taxonomy, network: MatchingNetwork, embedder: Embedder, calibrators: Calibrators
 ) -> Ranker:
-    """Return a ranker of all concepts of a taxonomy that a model was not fitted on."""
+    """Return a ranker for all concepts of a taxonomy that a model was not fitted on."""
     vectors = ConceptVectors.of(embedder.tensor(remaining.concepts))
     texts = AnchorTexts.of(remaining, embedder.tower) if calibrators.fusion else None
     anchors = Anchors(remaining, vectors, embedder.config.max_siblings, texts=texts)

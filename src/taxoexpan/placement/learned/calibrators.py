@@ -1,4 +1,4 @@
-"""All that a model has learned besides its network, or why it could not learn a confidence."""
+"""The learned parts of a model besides its network, and reasons for a missing confidence."""
 
 from __future__ import annotations
 
@@ -18,15 +18,7 @@ from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
 
 @dataclass(frozen=True)
 class Calibrators:
-    """Everything that was learned from a taxonomy besides the network.
-
-    `calibration` gives the confidence of a parent, `abstention` detects concepts without a suitable
-    parent, `duplicates` are the weights that detect synonyms of existing concepts, and `fusion` are
-    the weights of the features that rank the anchors. Each is None where the taxonomy had too
-    little to learn it from. `joint_priors` has the new-parent prior of each round of joint
-    placement; it is None until it is learned. `leaf_bonus` is what leaf anchors gain when all
-    anchors are ranked without a fusion.
-    """
+    """Everything learned besides the network; None where there was too little data."""
 
     calibration: Calibration | None = None
     abstention: AbstentionModel | None = None
@@ -42,10 +34,7 @@ class Calibrators:
 
 
 def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
-    """Return why no confidence can be learned with these settings, or an empty text if one can.
-
-    The sentence has the remedy: settings that hold out enough leaves.
-    """
+    """Return why no confidence can be learned, with a remedy, or an empty string if it can."""
     leaves = leaf_count(taxonomy.active)
     fraction, limit = config.validation_fraction, config.max_validation_leaves
     held_out = held_out_count(leaves, fraction, limit)
@@ -66,7 +55,7 @@ def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
 
 
 def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
-    """Return the confidence at which the held-out concepts reach a precision, or refuse."""
+    """Return the confidence at which held-out concepts reach a precision, or refuse."""
     if calibrators.calibration is None:
         raise ConfigurationError("the model has no confidence; use a minimum score", "min_score")
     threshold = calibrators.calibration.reliability.threshold(precision)
@@ -80,7 +69,7 @@ def confidence_threshold(calibrators: Calibrators, precision: float, kept: str =
 
 
 def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
-    """Refuse, before training, a taxonomy of which too few leaves are held out."""
+    """Refuse a taxonomy with too few held-out leaves, before the training."""
     if missing := missing_confidence(taxonomy, config):
         message = f"{missing}; without a confidence, use a minimum score"
         raise ConfigurationError(message, "min_score")

@@ -1,8 +1,4 @@
-"""Confidence: the calibrated probability that a suggested parent is right.
-
-A `Calibration` maps the scores of suggestions to probabilities. Its `Reliability` says how well the
-confidence in first suggestions agreed with the truth for held-out leaves.
-"""
+"""Confidence: the calibrated probability that a suggested parent is correct."""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Bin:
-    """Queries of similar confidence: their number, mean confidence, and the fraction right."""
+    """Queries of similar confidence: their number, mean confidence, and fraction correct."""
 
     count: int
     confidence: float
@@ -51,13 +47,13 @@ class Bin:
 
 
 def calibration_error(bins: Sequence[Bin]) -> float:
-    """Return the expected calibration error: the mean of |confidence - right| over the bins."""
+    """Return the expected calibration error: the mean of |confidence - correct| over bins."""
     count = max(sum(b.count for b in bins), 1)
     return sum(b.count * abs(b.confidence - b.right) for b in bins) / count
 
 
 class CoveragePoint(NamedTuple):
-    """The fraction of queries at or above a confidence, and the fraction of these that is right."""
+    """The fraction of queries at or above a confidence, and the correct fraction of these."""
 
     confidence: float
     coverage: float
@@ -66,24 +62,20 @@ class CoveragePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Reliability:
-    """How well the confidence in first suggestions agrees with the truth.
-
-    `confidence` holds one value per query, highest first, and `right` whether its first suggestion
-    was right. The confidence comes from curves that were not fitted to that query.
-    """
+    """The cross-validated confidence in first suggestions, highest first, and the truth."""
 
     confidence: tuple[float, ...]
     right: tuple[bool, ...]
 
     @classmethod
     def of(cls, confidence: Floats, right: NDArray[np.bool_]) -> Reliability:
-        """Sort queries by their confidence."""
+        """Create from queries, sorted by their confidence."""
         order = np.argsort(-confidence, kind="stable")
         return cls(tuple(confidence[order].tolist()), tuple(right[order].tolist()))
 
     @property
     def bins(self) -> list[Bin]:
-        """Ten equal ranges of confidence, without the empty ones."""
+        """Ten equal ranges of confidence, without the empty ranges."""
         confidence, right = np.array(self.confidence), np.array(self.right, dtype=float)
         numbers = np.minimum((confidence * BIN_COUNT).astype(int), BIN_COUNT - 1)
         return [
@@ -98,10 +90,7 @@ class Reliability:
         return calibration_error(self.bins)
 
     def coverage(self) -> list[CoveragePoint]:
-        """Return coverage and precision at every confidence, highest confidence first.
-
-        Queries of equal confidence are accepted together.
-        """
+        """Return coverage and precision at each distinct confidence, highest first."""
         confidence, right = np.array(self.confidence), np.array(self.right, dtype=float)
         counts = np.arange(1, len(confidence) + 1)
         last = np.flatnonzero(np.diff(confidence, append=-1.0))
@@ -110,10 +99,7 @@ class Reliability:
         return [CoveragePoint(*point) for point in points[last].tolist()]
 
     def accepted(self, threshold: float | None) -> tuple[float, float | None]:
-        """Return the fraction of queries at or above a threshold, and the fraction of these right.
-
-        The latter is None if there are none. Without a threshold, no query is accepted.
-        """
+        """Return the fraction of queries at or above a threshold, and its precision, if any."""
         if threshold is None:
             return 0.0, None
         taken = np.array(self.confidence) >= threshold
@@ -121,11 +107,11 @@ class Reliability:
         return float(taken.mean()), precision
 
     def threshold(self, precision: float) -> float | None:
-        """Return the lowest confidence at or above which this fraction is right, if there is one.
+        """Return the lowest confidence at or above which the precision is reached, if there is one.
 
-        Either the fraction of right ones among the accepted queries exceeds the precision by one
-        standard error, or it reaches the precision and their mean confidence exceeds it by one
-        standard error over all queries; then at least `MIN_ACCEPTED` must be accepted.
+        Either the correct fraction exceeds the precision by one standard error, or it reaches the
+        precision, the mean confidence exceeds it by one standard error over all queries, and at
+        least `MIN_ACCEPTED` queries are accepted.
         """
         size = len(self.confidence)
         expected = np.cumsum(self.confidence) / np.arange(1, size + 1)
@@ -141,14 +127,14 @@ class Reliability:
 
 
 def _lower_bound(right: float, count: float) -> float:
-    """Return the smoothed fraction of right ones (Laplace), less one standard error."""
+    """Return the smoothed correct fraction (Laplace), minus one standard error."""
     fraction = (right + 1) / (count + 2)
     return float(fraction - np.sqrt(fraction * (1 - fraction) / (count + 2)))
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The temperature, one curve for first suggestions and one for the others, and reliability."""
+    """The temperature, the curves for first and for other suggestions, and the reliability."""
 
     temperature: float
     first: Curve

@@ -1,9 +1,7 @@
-"""Duplicates: whether a new concept is a synonym of an existing one.
+"""Duplicates: the detection of new concepts that are synonyms of existing ones.
 
-This is learned from the synonyms of the taxonomy, without labels. A name is taken from a concept
-with several names and treated as a new concept with the same definition: its source is the right
-answer. Leaves are taken out as a whole and treated as new too: no concept near them is a right
-answer, in particular not their parents and siblings.
+It is learned without labels, from names that are removed from concepts with several names. Leaves
+that are removed as a whole serve as concepts without a duplicate.
 """
 
 from __future__ import annotations
@@ -42,10 +40,7 @@ class DuplicateCandidates:
 
 
 class DuplicateDetector:
-    """Compares a new concept with existing ones by the cosine and by the letters of their names.
-
-    The three weights belong to a logistic regression on these two features and a constant.
-    """
+    """A logistic regression on the cosine, the letter similarity and a constant."""
 
     def __init__(self, taxonomy: Taxonomy, vectors: Vectors, weights: Sequence[float]) -> None:
         self.vectors, self.weights = vectors, np.array(weights)
@@ -55,10 +50,7 @@ class DuplicateDetector:
     def learn(
         cls, taxonomy: Taxonomy, vectors: Vectors, embed: Embed, seed: int = 0
     ) -> DuplicateDetector | None:
-        """Learn from a taxonomy and its vectors [N, D]; None if it has too few synonyms.
-
-        There are twice as many leaves as names, because most new concepts are not synonyms.
-        """
+        """Learn from a taxonomy and its vectors [N, D]; None if it has too few synonyms."""
         rng, concepts = np.random.default_rng(seed), list(taxonomy.concepts)
         several = [i for i, concept in enumerate(concepts) if len(distinct_names(concept)) > 1]
         if len(several) < MIN_SYNONYM_CONCEPTS or len(taxonomy) <= NUM_CANDIDATES:
@@ -83,11 +75,7 @@ class DuplicateDetector:
     def candidates(
         self, concepts: Sequence[Concept], vectors: Vectors, nearest: Indices | None = None
     ) -> DuplicateCandidates:
-        """Return, for each new concept, the existing concept that it most likely duplicates.
-
-        The result also has the log-odds. The new concepts have `vectors` [Q, D], and
-        `nearest` their `NUM_CANDIDATES` nearest concepts [Q, K], if they are known.
-        """
+        """Return the likeliest duplicate of each query [Q, D] among its nearest [Q, K]."""
         nearest = self._nearest(vectors) if nearest is None else nearest
         log_odds = self._features(concepts, vectors, nearest) @ self.weights
         best = log_odds.argmax(axis=1)[:, None]
@@ -97,7 +85,7 @@ class DuplicateDetector:
         )
 
     def _nearest(self, vectors: Vectors, exclude: Indices | None = None) -> Indices:
-        """Return the concepts nearest to each new one, except its `exclude`: [Q, D] → [Q, K]."""
+        """Return the nearest concepts of each new one, except `exclude`: [Q, D] → [Q, K]."""
         count = min(NUM_CANDIDATES, len(self._taxonomy))
         nearest = [np.zeros((0, count), dtype=np.int64)]
         size = max(1, min(BLOCK_SIZE, MAX_COSINES // len(self._taxonomy)))
@@ -110,7 +98,7 @@ class DuplicateDetector:
         return np.concatenate(nearest)
 
     def _features(self, concepts: Sequence[Concept], vectors: Vectors, nearest: Indices) -> Floats:
-        """Return the features of each new concept and each of its nearest: [Q, K, 3]."""
+        """Return the features of each new concept with its nearest concepts: [Q, K, 3]."""
         count = nearest.shape[1]
         repeated = [concept for concept in concepts for _ in range(count)]
         known = {
@@ -128,7 +116,7 @@ def pair_features(
     names: Sequence[Sequence[str]],
     others: Vectors,
 ) -> Floats:
-    """Return the cosine, the letter similarity, and 1, of pairs with vectors [P, D]: [P, 3]."""
+    """Return the cosine, the letter similarity and 1 of pairs with vectors [P, D]: [P, 3]."""
     cosines = np.einsum("pd,pd->p", vectors, others)
     letters = [
         max(letter_similarity(concept.label, name) for name in own)
@@ -150,13 +138,13 @@ def distinct_names(concept: Concept) -> tuple[str, ...]:
 
 
 def _split(concept: Concept, rng: np.random.Generator) -> tuple[Concept, Concept]:
-    """Split a concept into one of its names, and the others; both with its definition."""
+    """Split a concept into one of its names and the other names, both with its definition."""
     first, second, *rest = rng.permutation(np.array(distinct_names(concept), dtype=object)).tolist()
     single = Concept("", first, definition=concept.definition)
     return single, Concept("", second, synonyms=tuple(rest), definition=concept.definition)
 
 
 def _trigrams(name: str) -> set[str]:
-    """Return all trigrams of a name, including its ends."""
+    """Return all letter trigrams of a name, including its start and end."""
     text = f"  {normalize_name(name)} "
     return {text[start : start + 3] for start in range(len(text) - 2)}

@@ -1,9 +1,4 @@
-"""Learning the fusion: the weights of the features, from concepts that were held out.
-
-Names decide where things belong in a shop, and siblings in a graph of research fields. So every
-taxonomy gets weights of its own, learned from concepts that were held out of it. Where these are
-few, the weights stay near a prior.
-"""
+"""Learning of the fusion: weights of the features for each taxonomy, near a prior."""
 
 from __future__ import annotations
 
@@ -56,14 +51,10 @@ PRIOR_WITHOUT_TOWER = SignalFusion.from_mapping(
 
 @dataclass(frozen=True)
 class FusionExamples:
-    """Candidates of Q held-out queries, C of each, with their features.
+    """Candidates of Q held-out queries, C of each, with their features [Q, C, F].
 
-    Args:
-        features: [Q, C, F].
-        is_parent: whether the candidate is a true parent [Q, C].
-        log_counts: the logarithm of how many anchors a candidate stands for [Q, C]: 0, more for one
-            that was drawn at random, and minus infinity for padding.
-        weights: how much each query counts [Q].
+    `log_counts` [Q, C] are the logarithms of the number of anchors that a candidate represents: 0,
+    more for a randomly drawn one, and minus infinity for padding.
     """
 
     features: NDArray[np.float32]
@@ -107,10 +98,7 @@ def collect_examples(
     seed: int,
     rejected: Sequence[Indices] | None = None,
 ) -> FusionExamples:
-    """Return the candidates of held-out queries: the best by each signal, the true ones, others.
-
-    The `rejected` parents of each query are candidates too.
-    """
+    """Return the best candidates by each signal, with true, rejected and random ones."""
     rng, parts = np.random.default_rng(seed), []
     size = max(MIN_QUERIES, MAX_PAIRS // len(ranker.keys))
     for start in range(0, len(queries), size):
@@ -166,14 +154,14 @@ def prior_for(ranker: Ranker) -> SignalFusion:
 def learn_fusion(
     examples: FusionExamples, prior: SignalFusion, device: torch.device | str = "cpu"
 ) -> list[SignalFusion]:
-    """Return the weights learned from all examples, then from all but each fold (`fold_of`)."""
+    """Return the weights learned from all examples, then those without each fold (`fold_of`)."""
     whole, folds = fit_fusion(examples, prior, device), fold_of(len(examples))
     parts = (examples[folds != fold] for fold in range(FOLDS))
     return [whole, *(fit_fusion(part, prior, device) for part in parts)]
 
 
 def fold_of(count: int) -> Indices:
-    """Return the fold of each held-out query, always the same: [Q]."""
+    """Return the deterministic fold of each held-out query: [Q]."""
     return np.random.default_rng(0).permutation(count) % FOLDS
 
 
@@ -182,10 +170,7 @@ def fit_fusion(
     prior: SignalFusion,
     device: torch.device | str = "cpu",
 ) -> SignalFusion:
-    """Return the weights at which the true parents are likeliest, near the prior.
-
-    The likelihood compares each true parent with all anchors that are not true parents.
-    """
+    """Return the weights near the prior that maximize the likelihood of the true parents."""
     if examples is None or not len(examples):
         return prior
     features = torch.from_numpy(examples.features).to(device)

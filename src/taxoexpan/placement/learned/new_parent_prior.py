@@ -1,11 +1,9 @@
-"""The new-parent prior: what a new concept gains as the parent of another new one.
+"""The new-parent prior: the gain of a new concept as the parent of another new one.
 
-A new anchor has no children and is unknown to the network, which has learned that such anchors are
-hardly ever parents. In a batch that is different, and names are more informative there: *rye bread*
-goes below *bread* rather than the other way around. So a pair of new concepts gains a constant, a
-weight if the child's label ends in the parent's, and a weight for each word that the child's label
-is longer. The gain of one new parent is divided among all new concepts of a batch, since only one
-of them is the parent. All weights are learned without labels.
+The network underrates new anchors, which have no children. So a pair of new concepts gains a
+constant, a weight if the child's label ends in the parent's (*rye bread*, *bread*), and a weight
+for each further word of the child's label. The gain is divided among all new concepts of a batch,
+since only one of them is the parent. All weights are learned without labels.
 """
 
 from __future__ import annotations
@@ -32,9 +30,8 @@ PSEUDO_COUNT = 1.0
 class BatchScores:
     """The scores of Q new concepts among all anchors, as log f.
 
-    `anchors` [Q] are their best existing anchors, `best` [Q] the log f of these, and `total` [Q]
-    the logarithm of the sum of f over all existing ones. `among` [Q, Q] is log f of each query
-    (row) below each new anchor (column), minus infinity below itself.
+    `best` [Q] belong to the best existing anchors, and `total` [Q] to all existing ones. `among`
+    [Q, Q] has each query (row) below each new anchor (column), minus infinity below itself.
     """
 
     anchors: NDArray[np.int64]
@@ -45,7 +42,7 @@ class BatchScores:
 
 @dataclass(frozen=True)
 class LabeledBatch:
-    """A batch with known relations: `true` [Q, Q] marks those between new concepts."""
+    """A batch with known relations: `true` [Q, Q] marks relations between new concepts."""
 
     scores: BatchScores
     features: Floats
@@ -54,18 +51,14 @@ class LabeledBatch:
 
 @dataclass(frozen=True)
 class NewParentPrior:
-    """The weights of the features, and the rate of new parents that they were fitted at."""
+    """The weights of the features, and the rate of new parents in their training data."""
 
     weights: tuple[float, ...]
     rate: float
 
     @classmethod
     def learn(cls, batches: Sequence[LabeledBatch]) -> NewParentPrior | None:
-        """Fit the weights that make the true relations likeliest (a conditional logit).
-
-        Each concept's parent is one of the new ones, or none of them. There is nothing to learn
-        where it is always the one, or always the other.
-        """
+        """Fit the weights by conditional logit; None if all or no parents are new."""
         has_new = np.concatenate([b.true.any(1) for b in batches] or [np.zeros(0, np.bool_)])
         if not has_new.any() or has_new.all():
             return None
@@ -81,11 +74,7 @@ class NewParentPrior:
         return cls(tuple(weights.tolist()), float(has_new.mean()))
 
     def adjust(self, scores: BatchScores, features: Floats) -> Floats:
-        """Return log f among the new concepts with their gain [Q, Q].
-
-        The more concepts of a batch look like children of others in it, the more all pairs gain:
-        the rate of new parents is the likeliest one for this batch (by EM, with pseudo-counts).
-        """
+        """Return log f with the gain at the batch's rate of new parents, by EM [Q, Q]."""
         gained = _with_gain(scores, features, np.array(self.weights))
         log_odds = _log_sum(gained) - scores.total - _logit(self.rate)
         rate = self.rate
@@ -114,7 +103,7 @@ def label_features(concepts: Sequence[Concept]) -> Floats:
 
 
 def _with_gain(scores: BatchScores, features: Floats, weights: Floats) -> Floats:
-    """Return log f among the new concepts with the gain by the weights."""
+    """Return log f among the new concepts with the gain from the weights."""
     gained: Floats = scores.among + features @ weights - np.log(max(len(scores.best) - 1, 1))
     return gained
 
@@ -138,7 +127,7 @@ def _gradient_and_hessian(
 
 
 def _log_sum(scores: Floats) -> Floats:
-    """Return the log-sum-exp of each row, which may be minus infinity throughout."""
+    """Return the log-sum-exp of each row; all values of a row may be minus infinity."""
     highest = scores.max(1, initial=-1e30)
     summed: Floats = highest + np.log(np.exp(scores - highest[:, None]).sum(1).clip(1e-300))
     return summed

@@ -1,7 +1,4 @@
-"""Logistic and isotonic regression on a few columns.
-
-Both give the same numbers as scikit-learn, whose import would take longer than all fits of a model.
-"""
+"""Logistic and isotonic regression, equal to scikit-learn but without its slow import."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ MAX_STEPS = 50
 
 
 def sigmoid(log_odds: Floats) -> Floats:
-    """Return the probabilities of log-odds."""
+    """Convert log-odds to probabilities."""
     return 1 / (1 + np.exp(-np.clip(log_odds, -500, 500)))
 
 
 def logit(probabilities: Floats) -> Floats:
-    """Return the log-odds of probabilities; the log-odds of 0 and 1 are finite too."""
+    """Convert probabilities to log-odds, which are finite for 0 and 1 too."""
     # In single precision, 1 - 1e-9 would be 1.
     clipped = np.clip(probabilities.astype(np.float64), 1e-9, 1 - 1e-9)
     return np.log(clipped) - np.log1p(-clipped)
@@ -40,12 +37,7 @@ def logistic(table: Floats, truth: Floats) -> Floats:
 
 
 def isotonic(values: Floats, truth: Floats) -> tuple[Floats, Floats]:
-    """Fit an isotonic (non-decreasing) least-squares regression.
-
-    Adjacent blocks of values are merged until no height decreases (pool adjacent violators). Return
-    the first and last value of each block, and the block's height at both, so that a caller can
-    interpolate between blocks.
-    """
+    """Fit an isotonic regression; return both ends of each block and its height at both."""
     order = np.argsort(values, kind="stable")
     heights: list[float] = []
     sizes: list[int] = []

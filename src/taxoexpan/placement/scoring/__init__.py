@@ -2,5 +2,5 @@
 
 An `embedder` turns concepts into queries. `pair_features` defines the features of a pair and the
 score, their weighted sum. `ranking` ranks the `anchors` by a `scorer`, which scores all of them;
-its parts are `cosines` and `families`. Import from the modules; nothing is exported here.
+its parts are `cosines` and `families`.
 """

@@ -1,4 +1,4 @@
-"""The anchors of a ranking: concepts of a taxonomy with everything that they are compared by."""
+"""The anchors of a ranking: concepts of a taxonomy with all data for comparisons."""
 
 from __future__ import annotations
 
@@ -25,13 +25,7 @@ ENCODER_BLOCK = 8192
 
 @dataclass(frozen=True)
 class AnchorTexts:
-    """What the texts of N anchors are compared by.
-
-    Args:
-        words: the words of their labels.
-        as_anchors: the tower's vectors of their descriptions [N, D], or None without a tower.
-        as_queries: the tower's vectors of their own names and definitions [N, D], as children.
-    """
+    """The words of N anchors and, with a tower, the vectors [N, D] of their texts."""
 
     words: LabelWords
     as_anchors: Tensor | None = None
@@ -55,7 +49,7 @@ class AnchorTexts:
         return self.as_anchors, self.as_queries
 
     def select(self, anchors: Indices) -> AnchorTexts:
-        """Return the texts of some anchors, by index."""
+        """Return the texts of some anchors, given by index."""
         words = self.words.select(anchors)
         if self.tower is None:
             return AnchorTexts(words)
@@ -71,11 +65,10 @@ class AnchorTexts:
 
 
 class Anchors:
-    """Every concept of a taxonomy as an anchor, or those `chosen`, with the vectors of all of them.
+    """The `chosen` concepts of a taxonomy, or all, as anchors, with the vectors of all concepts.
 
-    The egonets are built once, with at most `siblings` siblings, and always the same ones. As in
-    training, deprecated concepts are in none but their own, so `taxonomy` is kept without their
-    relations. `texts` are about all concepts; only the learned fusion needs them.
+    As in training, deprecated concepts are only in their own egonets. The egonets are always the
+    same. `texts` are about all concepts; only the learned fusion needs them.
     """
 
     def __init__(
@@ -93,7 +86,7 @@ class Anchors:
 
     @cached_property
     def words(self) -> LabelWords:
-        """The words of the chosen anchors; only for anchors with texts."""
+        """The words of the chosen anchors, which must have texts."""
         if self.texts is None:
             raise ModelError("the learned fusion needs the texts of the anchors")
         return self.texts.words if self.is_everyone else self.texts.words.select(self.chosen)
@@ -110,7 +103,7 @@ class Anchors:
 
     @cached_property
     def families(self) -> Families:
-        """The chosen anchors with all of their children, as the features of pairs see them."""
+        """The chosen anchors with all their children, for the features of pairs."""
         return Families(self.taxonomy, self.chosen, self.vectors)
 
     @property
@@ -132,7 +125,7 @@ class Anchors:
         return torch.cat(keys)
 
     def stored(self) -> Anchors:
-        """Return the same anchors for computing where the vectors are stored."""
+        """Return the same anchors for computations on the device that stores the vectors."""
         vectors = self.vectors.stored()
         texts = None if self.texts is None else self.texts.to(vectors.device)
         return Anchors(self.taxonomy, vectors, self.siblings, self.chosen, texts)
@@ -147,5 +140,5 @@ class Anchors:
 
 
 def anchor_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: int) -> Egonets:
-    """Build the egonets of some anchors as they are used outside training: always the same."""
+    """Build the deterministic egonets of some anchors for use outside training."""
     return build_egonets(taxonomy, anchors, spread_siblings(taxonomy, anchors, siblings))

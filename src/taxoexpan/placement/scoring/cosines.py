@@ -1,8 +1,4 @@
-"""The cosines of queries with all anchors and their children, and the part of scores from them.
-
-These scores are a weighted sum of the cosines, and the network's fusion head, which is not linear.
-A leaf anchor has only two of the cosines, so most pairs of a taxonomy are short.
-"""
+"""The cosines of queries with anchors and their children, and the scores from them."""
 
 from __future__ import annotations
 
@@ -26,16 +22,13 @@ MAX_PAIRS = {"cpu": 1 << 14, "cuda": 1 << 23}
 
 
 class ReusedMemory:
-    """Tensors that one block of queries after the other is written to.
-
-    The operating system clears new memory, which takes almost as long as writing to it.
-    """
+    """Tensors that are overwritten by each block of queries, since new memory is slow."""
 
     def __init__(self) -> None:
         self._tensors: dict[str, Tensor] = {}
 
     def take(self, name: str, like: Tensor, rows: int, columns: int) -> Tensor:
-        """Return a tensor [rows, columns] with any content, of the type of another one."""
+        """Return an uninitialized tensor [rows, columns] of the type of another one."""
         known = self._tensors.get(name)
         if known is None or known.shape != (rows, columns):
             known = self._tensors[name] = like.new_empty(rows, columns)
@@ -43,11 +36,7 @@ class ReusedMemory:
 
 
 class QueryCosines:
-    """The cosines of a block of B queries with anchors, their names, head words and children.
-
-    They are valid until the next block uses the same memory. `children` [n, D] are the tower's
-    vectors of the concepts that occur in the families, if its cosines with children are needed.
-    """
+    """The cosines of B queries, which are valid until the next block uses the same memory."""
 
     def __init__(
         self,
@@ -103,14 +92,7 @@ class QueryCosines:
 
 
 class CosineScorer:
-    """Adds up the hidden units of the fusion head and the cosines of pairs, given their weights.
-
-    Args:
-        head: the network's fusion head, if it has one.
-        families: the anchors with their children.
-        weights: the weights of the cosines for anchors with children, and for leaf anchors [2, 9].
-        head_weights: the weights of the fusion head for both [2].
-    """
+    """Weights [2, 9] of cosines and [2] of the fusion head, for parents and leaf anchors."""
 
     def __init__(
         self,
@@ -180,10 +162,7 @@ class CosineScores:
 
 
 class _Pairs:
-    """The hidden units and the inputs of the pairs of some anchors with all queries.
-
-    They share one table [H + I, count * size], so that one product weighs both.
-    """
+    """Hidden units and inputs of pairs in one table [H + I, count * size] for one product."""
 
     def __init__(self, hidden: Tensor, count: int, size: int) -> None:
         units, inputs = hidden.shape
@@ -201,10 +180,7 @@ class _Pairs:
 def row_slices(
     count: int, size: int, limits: dict[str, int], device: torch.device, step: int = 1
 ) -> Iterator[slice]:
-    """Split rows of `size` pairs each into slices within the limit of the device.
-
-    A slice has a multiple of `step` rows, except for the last one.
-    """
+    """Split rows of `size` pairs into slices that fit the device, in multiples of `step`."""
     pairs = limits.get(device.type, limits["cpu"])
     rows = max(1, pairs // max(size, 1) // step) * step
     for start in range(0, count, rows):

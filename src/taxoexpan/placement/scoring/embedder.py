@@ -1,4 +1,4 @@
-"""Turning concepts into queries: their vectors and the concepts that they mention."""
+"""Embedding of concepts as queries, with the concepts that they mention."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ from taxoexpan.training.holdout import Holdout
 
 @dataclass(frozen=True)
 class Embedder:
-    """Embeds concepts with an encoder, as the settings say, on a device.
-
-    With a fine-tuned `tower`, queries get its vectors too.
-    """
+    """An encoder of concepts with settings and a device; a `tower` encodes queries too."""
 
     encoder: Encoder
     config: Config
@@ -41,7 +38,7 @@ class Embedder:
         return torch.from_numpy(self.array(concepts)).to(self.device)
 
     def lexicon(self, taxonomy: Taxonomy) -> Lexicon | None:
-        """Return the names that definitions are searched for, if mentions are used."""
+        """Return the names to search for in definitions, if mentions are used."""
         return Lexicon.from_taxonomy(taxonomy) if self.config.uses_mentions else None
 
     def queries(self, concepts: Sequence[Concept], lexicon: Lexicon | None) -> Queries:
@@ -51,6 +48,6 @@ class Embedder:
         return Queries(self.tensor(concepts), mentions, concepts, tower)
 
     def labeled_queries(self, holdout: Holdout, lexicon: Lexicon | None) -> LabeledQueries:
-        """Embed held-out concepts; the lexicon is of the remaining taxonomy."""
+        """Embed held-out concepts; the lexicon belongs to the remaining taxonomy."""
         q = self.queries(holdout.concepts, lexicon)
         return LabeledQueries(q.vectors, q.mentions, q.concepts, q.tower, holdout.parents)

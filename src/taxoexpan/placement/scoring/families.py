@@ -1,4 +1,4 @@
-"""Anchors with all of their children, for the features that compare a query with the children."""
+"""Anchors with all their children, for features that compare a query with the children."""
 
 from __future__ import annotations
 
@@ -21,15 +21,7 @@ MAX_CELLS = {"cpu": 1 << 18, "cuda": 1 << 26}
 
 
 class Families:
-    """The children of A anchors, as rows of the vectors of the concepts that occur.
-
-    I of the anchors have children.
-
-    Args:
-        taxonomy: the taxonomy.
-        chosen: the anchors [A].
-        vectors: the vectors of all concepts of the taxonomy.
-    """
+    """The children of A anchors (I of them have any), as rows of the concepts that occur."""
 
     def __init__(self, taxonomy: Taxonomy, chosen: Indices, vectors: ConceptVectors) -> None:
         self.device = vectors.device
@@ -74,7 +66,7 @@ class Families:
 
     @cached_property
     def _head_rows(self) -> tuple[Indices, Indices]:
-        """The distinct head words in use, and which of them each concept that occurs has."""
+        """The distinct head words in use, and the head word of each concept that occurs."""
         return np.unique(self._vectors.head_of.cpu().numpy(), return_inverse=True)
 
     @cached_property
@@ -92,12 +84,12 @@ class Families:
 
     @cached_property
     def nearest(self) -> GroupedMaximum:
-        """The maximum over children of numbers of the concepts that occur: [n, B] → [I, B]."""
+        """The maximum over children of values of the concepts that occur: [n, B] → [I, B]."""
         return GroupedMaximum(self._child_rows, self._offsets, self.device)
 
     @cached_property
     def nearest_head(self) -> GroupedMaximum:
-        """The maximum over children of numbers of head words: [V, B] → [I, B]."""
+        """The maximum over children of values of head words: [V, B] → [I, B]."""
         heads, size = self._head_rows[1][self._child_rows], max(len(self._head_rows[0]), 1)
         family = np.repeat(np.arange(len(self.parents)), np.diff(self._offsets))
         distinct = np.unique(family * size + heads)
@@ -106,16 +98,16 @@ class Families:
 
     @cached_property
     def mean_names(self) -> Tensor:
-        """The mean name vector of the children of each anchor that has any [I, D]."""
+        """The mean name vector of the children of each anchor with children [I, D]."""
         return self._mean(self._child_rows, self._vectors.names)
 
     @cached_property
     def mean_heads(self) -> Tensor:
-        """The mean head vector of the children of each anchor that has any [I, D]."""
+        """The mean head vector of the children of each anchor with children [I, D]."""
         return self._mean(self._head_rows[1][self._child_rows], self.heads)
 
     def mean_of(self, vectors: Tensor) -> Tensor:
-        """Return the mean of the children of each anchor that has any: [N, D] → [I, D]."""
+        """Return the mean over the children of each anchor with children: [N, D] → [I, D]."""
         return self._mean(self._children, vectors)
 
     def occurring(self, vectors: Tensor) -> Tensor:
@@ -123,7 +115,7 @@ class Families:
         return vectors if self._used is None else vectors.index_select(0, self._used)
 
     def write(self, values: Tensor, rows: slice, result: Tensor) -> None:
-        """Write numbers of the anchors with children [k, I, B] into those of some [k, a, B]."""
+        """Write values of the anchors with children [k, I, B] to a slice of rows [k, a, B]."""
         first, last = self.parents.searchsorted([rows.start, rows.stop]).tolist()
         own = self._moved(self.parents[first:last] - rows.start)
         result[:, own] = values[:, first:last]
@@ -139,16 +131,11 @@ class Families:
 
 
 class GroupedMaximum:
-    """Computes the maximum of each of G groups of rows, none of them empty: [n, B] → [G, B].
+    """The maximum of each of G nonempty groups of rows: [n, B] → [G, B].
 
-    Runs of equal length are reduced together. A group with more rows than the widest run has is
-    split, and the maxima of its runs are reduced again. So a large group costs no more per row than
-    a small one.
-
-    Args:
-        members: the rows of all groups, one group after the other.
-        offsets: where each group starts in `members`, and the end of the last one [G + 1].
-        device: where the rows are.
+    Runs of equal length are reduced together. Large groups are split into several runs whose maxima
+    are reduced again, so they cost no more per row than small groups. Group g has the rows
+    `members[offsets[g]:offsets[g + 1]]`.
     """
 
     def __init__(self, members: Indices, offsets: Indices, device: torch.device) -> None:

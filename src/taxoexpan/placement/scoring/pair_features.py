@@ -1,13 +1,8 @@
-"""The features of a pair of an anchor and a query, and their weighted sum, which ranks the anchors.
+"""The features of a pair of an anchor and a query, and their weighted sum, the score.
 
-This is the only definition of the features. A feature is one of the `Input` numbers of a pair times
-a scale; some features count for leaf anchors only. So the score, weights · features, is linear in
-the inputs, and `SignalFusion.input_weights` says what each input counts. `scorer` scores all
-anchors with these, and `explain.removals` given pairs.
-
-Every input is computed from the taxonomy that the anchors belong to. Concepts that are held out of
-it leave no trace: not in word frequencies, not in counts of children, not in descriptions. Nor do
-deprecated concepts in the inputs of other anchors.
+This is the only definition of the features. The score is linear in the `Input` numbers of a pair.
+Every input is computed from the taxonomy of the anchors: held-out concepts leave no trace in word
+frequencies, counts of children or descriptions, and deprecated ones none in other anchors' inputs.
 """
 
 from __future__ import annotations
@@ -37,11 +32,7 @@ class Signal(StrEnum):
 
 
 class Input(IntEnum):
-    """The numbers of a pair that its features are made of, as rows of a tensor [I, ...].
-
-    Without a fine-tuned encoder, the inputs of the tower are 0. The inputs of children are 0 for
-    leaf anchors.
-    """
+    """The inputs of features, as rows of a tensor [I, ...]; 0 for a missing tower or child."""
 
     NETWORK = 0
     """log f of the network."""
@@ -79,7 +70,7 @@ OF_WORDS = slice(Input.ENDING, Input.PATH_WORDS + 1)
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature: its source, its input and scale, and whether it is 0 for anchors with children."""
+    """A feature: its signal, input and scale, and whether it is 0 for anchors with children."""
 
     signal: Signal
     input: Input
@@ -115,10 +106,7 @@ children, so some inputs have a second weight for leaf anchors."""
 
 
 def pair_features(inputs: Tensor, is_leaf: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return the features of pairs, in `out` if it is given: [I, ...] → [F, ...].
-
-    `is_leaf` [...] is 1 where the anchor has no children, or else 0.
-    """
+    """Return the features of pairs, in `out` if it is given: [I, ...] → [F, ...]."""
     features = inputs.new_empty(len(FEATURES), *inputs.shape[1:]) if out is None else out
     for values, feature in zip(features, FEATURES.values(), strict=True):
         torch.mul(inputs[feature.input], feature.scale, out=values)
@@ -135,7 +123,7 @@ class SignalFusion:
 
     @classmethod
     def from_mapping(cls, weights: Mapping[str, float]) -> SignalFusion:
-        """Build from weights by the names of features; the others are 0."""
+        """Create from weights by the names of features; other weights are 0."""
         return cls(tuple(float(weights.get(name, 0.0)) for name in FEATURES))
 
     def as_mapping(self) -> dict[str, float]:
@@ -144,20 +132,20 @@ class SignalFusion:
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """The signals with any weight."""
+        """The signals with a nonzero weight."""
         pairs = zip(FEATURES.values(), self.weights, strict=True)
         weighed = {feature.signal for feature, weight in pairs if weight}
         return tuple(signal for signal in Signal if signal in weighed)
 
     def input_weights(self) -> Floats:
-        """Return what each input counts, for anchors with children and for leaf anchors: [2, I]."""
+        """Return the weight of each input, for anchors with and without children: [2, I]."""
         totals = np.zeros((2, len(Input)))
         for feature, weight in zip(FEATURES.values(), self.weights, strict=True):
             totals[int(feature.leaves_only) :, feature.input] += feature.scale * weight
         return totals
 
     def contributions(self, features: Floats) -> dict[Signal, Floats]:
-        """Return what each signal adds to the scores of P pairs: [F, P] → [P] per signal."""
+        """Return the contribution of each signal to P scores: [F, P] → [P] per signal."""
         parts = np.array(self.weights)[:, None] * features
         return {
             signal: parts[[each.signal == signal for each in FEATURES.values()]].sum(axis=0)

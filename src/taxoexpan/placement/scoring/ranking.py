@@ -28,10 +28,7 @@ MIN_BEST = 10
 
 @dataclass(frozen=True)
 class Ranking:
-    """The best anchors of each query: their indices and scores, both [Q, k], best first.
-
-    `tempered` are the scores at the temperature of the ranking.
-    """
+    """The anchors and scores [Q, k] of queries, best first, also at the temperature."""
 
     anchors: Indices
     scores: NDArray[np.float32]
@@ -50,15 +47,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class RankedBlock:
-    """The ranking of a few queries, on the device of the scores.
-
-    Args:
-        queries: the queries, Q.
-        best: log f of their best anchors, best first [k, Q].
-        rows: these anchors [k, Q].
-        log_total: the logarithm of the sum of f over all anchors [Q].
-        cosines: the cosines of the queries with all names and head words.
-    """
+    """The k best anchors of Q queries and their log f [k, Q], and the total log f [Q]."""
 
     queries: Queries
     best: Tensor
@@ -68,11 +57,10 @@ class RankedBlock:
 
 
 class Ranker:
-    """Scores queries against all anchors of a taxonomy by the anchors' keys [N, k].
+    """A scorer of queries against all anchors of a taxonomy by the anchors' keys [N, k].
 
-    Anchors whose vectors are streamed to a GPU are ranked on the host, where keys and vectors are.
-    Deprecated concepts cannot be parents: they score minus infinity. Without a learned `fusion`,
-    `leaf_bonus` is added to the raw score of every anchor that has no children.
+    Anchors whose vectors are streamed to a GPU are ranked on the host. Deprecated concepts score
+    minus infinity. `leaf_bonus` is used only without a learned `fusion`.
     """
 
     def __init__(
@@ -113,7 +101,7 @@ class Ranker:
         return torch.from_numpy(np.flatnonzero(counts == 0)).to(self.keys.device)
 
     def log_match(self, scores: Tensor) -> Tensor:
-        """Return log f of scores: the logarithm of what is normalized over all anchors."""
+        """Return log f of scores, where f is normalized over all anchors."""
         return self.network.match.log_match(scores) if self.fusion is None else scores
 
     @cached_property
@@ -137,10 +125,9 @@ class Ranker:
         excluded: Sequence[Indices] | None = None,
         on_block: Callable[[RankedBlock], None] | None = None,
     ) -> Ranking:
-        """Return the best anchors; a score is the anchor's softmax probability over all anchors.
+        """Return the best anchors except `excluded`, with softmax probabilities as scores.
 
-        `excluded` are the anchors that cannot be the parent of each query. `on_block` gets the
-        result of each block of queries, with at least the `MIN_BEST` best anchors, if there are as
+        `on_block` gets each block of queries with at least `MIN_BEST` anchors, if there are as
         many.
         """
         fewest = (
@@ -172,7 +159,7 @@ class Ranker:
         excluded: tuple[Tensor, Tensor] | None,
         memory: ReusedMemory,
     ) -> tuple[RankedBlock, Tensor]:
-        """Rank the anchors of a few queries, and return the softmax's denominator when tempered."""
+        """Return the ranking of a few queries, and the tempered softmax's denominator."""
         summary = ScoreSummary(temperature)
         if self.fusion is not None or type(self.network.match) is LogBilinearMatch:
             scores, cosines = self._scorer.score(queries, excluded, summary, memory)
@@ -189,8 +176,8 @@ class Ranker:
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.
 
-        Of the anchors with an equal score, the fraction `ties` counts as higher; with 0.5, a
-        network that gives all anchors the same score ranks in the middle, not first.
+        Of the anchors with an equal score, the fraction `ties` counts as higher, so that a constant
+        score ranks in the middle with 0.5.
         """
         ranks: list[NDArray[np.floating]] = []
         for _, some in queries.blocks(len(self.keys)):

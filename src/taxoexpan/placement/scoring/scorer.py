@@ -1,9 +1,7 @@
 """Scores of all anchors with a block of queries, in few passes over memory.
 
-A score is linear in the inputs of a pair (`pair_features`). So neither inputs nor features of all
-pairs are stored. The weights are multiplied into the vectors of anchors, and most of a score is one
-product with the query's vectors. Shared words are written only where there are any. The rest are
-the `cosines`.
+Inputs and features (`pair_features`) are not stored: the weights are multiplied into the anchors'
+vectors, and most of a score is one product with the query's vectors. The rest are the `cosines`.
 """
 
 from __future__ import annotations
@@ -44,11 +42,7 @@ GROUP_SIZE = 64
 
 
 class ScoreSummary:
-    """Summarizes scores [N, Q] from slices of consecutive rows, while these are in the cache.
-
-    Every slice but the last has a multiple of `GROUP_SIZE` rows. The exponentials are summed for
-    two softmaxes, a plain one and one at a temperature.
-    """
+    """Maxima and totals of scores [N, Q]; every slice but the last has whole groups of rows."""
 
     def __init__(self, temperature: float = 1.0) -> None:
         self._temperature = temperature
@@ -73,7 +67,7 @@ class ScoreSummary:
         self._sums.append(shifted.exp_().sum(0))
 
     def best_of(self, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k highest of all scores that were added, and their rows: two of [k, Q]."""
+        """Return the k highest of all added scores, and their rows: two of [k, Q]."""
         return best_of(scores, k, torch.cat(self._maxima))
 
     def log_totals(self) -> tuple[Tensor, Tensor]:
@@ -89,8 +83,7 @@ class ScoreSummary:
 def best_of(scores: Tensor, k: int, maxima: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return the k highest scores of each column and their rows: [N, Q] → two of [k, Q].
 
-    The k best scores lie in the k groups of rows with the highest maxima. So all scores are read
-    once, and only the scores of k groups are sorted. `maxima` are the groups' maxima, if known.
+    They lie in the k groups of rows with the highest `maxima`, so only these groups are sorted.
     """
     groups = len(scores) // GROUP_SIZE
     if k >= groups:
@@ -115,18 +108,9 @@ FEATURE_PAIRS = {"cpu": 1 << 18}
 
 
 class Scorer:
-    """Scores all anchors with queries; what depends only on the anchors is computed once.
+    """A scorer of queries with A anchors, given the anchors' keys [A, k].
 
-    Without a fusion, a score is the network's raw score, with the leaf bonus. This is the fusion
-    with the weight 1 for the network, except that no logarithm is taken.
-
-    Args:
-        network: the network.
-        anchors: the A anchors.
-        keys: the network's keys of the anchors [A, k].
-        fusion: the weights of the features.
-        leaf_bonus: what leaf anchors gain without a fusion.
-        barred: the rows of the anchors that cannot be parents; they score minus infinity.
+    Without a fusion, a score is the network's raw score, not its logarithm, plus the leaf bonus.
     """
 
     def __init__(
@@ -177,11 +161,7 @@ class Scorer:
         summary: ScoreSummary | None = None,
         memory: ReusedMemory | None = None,
     ) -> tuple[Tensor, QueryCosines]:
-        """Return the scores [A, Q], and the cosines of the queries.
-
-        The `excluded` pairs, as rows and columns, score minus infinity. The `summary` gets every
-        slice of the scores. The results are in `memory`, if it is given.
-        """
+        """Return the scores [A, Q], minus infinity for `excluded` (row, column) pairs."""
         memory = ReusedMemory() if memory is None else memory
         cosines = QueryCosines(self._anchors.families, queries, memory, self._children)
         side, scores = self._query_side(queries), self._sparse_part(queries, excluded, memory)
@@ -245,7 +225,7 @@ class Scorer:
         return features
 
     def _fold(self, weights: Floats) -> Tensor | None:
-        """Return the weighted vectors of anchors, to be multiplied with `_query_side`: [A, d]."""
+        """Return the weighted vectors of anchors, to be multiplied by `_query_side`: [A, d]."""
         parts = []
         if self._is_folded:
             is_plain = (weights[:, Input.NETWORK] == 1.0).all()
@@ -262,7 +242,7 @@ class Scorer:
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
     def _cosine_scorer(self, weights: Floats, head: FusionHead | None) -> CosineScorer | None:
-        """Return the part of scores that depends on the cosines of each pair, if there is any."""
+        """Return the scorer of the cosines of each pair, if they have any weight."""
         of_cosines = weights[:, OF_COSINES].copy()
         # The number of children and the constant are part of the constants of anchors.
         of_cosines[:, [Input.CHILDREN - Input.NAME, Input.ONE - Input.NAME]] = 0.0
@@ -292,7 +272,7 @@ class Scorer:
     def _sparse_part(
         self, queries: Queries, excluded: tuple[Tensor, Tensor] | None, memory: ReusedMemory
     ) -> Tensor:
-        """Return what the anchors add to all pairs, and words and mentions to few: [A, Q]."""
+        """Return constants of anchors for all pairs, plus words and mentions: [A, Q]."""
         scores = memory.take("scores", self._constants, len(self._keys), len(queries))
         scores.copy_(self._constants.expand_as(scores))
         if self._word_scores is not None:
@@ -306,7 +286,7 @@ class Scorer:
     def _add_mentions(
         self, scores: Tensor, queries: Queries, weights: Tensor | None = None
     ) -> Tensor:
-        """Add the bonus of the anchors that the queries mention, weighted by anchor, if any."""
+        """Add the weighted bonus of the anchors that the queries mention, if any."""
         mentions = self._network.mentions
         if mentions is None or queries.mentions is None:
             return scores
@@ -319,7 +299,7 @@ class Scorer:
         return scores
 
     def _by_row(self, weights: Floats, which: Input) -> Tensor:
-        """Return what an input counts for each anchor: [A, 1]."""
+        """Return the weight of an input for each anchor: [A, 1]."""
         of_parents, of_leaves = weights[:, which].tolist()
         column = self._keys.new_full((len(self._keys), 1), of_leaves)
         column[self._parents] = of_parents

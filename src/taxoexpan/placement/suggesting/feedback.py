@@ -1,4 +1,4 @@
-"""What curators have decided: placements to learn from, and those never to propose again."""
+"""Decisions of curators: placements to learn from, and rejected placements."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from taxoexpan.taxonomy.names import normalize_name
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The placements that curators found right, and those that they found wrong.
+    """The placements that curators have accepted, once per parent, and rejected.
 
-    A concept with several parents is accepted once per parent. The rejected placements include
-    those that a choice implies: the proposals that were ranked above the chosen one, or all that
-    were shown if the curator searched for the parent. Proposals for a concept that is out of scope
-    are not among them: the parents may have been right. A parent that is a new concept itself may
-    have another id by now, and is then found by its label.
+    Rejected ones include the proposals above the chosen one, or all shown ones if the curator
+    searched for the parent, but not the proposals for a concept that is out of scope.
     """
 
     accepted: Sequence[Suggestion] = ()
@@ -38,7 +35,7 @@ Ids = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Rejections:
-    """The ids of rejected parents, and of rejected merges, by the normalized name of a concept."""
+    """The ids of rejected parents and rejected merges, by the normalized name of a concept."""
 
     parents: Ids = field(default_factory=dict)
     merges: Ids = field(default_factory=dict)
@@ -70,7 +67,7 @@ class Rejections:
         return Rejections(_union(self.parents, later.parents), _union(self.merges, later.merges))
 
     def within(self, taxonomy: Taxonomy) -> Rejections:
-        """Return the rejections whose parents or concepts to merge with are in a taxonomy."""
+        """Return the rejections whose parents or merge targets are in a taxonomy."""
         return Rejections(_within(self.parents, taxonomy), _within(self.merges, taxonomy))
 
     def anchors_of(self, taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Indices]:
@@ -82,7 +79,7 @@ class Rejections:
         return rows
 
     def filtered(self, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-        """Return the suggestions that were not rejected, with their new ranks."""
+        """Return the suggestions that were not rejected, with new ranks."""
         kept, ranks = [], dict[str, int]()
         for suggestion in suggestions:
             rejected = self.merges if suggestion.is_merge else self.parents

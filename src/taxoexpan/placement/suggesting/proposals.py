@@ -30,13 +30,7 @@ LIKELY = 0.5
 
 @dataclass(frozen=True)
 class Placer:
-    """Suggests parents of queries.
-
-    Args:
-        ranker: ranks all concepts of the taxonomy.
-        calibrators: what was learned from held-out concepts.
-        rejections: what must not be proposed again.
-    """
+    """A ranker and calibrators that suggest parents of queries, without the rejected ones."""
 
     ranker: Ranker
     calibrators: Calibrators
@@ -45,11 +39,7 @@ class Placer:
     def suggest(
         self, queries: Queries, top_k: int, min_ranked: int = 1
     ) -> tuple[list[Suggestion], Ranking]:
-        """Return the suggestions for queries, without rejected ones, and the ranking behind them.
-
-        They are the `top_k` parents of each query, with inserts, further parents and merges. At
-        least `min_ranked` anchors are ranked.
-        """
+        """Return `top_k` parents of each query with all other suggestions, and the ranking."""
         ranking, has_parent, duplicates = self.rank(queries, max(top_k, min_ranked))
         taxonomy, calibration = self.ranker.anchors.taxonomy, self.calibrators.calibration
         anchors, scores = ranking.anchors[:, :top_k], ranking.scores[:, :top_k].tolist()
@@ -89,11 +79,7 @@ class Placer:
     def rank(
         self, queries: Queries, top_k: int
     ) -> tuple[Ranking, NDArray[np.bool_], DuplicateCandidates | None]:
-        """Rank the anchors of queries except rejected ones, and assess the queries.
-
-        Return also which queries have a suitable parent [Q], and what each may be a synonym of.
-        All queries have a suitable parent if the opposite was not learned.
-        """
+        """Return the ranking, whether queries have a suitable parent [Q], and duplicates."""
         ranker, calibrators = self.ranker, self.calibrators
         calibration, abstention = calibrators.calibration, calibrators.abstention
         vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
@@ -140,16 +126,13 @@ def refuse_nonfinite_scores(suggestions: Sequence[Suggestion]) -> None:
 def _related_parents(
     taxonomy: Taxonomy, anchors: Indices, confidence: Floats
 ) -> dict[int, NDArray[np.bool_]]:
-    """Return which parents of a query are related [K, K], for queries with a likely further one."""
+    """Return the related parents [K, K] of each query that has a likely further parent."""
     rows = np.flatnonzero((confidence[:, 1:] > LIKELY).any(axis=1))
     return dict(zip(rows.tolist(), related_concepts(taxonomy, anchors[rows]), strict=True))
 
 
 def related_concepts(taxonomy: Taxonomy, concepts: Indices) -> NDArray[np.bool_]:
-    """Return whether one of two concepts is above the other, or both are the same.
-
-    Concepts [Q, K] are compared with those in the same row: [Q, K, K].
-    """
+    """Return whether concepts of a row are equal or one is above the other: [Q, K] → [Q, K, K]."""
     count, size = concepts.shape
     flat = concepts.reshape(-1)
     others = np.repeat(concepts, size, axis=0).T  # [K, Q * K]
@@ -161,10 +144,7 @@ def related_concepts(taxonomy: Taxonomy, concepts: Indices) -> NDArray[np.bool_]
 def with_further_parents(
     ranked: Sequence[Suggestion], related: NDArray[np.bool_]
 ) -> list[Suggestion]:
-    """Mark the likely further parents of one query, given which of its parents are related [K, K].
-
-    An ancestor or a descendant of a parent that is already proposed adds nothing and is not marked.
-    """
+    """Mark likely further parents of a query that are not related [K, K] to a proposed one."""
     marked, proposed = [ranked[0]], [0]
     for row, suggestion in enumerate(ranked[1:], start=1):
         if (suggestion.confidence or 0.0) > LIKELY and not related[row, proposed].any():
@@ -177,10 +157,8 @@ def with_further_parents(
 def with_inserts(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
     """Make the first suggestion an insert if children of its parent might belong below the query.
 
-    These are the children whose label ends in a name of the query: oat milk might move below milk.
-    Of inner concepts that were taken out, nine in ten children with such labels were theirs
-    (`docs/results/calibration.md`). A query with the parent's own name, in the plural or not, moves
-    nothing.
+    Their labels end in a name of the query (oat milk, milk); nine in ten such children were correct
+    (`docs/results/calibration.md`). A query with the parent's own name moves nothing.
     """
     first, *others = ranked
     names = {name_key(name) for name in (first.query.label, *first.query.synonyms)}
@@ -196,7 +174,7 @@ def with_inserts(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Sugge
 def with_merge(
     taxonomy: Taxonomy, ranked: Sequence[Suggestion], index: int, log_odds: float
 ) -> list[Suggestion]:
-    """Add the suggestion to merge one query with the concept at an index, if that is likely."""
+    """Add a merge of one query with the concept at an index, if it is likely."""
     probability, known = float(sigmoid(np.array(log_odds))), taxonomy.concept_at(index)
     if probability <= LIKELY or known.deprecated:
         return list(ranked)
@@ -215,10 +193,7 @@ def with_merge(
 
 
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
-    """Insert a likely merge before the first suggestion of lower confidence, or of unknown one.
-
-    The score of a parent is not a confidence: it only compares anchors with each other.
-    """
+    """Insert a likely merge before the first suggestion of lower or unknown confidence."""
     confidence = np.array([-1.0 if s.confidence is None else s.confidence for s in group])
     position = int(np.searchsorted(-confidence, -merge.confidence_or_score))
     ranked = [*group[:position], merge, *group[position:]]

@@ -38,11 +38,7 @@ def suggestions_csv(
     details: bool = False,
     header: bool = True,
 ) -> str:
-    """Return the suggestions as a CSV table, with `details` also the columns of `DETAILS`.
-
-    Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
-    Without `header`, there are only rows, to follow the rows of another table.
-    """
+    """Return a CSV table; without `keep_formulas`, formulas get a leading apostrophe."""
     rows = (each.as_dict() | (_details(each.query) if details else {}) for each in suggestions)
     columns = (*COLUMNS, *DETAILS) if details else tuple(COLUMNS)
     return csv_text(columns, (protect_cells(row, keep_formulas) for row in rows), header)
@@ -53,7 +49,7 @@ def _details(query: Concept) -> dict[str, str | int | float | None]:
 
 
 def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
-    """Read a CSV table of suggestions; return each with the number of its line."""
+    """Read a CSV table of suggestions; return each suggestion with its line number."""
     source = TextFile.load(path)
     # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
     cells = read_cells(source, guess_delimiter(source, source.lines[0]))
@@ -84,7 +80,7 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
 
 
 def _suggestion(cell: dict[str, str]) -> Suggestion:
-    """Build a suggestion from the cells of one row; blank ones have their defaults."""
+    """Build a suggestion from the cells of one row; blank cells have their defaults."""
     if not cell["query"]:
         raise ValueError("query is blank; fill it, or remove the row")
     if not any(map(cell.get, PARENT_COLUMNS)):
@@ -105,7 +101,7 @@ def _suggestion(cell: dict[str, str]) -> Suggestion:
 
 
 def _parsed(name: str, text: str) -> Any:
-    """Return the value of a cell; raise ValueError if it has none."""
+    """Return the value of a cell; raise ValueError if it is invalid."""
     type: Any = tuple if name == "synonyms" else COLUMNS[name].type if name in COLUMNS else str
     if type is str:
         return text
@@ -130,7 +126,7 @@ def _parsed(name: str, text: str) -> Any:
 
 
 def _texts(cell: str) -> tuple[str, ...]:
-    """Split a cell of ids or names."""
+    """Split a cell into ids or names."""
     if not cell.startswith("["):
         return tuple(filter(None, map(str.strip, cell.split("|"))))
     texts = json.loads(cell)
@@ -140,7 +136,7 @@ def _texts(cell: str) -> tuple[str, ...]:
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file of this name is written as Parquet."""
+    """Return whether a file with this name is written as Parquet."""
     return path.suffix.lower() == ".parquet"
 
 
@@ -153,11 +149,7 @@ def check_arrow(path: Path) -> None:
 
 @contextmanager
 def parquet_file(path: Path, force: bool = False) -> Iterator[WriteRows]:
-    """Yield a function that appends suggestions; the file appears at the end, as a whole.
-
-    It has the columns of the CSV file. `path` and `moves` are lists, and an unknown confidence is
-    null.
-    """
+    """Yield a function that appends suggestions to a file, which is complete at the end."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""Suggestions: what is proposed for a query, and what was decided about it."""
+"""Suggestions: proposals for a query, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taxoexpan.taxonomy import Concept
 
 
 class SuggestionKind(StrEnum):
-    """What a suggestion proposes for its query."""
+    """The kinds of suggestions for a query."""
 
     ATTACH = "attach"
     """Add the query below the parent."""
@@ -26,14 +26,14 @@ class SuggestionKind(StrEnum):
 
 
 class Place(StrEnum):
-    """Whether the query has a suitable parent; all have one where that could not be learned."""
+    """Whether the query has a suitable parent; all queries have one if this was not learned."""
 
     POSSIBLE = ""
     NONE = "none"
 
 
 class Verdict(StrEnum):
-    """What was decided about a suggestion, by `expand` or by a person."""
+    """The decision about a suggestion, by `expand` or by a person."""
 
     OPEN = ""
     """No decision: the rank and the thresholds count."""
@@ -47,10 +47,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One possible parent of a query, or an existing concept that it may be a synonym of.
+    """A possible parent of a query, or an existing concept that it may be a synonym of.
 
-    Its fields are declared here only. `COLUMNS` follow from them, and with these the CSV table,
-    JSON, the Parquet file, the decision store and the schema of the API.
+    The columns of the CSV table, JSON, Parquet, the decision store and the API follow from its
+    fields.
     """
 
     query: Concept
@@ -75,7 +75,7 @@ class Suggestion:
 
     @classmethod
     def restored(cls, query: Concept, values: Mapping[str, Any]) -> Suggestion:
-        """Return a suggestion from the values of its columns; None is a column's default."""
+        """Return a suggestion from the values of its columns; None stands for the default."""
         own = {
             name: column.type(values[name])
             for name, column in COLUMNS.items()
@@ -85,14 +85,14 @@ class Suggestion:
 
     @property
     def is_decided(self) -> bool:
-        """Whether it is to be applied in any case: it is accepted, or a person's own (no rank)."""
+        """Whether it is accepted, or a person's own (without a rank), and so always applied."""
         if self.decision in (Verdict.ACCEPTED, Verdict.REJECTED):
             return self.decision == Verdict.ACCEPTED
         return not self.rank
 
     @property
     def is_merge(self) -> bool:
-        """Whether the query would become a synonym."""
+        """Whether the query would become a synonym of an existing concept."""
         return self.kind == SuggestionKind.MERGE
 
     @property
@@ -106,11 +106,11 @@ class Suggestion:
         return "score" if self.confidence is None else "confidence"
 
     def values(self) -> dict[str, Any]:
-        """Return the values of all columns; several texts are a tuple."""
+        """Return the values of all columns; several strings are a tuple."""
         return dict(zip(COLUMNS, _values(self), strict=True))
 
     def as_dict(self) -> dict[str, str | int | float | None]:
-        """Return the cells of all columns: texts are joined, and numbers have few digits."""
+        """Return the cells of all columns, with joined strings and rounded numbers."""
         return self.values() | {
             "path": " > ".join(self.path),
             "score": float(f"{self.score:.6g}"),
@@ -120,7 +120,7 @@ class Suggestion:
 
 
 class Column(NamedTuple):
-    """A column of the suggestions: where its value is, its type, and what it means."""
+    """A column of the suggestions: the location of its value, its type, and its meaning."""
 
     attribute: str
     type: Any
@@ -160,7 +160,7 @@ def join_texts(texts: Sequence[str]) -> str:
 def grouped_by_position(
     suggestions: Iterable[Suggestion], concepts: Sequence[Concept]
 ) -> list[list[Suggestion]]:
-    """Return the suggestions of each concept; the id of a query is the concept's position."""
+    """Return the suggestions of each concept; the query's id is the concept's position."""
     groups: list[list[Suggestion]] = [[] for _ in concepts]
     for suggestion in suggestions:
         index = int(suggestion.query.id)
