@@ -99,13 +99,11 @@ class TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
         Nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch; the
-        directory
-        `tensorboard` gets the same figures as curves, if TensorBoard is installed. After every
-        epoch,
-        the state is saved in `checkpoint`, and the state of the fine-tuning in `checkpoint`.tower;
-        if these files exist, the training continues from them, with the same result as without the
-        interruption. If vectors are learned from a corpus, the names of the `expected` concepts are
-        learned too.
+        directory `tensorboard` gets the same figures as curves, if TensorBoard is installed. After
+        every epoch, the state is saved in `checkpoint`, and the state of the fine-tuning in
+        `checkpoint`.tower; if these files exist, the training continues from them, with the same
+        result as without the interruption. If vectors are learned from a corpus, the names of the
+        `expected` concepts are learned too.
         """
         outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
@@ -133,8 +131,7 @@ class TaxoExpan:
 
         The taxonomy is first expanded with the accepted concepts. Rejected parents become hard
         negatives, and are not suggested again. The settings and the vectors do not change. Return
-        how
-        the decisions were used; the model is not changed if the training fails.
+        how the decisions were used; the model is not changed if the training fails.
         """
         archive = self._fitted()
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
@@ -314,8 +311,7 @@ class TaxoExpan:
         """Compare the confidence in first suggestions for held-out concepts with the truth.
 
         A suggestion is correct if it is any of the true parents. The result is None if the model
-        has
-        not learned a confidence.
+        has not learned a confidence.
         """
         calibration = self.calibrators.calibration
         if calibration is None:

@@ -1,4 +1,4 @@
-"""Findings of `check` as text for other programs: GitHub, GitLab, SARIF, Markdown and JSON."""
+"""Findings of `check` in the formats of other programs: GitHub, GitLab, SARIF, Markdown, JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from taxoexpan.phrasing import join_words, visible_json
 
 
 class FindingFormat(StrEnum):
-    """The formats of other programs."""
+    """The formats for other programs."""
 
     JSON = "json"
     GITLAB = "gitlab"
@@ -38,7 +38,7 @@ _SUFFIXES = {
 
 
 def finding_format(path: Path) -> FindingFormat:
-    """Return the format of a file of findings, by its name."""
+    """Return the format of a findings file by its name."""
     for suffix, format in _SUFFIXES.items():
         if path.name.lower().endswith(suffix):
             return format
@@ -48,7 +48,7 @@ def finding_format(path: Path) -> FindingFormat:
 
 
 def render(findings: Sequence[Finding], format: FindingFormat, checked: Sequence[Path]) -> str:
-    """Return the findings in the checked files as text."""
+    """Return the findings in the checked files as a string."""
     if format == FindingFormat.MARKDOWN:
         return markdown_findings(findings, checked)
     content: object = [_as_dict(finding) for finding in findings]
@@ -60,7 +60,7 @@ def render(findings: Sequence[Finding], format: FindingFormat, checked: Sequence
 
 
 def _as_dict(finding: Finding) -> dict[str, str | int | None]:
-    """Return a finding for JSON; unknown values are null."""
+    """Return a finding for JSON, with null for unknown values."""
     return {
         "code": finding.code,
         "severity": finding.severity,
@@ -77,7 +77,7 @@ WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def annotated_path(path: Path | None) -> PurePath | None:
-    """Return the path relative to the repository or the current directory, or the absolute path."""
+    """Return the path relative to the repository or the current directory, or an absolute path."""
     if path is None or path == STANDARD_STREAM:
         return None
     roots = [Path(os.environ[name]) for name in WORKSPACES if os.environ.get(name)]
@@ -143,7 +143,7 @@ _GITLAB_SEVERITIES = {"error": "blocker", "warning": "major", "info": "info"}
 
 
 def gitlab_report(findings: Sequence[Finding]) -> list[dict[str, object]]:
-    """Return a code quality report; GitLab needs a path, a line and a unique fingerprint."""
+    """Return a code quality report with the path, line and unique fingerprint that GitLab needs."""
     repeated: Counter[tuple[str, ...]] = Counter()
     report: list[dict[str, object]] = []
     paths = _annotated_paths(findings)
@@ -195,7 +195,7 @@ def sarif_log(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _sarif_result(finding: Finding, path: PurePath | None) -> dict[str, Any]:
-    """Return a finding; GitHub needs a line, so an unknown one is the first."""
+    """Return a finding for SARIF; GitHub needs a line, so an unknown line becomes 1."""
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],

@@ -1,4 +1,4 @@
-"""All checks, for a taxonomy and for a file with the places of its findings."""
+"""All checks, for a taxonomy or for a file with the positions of the findings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LABEL_CHECKS: tuple[Callable[[LabelIndex], Iterator[Finding]], ...] = (
 def check_file(
     path: Path, format: str | None = None, options: ReadOptions = DEFAULT_OPTIONS
 ) -> list[Finding]:
-    """All findings in a file; if the file cannot be read, only the reason why."""
+    """Return all findings in a file; if the file cannot be read, return only the reason."""
     try:
         file = TaxonomyFile.open(path, format, options)
     except FileCycleError as error:
@@ -73,7 +73,7 @@ def check_file(
 
 
 def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> list[Finding]:
-    """All findings in a taxonomy; of two concepts, the one that is later in its file is named."""
+    """Return all findings; a finding about two concepts names the one that is later in the file."""
     findings = [finding for check in STRUCTURE_CHECKS for finding in check(taxonomy)]
     # A deprecated concept may have the same label as its replacement.
     labels = LabelIndex.of(taxonomy.active, find_lines)
@@ -81,21 +81,21 @@ def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> list
 
 
 def _cycles(error: FileCycleError) -> Iterator[Finding]:
-    """One finding per cycle, on the first of its lines."""
+    """Yield one finding per cycle, on the first of its lines."""
     for cycle, lines in zip(error.cycles, error.lines, strict=True):
         finding = make_finding("cycle", cycle[0], cycle_message(cycle, lines))
         yield replace(finding, path=error.path, line=lines[0] if lines else 0)
 
 
 def _note_finding(note: Note, path: Path) -> Finding:
-    """A note of the file reader as a finding."""
+    """Return a note of the file reader as a finding."""
     severity = CODES[note.code].severity if note.code in CODES else "warning"
     place = note.place or str(path)
     return Finding(note.code, severity, place, note.message, path=note.path, line=note.line)
 
 
 def _locate(file: TaxonomyFile, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings with the positions of their concepts, as far as they are known."""
+    """Return the findings with the known positions of their concepts."""
     keys = [(finding.place, finding.parent) for finding in findings]
     unknown = {key for key, finding in zip(keys, findings, strict=True) if not finding.line}
     positions = file.positions(unknown)
@@ -113,7 +113,7 @@ def _main(file: TaxonomyFile) -> Path:
 
 
 def _with_column(file: TaxonomyFile, finding: Finding) -> Finding:
-    """Add where on its line the label or the id of the concept is."""
+    """Add the column of the concept's label or id to a finding."""
     is_sheet = bool(file.file.delimiter)
     if not finding.line or finding.path is None or is_sheet or finding.place not in file.taxonomy:
         return finding

@@ -1,4 +1,4 @@
-"""Findings, and the table of their codes."""
+"""Findings, and the table of all codes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 class Finding:
     """A likely mistake; `place` is a concept's id, a line of the file, or the file.
 
-    `parent` is the id of a parent, if the finding is about the relation to it. Line 0 and column 0
-    are unknown; columns count characters from 1, and `end_column` is the one after the last.
+    Lines and columns count from 1 (0 if unknown), and `end_column` is exclusive.
     """
 
     code: str
@@ -39,14 +38,14 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The message, with the id of the concept before it if there is one."""
+        """The message, after the id of the concept if there is one."""
         is_id = self.place != str(self.path) and self.place != f"line {self.line}"
         return f"{self.place}: {self.message}" if is_id else self.message
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The lowest severity of the findings with a code, and what the code means."""
+    """The usual severity of a code, and its meaning."""
 
     severity: Severity
     meaning: str
@@ -102,18 +101,18 @@ ALWAYS_SHOWN = frozenset({"unreadable", "cycle"})
 def make_finding(
     code: str, place: str, message: str, as_warning: bool = False, parent: str = ""
 ) -> Finding:
-    """A finding with the severity of its code, or a warning."""
+    """Return a finding with the severity of its code, or with severity `warning`."""
     severity = "warning" if as_warning else CODES[code].severity
     return Finding(code, severity, place, message, parent)
 
 
 def label_and_id(taxonomy: Taxonomy, index: int) -> str:
-    """A concept as messages name it."""
+    """Return a concept's label and id for messages."""
     return f"{taxonomy.labels[index]!r} ({taxonomy.ids[index]})"
 
 
 def count_findings(findings: Sequence[Finding]) -> str:
-    """The number of findings of each severity, in words."""
+    """Describe the number of findings of each severity."""
     if not findings:
         return "0 findings"
     counts = Counter(finding.severity for finding in findings)

@@ -1,4 +1,4 @@
-"""The labels of a taxonomy, and checks for labels that are repeated or synonyms of others."""
+"""An index of labels, and checks for labels that are repeated or synonyms of other concepts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FindLines = Callable[[Collection[str]], Mapping[str, int]]
 
 
 def no_lines(_: Collection[str]) -> Mapping[str, int]:
-    """Find no lines: the concepts of the taxonomy are in the order of the file."""
+    """Return no lines, if the order of the concepts is the order of the file."""
     return {}
 
 
 @dataclass(frozen=True)
 class LabelIndex:
-    """The distinct labels, their normalized forms, and the concepts of each label."""
+    """The distinct labels, their normalized forms, and the concepts with each label."""
 
     taxonomy: Taxonomy
     labels: Sequence[str]
@@ -38,18 +38,18 @@ class LabelIndex:
     find_lines: FindLines = no_lines
 
     def of_label(self, number: int) -> list[int]:
-        """The concepts with a label, in the order of the file."""
+        """Return the concepts with a label, in file order."""
         return self.in_file_order(self.concepts.of(number).tolist())
 
     def in_file_order(self, concepts: Iterable[int]) -> list[int]:
-        """Sort concepts by where the file describes them."""
+        """Sort concepts by their positions in the file."""
         return sorted(
             concepts, key=lambda each: (self._lines.get(self.taxonomy.ids[each], 0), each)
         )
 
     @cached_property
     def _lines(self) -> Mapping[str, int]:
-        """The lines of all concepts, which only a taxonomy with findings needs."""
+        """The lines of all concepts, computed only if there are findings."""
         return self.find_lines(self.taxonomy.ids)
 
     @property
@@ -59,7 +59,7 @@ class LabelIndex:
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> LabelIndex:
-        """Strip and normalize every label once."""
+        """Build the index of a taxonomy's labels, stripped and normalized."""
         numbers: dict[str, int] = {}
         stripped = map(str.strip, taxonomy.labels)
         number_of = np.fromiter(
@@ -81,7 +81,7 @@ _PARENT, _CHILD = "which is its parent", "which is its child"
 
 
 class Neighbors(NamedTuple):
-    """Two related concepts, and in words what the second is to the first, and the reverse."""
+    """Two related concepts, with descriptions of the relation in both directions."""
 
     first: int
     second: int
@@ -92,7 +92,7 @@ class Neighbors(NamedTuple):
 def find_siblings(
     taxonomy: Taxonomy, some: Sequence[int], others: Sequence[int]
 ) -> Neighbors | None:
-    """The first pair, one concept from each list, that has a parent in common."""
+    """Return the first two siblings, one from each list."""
     child_under = {parent: one for one in some for parent in parent_indices(taxonomy, one)}
     for other in others:
         for parent in parent_indices(taxonomy, other):
@@ -105,7 +105,7 @@ def find_siblings(
 def find_neighbors(
     taxonomy: Taxonomy, some: Sequence[int], others: Sequence[int]
 ) -> Neighbors | None:
-    """The first pair, one concept from each list, of parent and child, or of siblings."""
+    """Return the first parent and child, or else the first siblings, one from each list."""
     child_under = {parent: one for one in some for parent in parent_indices(taxonomy, one)}
     own = set(some)
     for other in others:
@@ -118,13 +118,13 @@ def find_neighbors(
 
 
 def parent_indices(taxonomy: Taxonomy, index: int) -> list[int]:
-    """The indices of a concept's parents."""
+    """Return the indices of a concept's parents."""
     parents: list[int] = taxonomy.parents_of.of(index).tolist()
     return parents
 
 
 def repeated_labels(index: LabelIndex) -> Iterator[Finding]:
-    """Find labels that several concepts have, at the last of these concepts in the file."""
+    """Find labels of several concepts, and report the last of these concepts in the file."""
     taxonomy = index.taxonomy
     for number in np.flatnonzero(index.concepts.degrees > 1).tolist():
         label, concepts = index.labels[number], index.of_label(number)
@@ -143,7 +143,7 @@ def repeated_labels(index: LabelIndex) -> Iterator[Finding]:
 
 
 def labels_as_synonyms(index: LabelIndex) -> Iterator[Finding]:
-    """Find labels that are a synonym of another concept, at the later of the two in the file."""
+    """Find labels that are synonyms of another concept; report the later of the two concepts."""
     taxonomy = index.taxonomy
     labeled: dict[str, list[int]] = defaultdict(list)
     for number in index.comparable:
@@ -170,7 +170,7 @@ def labels_as_synonyms(index: LabelIndex) -> Iterator[Finding]:
 
 
 def _families(taxonomy: Taxonomy, concepts: Sequence[int]) -> dict[tuple[int, ...], int]:
-    """The sets of siblings among the concepts, each once, with one of their common parents."""
+    """Return the distinct groups of siblings, each with one common parent."""
     children: dict[int, list[int]] = defaultdict(list)
     for concept in concepts:
         for parent in parent_indices(taxonomy, concept):
@@ -183,18 +183,18 @@ def _families(taxonomy: Taxonomy, concepts: Sequence[int]) -> dict[tuple[int, ..
 
 
 def _others(taxonomy: Taxonomy, indices: Sequence[int]) -> str:
-    """The ids of all concepts but the last, or of some of them."""
+    """List the ids of all concepts except the last, up to a limit."""
     ids = [taxonomy.ids[index] for index in indices[:-1][:MAX_LISTED]]
     return f"also: {', '.join(ids)}" + (", …" if len(indices) > MAX_LISTED + 1 else "")
 
 
 def _synonym(taxonomy: Taxonomy, concept: int, name: str) -> str:
-    """The synonym of a concept that has this normalized form."""
+    """Return the synonym of a concept with this normalized form."""
     return next(each for each in taxonomy.synonyms[concept] if normalize_name(each) == name)
 
 
 def _synonyms(taxonomy: Taxonomy, labeled: dict[str, list[int]]) -> dict[str, list[int]]:
-    """Each label that is a synonym of other concepts, with these concepts."""
+    """Return each label that is a synonym of other concepts, with these concepts."""
     synonyms: dict[str, list[int]] = defaultdict(list)
     for index in sorted(taxonomy.synonyms):
         own = normalize_name(taxonomy.labels[index])

@@ -1,4 +1,4 @@
-"""The check for labels that are nearly the same: two forms of one name, or a misspelling."""
+"""The check for labels that are nearly the same, such as spelling variants and misspellings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BASE = 0x9E3779B97F4A7C15
 
 
 class SimilarPair(NamedTuple):
-    """The numbers of two labels, how they differ, and whether they are surely the same name."""
+    """The numbers of two labels, their difference, and whether they are certainly the same name."""
 
     first: int
     second: int
@@ -43,7 +43,7 @@ class SimilarPair(NamedTuple):
 
 
 def similar_labels(index: LabelIndex) -> Iterator[Finding]:
-    """Find labels that may name the same concept, at the later of the two concepts in the file."""
+    """Find labels that may name the same concept; report the later of the two concepts."""
     taxonomy = index.taxonomy
     pairs = [*_forms_of_one_name(index), *_one_edit_apart(index)]
     for first, second, difference, same_name in sorted(pairs):
@@ -63,12 +63,12 @@ def similar_labels(index: LabelIndex) -> Iterator[Finding]:
 
 
 def _key(normalized: str) -> str:
-    """A normalized name without spaces, with its last word in the singular."""
+    """Return a normalized name without spaces, with its last word in the singular."""
     return words_key(normalized.split(" ")).replace(" ", "")
 
 
 def _forms_of_one_name(index: LabelIndex) -> Iterator[SimilarPair]:
-    """Labels that differ in case, spaces and hyphens, or in singular and plural."""
+    """Yield labels that differ only in case, spaces and hyphens, or in singular and plural."""
     forms: dict[str, list[int]] = defaultdict(list)
     for number in index.comparable:
         forms[_key(index.normalized[number])].append(number)
@@ -81,7 +81,7 @@ def _forms_of_one_name(index: LabelIndex) -> Iterator[SimilarPair]:
 
 
 def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
-    """Labels that differ in one character, if that is likely to be a mistake."""
+    """Yield labels that differ in one character, if that is probably a mistake."""
     numbers: dict[str, int] = {}
     for number in index.comparable:
         numbers.setdefault(index.normalized[number], number)
@@ -97,7 +97,7 @@ def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
 def _difference(
     longer: str, shorter: str, position: int, word_counts: Counter[str]
 ) -> tuple[str, bool] | None:
-    """Return how two names differ and whether they surely mean the same; None if they do not."""
+    """Return the difference of two names and whether they are the same name; None if unrelated."""
     words = _word_at(longer, position), _word_at(shorter, position)
     if min(map(len, words)) < MIN_PLURAL_LENGTH or any(map(_has_digit, words)):
         return None
@@ -113,7 +113,7 @@ def _difference(
 
 
 def _is_spelling_variant(longer: str, shorter: str, position: int) -> bool:
-    """Whether an edit is typical of spelling variants: colour, generalised, travelling, men's."""
+    """Return whether an edit is typical of spelling variants, such as colour or travelling."""
     letter, before = longer[position], longer[position - 1 : position]
     if len(longer) == len(shorter):
         pair = {letter, shorter[position]}
@@ -123,13 +123,13 @@ def _is_spelling_variant(longer: str, shorter: str, position: int) -> bool:
 
 
 def _word_at(name: str, position: int) -> str:
-    """The word of a name that contains a position, or ends there."""
+    """Return the word of a name that contains a position, or ends there."""
     end = name.find(" ", position)
     return name[name.rfind(" ", 0, position) + 1 : end if end >= 0 else None]
 
 
 def _is_sign(character: str) -> bool:
-    """Neither a letter or digit nor a combining mark, which in Hindi makes another word."""
+    """Return whether a character is not a letter, a digit or a combining mark (as in Hindi)."""
     return unicodedata.category(character)[0] not in "LMN"
 
 
@@ -138,11 +138,9 @@ def _has_digit(word: str) -> bool:
 
 
 def one_edit_apart(names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    """Yield the longer and the shorter of two names, and where a character is added or replaced.
+    """Yield pairs of names with one added or replaced character: longer, shorter, position.
 
-    Two names are one edit apart if they agree without one character of the longer name, or without
-    one of each at the same position. Digits are not removed, because different numbers name
-    different things. Sorted hashes bring these names together, instead of comparing all pairs.
+    The character is not a digit, because different numbers name different things.
     """
     hashes, owners = _shortened_hashes(names)
     order = np.argsort(hashes)
@@ -162,11 +160,11 @@ def one_edit_apart(names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
 
 
 def _shortened_hashes(names: Sequence[str]) -> tuple[NDArray[np.uint64], Indices]:
-    """The hashes of each name, whole and without each character, and the name of each hash.
+    """Return hashes of each name, whole and without each character, and the name of each hash.
 
     The hash of a name is Σ m(c_i) · B^i modulo 2^64, with random numbers m(c). With sums S_p over
     the characters before p, and S over all, the name without its character p has the hash
-    S_p + (S − S_{p+1}) / B. Division by B is multiplication with its inverse: B is odd.
+    S_p + (S − S_{p+1}) / B. B is odd, so it has an inverse.
     """
     lengths = np.fromiter(map(len, names), np.int64, count=len(names))
     codes = np.frombuffer("".join(names).encode("utf-32-le", "surrogatepass"), np.uint32)

@@ -21,7 +21,7 @@ BATCH_SIZE = 8192
 
 
 def isolated_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Concepts without any relation, from which a model cannot learn."""
+    """Find concepts without any relation, from which a model cannot learn."""
     degrees = taxonomy.parents_of.degrees + taxonomy.children_of.degrees
     for index in np.flatnonzero((degrees == 0) & ~_deprecated(taxonomy)).tolist():
         message = f"{taxonomy.labels[index]!r} has neither parent nor child"
@@ -29,7 +29,7 @@ def isolated_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
 
 
 def deprecated_parents(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Active concepts whose parents are all deprecated."""
+    """Find active concepts whose parents are all deprecated."""
     deprecated = _deprecated(taxonomy)
     parents, children = taxonomy.relation_indices
     active_parents = np.bincount(children[~deprecated[parents]], minlength=len(taxonomy))
@@ -49,7 +49,7 @@ def deprecated_parents(taxonomy: Taxonomy) -> Iterator[Finding]:
 
 
 def orphan_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Branches without a parent, if one root covers more than half of the taxonomy."""
+    """Find further roots with children, if one root covers more than half of the taxonomy."""
     is_root = (taxonomy.parents_of.degrees == 0) & (taxonomy.children_of.degrees > 0)
     is_root &= ~_deprecated(taxonomy)
     roots = np.flatnonzero(is_root).tolist()
@@ -69,7 +69,7 @@ def orphan_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
 
 
 def long_chains(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Concepts at which a chain from a root becomes too long."""
+    """Find the concepts at which a chain from a root becomes too long."""
     too_deep = np.flatnonzero(taxonomy.levels == MAX_CHAIN_LENGTH)
     if not len(too_deep):
         return
@@ -84,7 +84,7 @@ def long_chains(taxonomy: Taxonomy) -> Iterator[Finding]:
 
 
 def hubs(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Concepts with too many children to look through."""
+    """Find concepts with too many children."""
     counts = taxonomy.children_of.degrees
     for index in np.flatnonzero(counts > MAX_CHILDREN).tolist():
         message = (
@@ -95,7 +95,7 @@ def hubs(taxonomy: Taxonomy) -> Iterator[Finding]:
 
 
 def redundant_relations(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Parents that are also ancestors through another parent."""
+    """Find parents that are also ancestors through another parent."""
     for parent, child in _redundant(taxonomy):
         message = (
             f"{taxonomy.labels[child]!r} is a child of {label_and_id(taxonomy, parent)} "
@@ -106,14 +106,14 @@ def redundant_relations(taxonomy: Taxonomy) -> Iterator[Finding]:
 
 
 def _deprecated(taxonomy: Taxonomy) -> NDArray[np.bool_]:
-    """A mask of the deprecated concepts."""
+    """Return a mask of the deprecated concepts."""
     mask = np.zeros(len(taxonomy), dtype=np.bool_)
     mask[list(taxonomy.deprecated)] = True
     return mask
 
 
 def _main_root(taxonomy: Taxonomy, roots: Sequence[int]) -> tuple[int, int]:
-    """The root with the most descendants, and the number of concepts that it covers."""
+    """Return the root with the most descendants, and the number of concepts that it covers."""
     sizes = np.bincount(taxonomy.tops, minlength=len(taxonomy))
     # First parents are enough for trees; otherwise the largest few roots are counted exactly.
     covered = {
@@ -125,7 +125,7 @@ def _main_root(taxonomy: Taxonomy, roots: Sequence[int]) -> tuple[int, int]:
 
 
 def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
-    """The number of concepts on the longest chain below each concept at or below a level."""
+    """Return the length of the longest chain below each concept at this level or deeper."""
     parents, children = taxonomy.relation_indices
     deep = taxonomy.levels[parents] >= level
     parents, children = parents[deep], children[deep]
@@ -138,7 +138,7 @@ def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
 
 
 def _redundant(taxonomy: Taxonomy) -> list[tuple[int, int]]:
-    """The (parent, child) relations whose parent is an ancestor of another parent of the child."""
+    """Return the (parent, child) relations that another parent of the child implies."""
     parents, children = _possibly_redundant(taxonomy)
     order = taxonomy.topological_order
     inner = order[taxonomy.children_of.degrees[order] > 0]
@@ -160,7 +160,7 @@ def _redundant(taxonomy: Taxonomy) -> list[tuple[int, int]]:
 
 
 def _possibly_redundant(taxonomy: Taxonomy) -> tuple[Indices, Indices]:
-    """The relations that can be redundant: their child has another parent on a deeper level."""
+    """Return the relations whose child has another parent on a deeper level."""
     parents, children = taxonomy.relation_indices
     levels = taxonomy.levels[parents]
     deepest = np.zeros(len(taxonomy), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Scoring one fold: a model learns from the other concepts and ranks the parents of this fold's."""
+"""Scoring of one fold by a model that has learned from the other concepts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ModelOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def new_model(self) -> TaxoExpan:
-        """An untrained model; it calibrates its confidence on held-out leaves."""
+        """Return an untrained model that will calibrate its confidence on held-out leaves."""
         if self.settings.get("validation", "leaves") != "leaves":
             raise ConfigurationError(
                 "cleaning checks the relations of single leaves, so the confidence must be "
@@ -54,8 +54,7 @@ def score_fold(
 ) -> RelationScores:
     """Train without the parents of the queries, and score the hidden relations.
 
-    The `explained` most suspicious relations get a reason. A relation is left out if the taxonomy
-    has no other anchor to compare its parent with.
+    The `explained` most suspicious relations get a reason.
     """
     remaining = hide_parents(taxonomy, queries)
     holdout = hold_out(taxonomy, [taxonomy.ids[i] for i in queries.tolist()], remaining)
@@ -79,11 +78,7 @@ def score_fold(
 
 @dataclass(frozen=True)
 class _Block:
-    """Some queries with the anchor numbers of their parents.
-
-    `kept` [N] are the anchors' indices in the whole taxonomy. The fold's model has no
-    calibration if too few leaves were held out to learn one.
-    """
+    """A block of queries and the anchors of their parents; anchor i is concept `kept[i]`."""
 
     taxonomy: Taxonomy
     kept: Indices
@@ -92,7 +87,7 @@ class _Block:
     calibration: Calibration | None
 
     def score(self, scores: Tensor, log_match: Tensor) -> RelationScores:
-        """Score the relations, given the scores that order the anchors and log f, both [N, Q]."""
+        """Score the relations by the scores that order the anchors and by log f, both [N, Q]."""
         lowest = scores.new_tensor(-torch.inf)
         # A concept cannot be placed under itself or under its descendants.
         below = self._pairs(*self.taxonomy.descendant_intervals.pairs(self.queries))
@@ -124,10 +119,7 @@ class _Block:
     def _confidences(
         self, log_match: Tensor, top_two: Indices, columns: Indices, rows: Indices
     ) -> Floats:
-        """The confidence of the anchors in `rows` [P, R] for the queries in `columns` [R].
-
-        `top_two` [2, Q] are the first and the second anchor of each query.
-        """
+        """Return confidences [P, R] of anchors `rows`; `top_two` [2, Q] are the best anchors."""
         if self.calibration is None:
             return np.full(rows.shape, np.nan)
         tempered = _log_softmax(log_match / self.calibration.temperature)
@@ -142,7 +134,7 @@ class _Block:
         return np.stack(confidences)
 
     def _pairs(self, columns: Indices, concepts: Indices) -> tuple[Tensor, Tensor]:
-        """The anchors of concepts of the whole taxonomy, as far as they are kept, with columns."""
+        """Return the anchors of those concepts that are kept, and their columns."""
         row_of = np.full(len(self.taxonomy), -1)
         row_of[self.kept] = np.arange(len(self.kept))
         rows = row_of[concepts]
@@ -150,13 +142,13 @@ class _Block:
 
 
 def _log_softmax(log_match: Tensor) -> Tensor:
-    """The logarithm of the softmax over all anchors [N, Q]."""
+    """Return the logarithm of the softmax over all anchors [N, Q]."""
     highest = log_match.amax(0)
     return log_match - (highest + (log_match - highest).exp().sum(0).log())
 
 
 def _at(values: Tensor, rows: Indices, columns: Indices) -> Floats:
-    """The values at these rows and columns, as a NumPy array."""
+    """Return the values at these rows and columns as a NumPy array."""
     device = values.device
     picked = values[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
     return picked.cpu().numpy().astype(np.float64)
@@ -165,7 +157,7 @@ def _at(values: Tensor, rows: Indices, columns: Indices) -> Floats:
 def _reasons(
     model: TaxoExpan, taxonomy: Taxonomy, kept: Indices, scores: RelationScores, count: int
 ) -> dict[tuple[int, int], Mapping[str, Any]]:
-    """Explain the `count` most suspicious relations; `kept` are the model's concepts by index."""
+    """Explain the `count` most suspicious relations; `kept` are the indices of the anchors."""
     rows = scores.order[:count]
     if not len(rows):
         return {}
@@ -188,11 +180,7 @@ def _reasons(
 def _in_whole_taxonomy(
     evidence: Evidence, whole: ConceptLookup, better: int, parent: int
 ) -> Evidence:
-    """The evidence with both parents' paths and numbers of children in the whole taxonomy.
-
-    The fold's taxonomy has no held-out leaves, and its held-out inner concepts are roots, so its
-    paths may be too short. The concept itself does not count as a child of its parent.
-    """
+    """Correct the paths and child counts in the evidence, because hidden concepts lack parents."""
     children = whole.taxonomy.children_of.degrees
     first, second = evidence.suggestions
     first = replace(first, path=whole.path(better), child_count=int(children[better]))

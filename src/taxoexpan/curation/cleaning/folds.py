@@ -1,4 +1,4 @@
-"""Folds: groups of concepts whose parents are hidden in turn, and their scores on disk."""
+"""Folds: groups of concepts whose parents are hidden in turn, and their saved scores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME = re.compile(r"fold-(\d+)\.npz")
 
 
 def concepts_to_check(taxonomy: Taxonomy, inner: bool = False) -> Indices:
-    """The leaves that have a parent, or with `inner` all concepts that have a parent."""
+    """Return the leaves that have a parent, or with `inner` all concepts that have a parent."""
     has_parent = taxonomy.parents_of.degrees > 0
     return np.flatnonzero(has_parent if inner else has_parent & (taxonomy.children_of.degrees == 0))
 
@@ -45,7 +45,7 @@ def split_into_folds(concepts: Indices, folds: int, seed: int) -> list[Indices]:
 
 
 def hide_parents(taxonomy: Taxonomy, queries: Indices) -> Taxonomy:
-    """Return the taxonomy without the queries' parents: leaves go, inner concepts become roots."""
+    """Return the taxonomy without the parents of the queries: remove leaves, make others roots."""
     columns = columns_of(taxonomy)
     is_query = np.zeros(len(taxonomy), dtype=np.bool_)
     is_query[queries] = True
@@ -74,12 +74,11 @@ def columns_of(taxonomy: Taxonomy) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class RelationScores:
-    """How models score relations, one row per relation; concepts are indices in the taxonomy.
+    """The scores of relations, one row per relation; concepts are indices in the taxonomy.
 
-    `ranks` are the ranks of the parents among all anchors, without the concept's other parents.
-    `better` are the best anchors that are not ancestors of the concept. Scores are logarithms,
-    because the smallest ones matter most. Confidences are NaN where the model has no calibration.
-    `reasons` has the evidence for the most suspicious pairs of a concept and a parent, as JSON.
+    `ranks` do not count the concept's other parents. `better` are the best anchors that are not
+    ancestors of the concept. Confidences are NaN without a calibration. `reasons` is evidence as
+    JSON by (concept, parent).
     """
 
     concepts: Indices
@@ -94,26 +93,26 @@ class RelationScores:
 
     @property
     def suspicions(self) -> Floats:
-        """The logarithm of the better anchor's score over the parent's score."""
+        """The logarithm of the ratio of the better anchor's score to the parent's score."""
         return self.better_log_scores - self.log_scores
 
     @property
     def order(self) -> Indices:
-        """The rows, most suspicious first; ties are in the order of the taxonomy."""
+        """The rows, most suspicious first; ties are in taxonomy order."""
         return np.lexsort((self.parents, self.concepts, -self.suspicions))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The columns by name."""
+        """Return the columns by name."""
         return {name: getattr(self, name) for name in _COLUMNS}
 
     def where(self, selected: NDArray[np.bool_]) -> RelationScores:
-        """Only the selected rows, without reasons."""
+        """Return the selected rows, without reasons."""
         columns: dict[str, Any] = {name: col[selected] for name, col in self.columns().items()}
         return RelationScores(**columns)
 
     @classmethod
     def concatenate(cls, parts: Sequence[RelationScores]) -> RelationScores:
-        """The rows of all parts, one part after another."""
+        """Concatenate the rows of all parts."""
         columns = [part.columns() for part in parts]
         joined = {name: np.concatenate([each[name] for each in columns]) for name in _COLUMNS}
         reasons = {pair: reason for part in parts for pair, reason in part.reasons.items()}
@@ -125,13 +124,13 @@ _COLUMNS = [column.name for column in fields(RelationScores) if column.name != "
 
 @dataclass(frozen=True)
 class FoldFiles:
-    """A folder with the finished folds of one run; `identity` distinguishes runs."""
+    """A directory with the finished folds of one run; `identity` distinguishes runs."""
 
     folder: Path
     identity: str
 
     def load(self) -> dict[int, RelationScores]:
-        """Read all saved folds by number, and refuse a damaged one or one of another run."""
+        """Read all saved folds by number; refuse a damaged fold or a fold of another run."""
         return {number: self._read(path) for number, path in sorted(_files_in(self.folder))}
 
     def save(self, number: int, scores: RelationScores) -> None:
@@ -167,7 +166,7 @@ class FoldFiles:
 
 
 def remove_folds(folder: Path) -> None:
-    """Delete the saved folds, and the folder if it is empty then."""
+    """Delete the saved folds, and the directory if it is empty afterwards."""
     for _, path in _files_in(folder):
         path.unlink(missing_ok=True)
     with suppress(OSError):
@@ -175,7 +174,7 @@ def remove_folds(folder: Path) -> None:
 
 
 def _files_in(folder: Path) -> list[tuple[int, Path]]:
-    """The numbers and files of the saved folds in a folder."""
+    """Return the numbers and files of the saved folds in a directory."""
     if folder.exists() and not folder.is_dir():
         raise FormatError(folder, f"is a file; {_OTHER_FOLDER}", option="work")
     paths = folder.iterdir() if folder.exists() else ()

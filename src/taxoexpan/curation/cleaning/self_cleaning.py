@@ -54,16 +54,13 @@ def clean(
     report: Callable[[str], None] | None = None,
     explained: int = EXPLAINED,
 ) -> list[SuspiciousRelation]:
-    """Score the relations between the leaves and their parents, and return them sorted.
+    """Score the relations of leaves by models that did not see them, most suspicious first.
 
-    The most suspicious relation comes first. The leaves (with `inner` all concepts) are split into
-    `folds` groups. Each group is hidden in turn; a model learns from the other concepts and ranks
-    the parents of the hidden ones. Deprecated concepts are left out.
-
-    Every finished fold is saved in the folder `work`, and a saved fold is not computed again. With
-    `jobs` > 1 that many folds run at the same time, which does not change the result. `report` is
-    called with a message after each fold; a single job then shows its progress too. The `explained`
-    most suspicious relations of each fold get evidence.
+    The leaves (with `inner` all concepts) are split into `folds` groups, which are hidden in turn.
+    Deprecated concepts are left out. Finished folds are saved in the directory `work`, and not
+    computed again. `jobs` folds run at the same time, which does not change the result. `report`
+    gets a message after each fold. The `explained` most suspicious relations of each fold get
+    evidence.
     """
     for name, number, lowest in (("jobs", jobs, 1), ("explained", explained, 0)):
         if not isinstance(number, int) or number < lowest:
@@ -94,14 +91,14 @@ def clean(
 
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
-    """A digest of everything that determines the result, including the vectors."""
+    """Return a digest of everything that determines the result, including the vectors."""
     own = (model.config.model_dump(), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)
 
 
 @dataclass(frozen=True)
 class FoldRun:
-    """How every fold is scored, and where the scores are saved."""
+    """The settings for scoring every fold, and the files for the scores."""
 
     options: ModelOptions
     explained: int
@@ -121,10 +118,10 @@ class FoldRun:
         self.files.save(number, scores)
 
     def score_in_worker(self, columns: dict[str, Any], number: int, queries: Indices) -> list[str]:
-        """Score one fold in a worker, and return the warnings.
+        """Score one fold in a worker, save the scores, and return the warnings.
 
-        The result is too long for the pipe between the processes: if a worker is killed in the
-        middle of a long message, the main process waits for the rest of it forever.
+        The scores are not returned, because a worker that is killed in the middle of a long message
+        would block the main process forever.
         """
         with warnings.catch_warnings(record=True) as caught:
             try:
@@ -138,7 +135,7 @@ class FoldRun:
 def _run_folds(
     run: FoldRun, taxonomy: Taxonomy, groups: Mapping[int, Indices], jobs: int, progress: bool
 ) -> Iterator[None]:
-    """Score the folds, one after another or in worker processes; yield after each of them."""
+    """Score the folds, one after another or in worker processes; yield after each fold."""
     if jobs > 1 and len(groups) > 1:
         yield from _run_in_pool(run, taxonomy, groups, min(jobs, len(groups)))
         return
@@ -150,7 +147,7 @@ def _run_folds(
 def _run_in_pool(
     run: FoldRun, taxonomy: Taxonomy, groups: Mapping[int, Indices], jobs: int
 ) -> Iterator[None]:
-    """Score the folds in worker processes; all workers are stopped at the end or on an error."""
+    """Score the folds in worker processes, which are stopped at the end or on an error."""
     # A forked process could use neither a GPU nor torch's threads.
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
@@ -176,7 +173,7 @@ def _run_in_pool(
 
 
 def _prepare_worker() -> None:
-    """Leave interrupts to the main process, and exit when it is gone."""
+    """Ignore interrupts, which the main process handles, and exit when it has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep_lock_in_process()
     Thread(target=exit_with_parent, daemon=True).start()
@@ -184,10 +181,7 @@ def _prepare_worker() -> None:
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; processes that start meanwhile inherit that.
-
-    Without it, a worker that is still importing modules would print a traceback on Ctrl-C.
-    """
+    """Ignore Ctrl-C while workers start; a worker that is importing would print a traceback."""
     if current_thread() is not main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Relations that look wrong, most suspicious first, as objects and as CSV."""
+"""Suspicious relations, most suspicious first, as objects and as CSV."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ class SuspiciousRelation:
     """A relation of the taxonomy, scored by a model that was not trained on it.
 
     `rank` is the rank of the parent among all anchors, and `score` its softmax probability.
-    `better` is the best anchor that is not an ancestor of the concept. Both paths end with the
-    anchor. `confidence` and `parent_confidence` are the calibrated probabilities of the better
-    parent and of the parent, if the model could learn a calibration. Only the most suspicious
-    relations have `evidence`; its first suggestion is the better parent, its runner-up the parent.
+    `better` is the best anchor that is not an ancestor of the concept; `confidence` is its
+    confidence. The first suggestion of the `evidence` is the better parent, and its runner-up is
+    the parent.
     """
 
     concept: Concept
@@ -52,7 +51,7 @@ class SuspiciousRelation:
         return "" if self.evidence is None else describe_move(self.evidence)
 
     def as_dict(self) -> dict[str, str | int | float | None]:
-        """The relation as a row of `COLUMNS`."""
+        """Return the relation as a row of `COLUMNS`."""
         return {
             "concept": self.concept.label,
             "concept_id": self.concept.id,
@@ -72,13 +71,13 @@ class SuspiciousRelation:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """The row together with the evidence as JSON."""
+        """Return the row together with the evidence, for JSON."""
         evidence = None if self.evidence is None else self.evidence.to_dict()
         return {**self.as_dict(), "evidence": evidence}
 
 
 def suspicious_relations(taxonomy: Taxonomy, scores: RelationScores) -> list[SuspiciousRelation]:
-    """All scored relations, most suspicious first; ties are in the order of the taxonomy."""
+    """Return all scored relations, most suspicious first; ties are in taxonomy order."""
     order = scores.order
     columns = {name: column[order] for name, column in scores.columns().items()}
     for name in ("log_scores", "better_log_scores"):
@@ -113,7 +112,7 @@ def suspicious_relations(taxonomy: Taxonomy, scores: RelationScores) -> list[Sus
 def suspicious_relations_csv(
     relations: Iterable[SuspiciousRelation], keep_formulas: bool = False
 ) -> str:
-    """Return the relations as a CSV table, with formulas escaped unless `keep_formulas`."""
+    """Return the relations as a CSV table; formulas are escaped unless `keep_formulas` is set."""
     rows = (protect_cells(relation.as_dict(), keep_formulas) for relation in relations)
     return csv_text(COLUMNS, rows)
 

@@ -42,7 +42,7 @@ _BATCH_SIZE = 256
 def score_candidates(
     tracked: TrackedPhrases, observations: Observations, names: Iterable[str]
 ) -> Floats:
-    """Return how likely each candidate is a concept of the domain, as a product of factors."""
+    """Return a score for how likely each candidate is a concept of the domain."""
     candidates, table = tracked.candidates, observations.counts.T
     own = table[: len(candidates)]
     independence = np.array([candidate.independence for candidate in candidates])
@@ -70,7 +70,7 @@ def score_candidates(
 
 
 def _nominality(tracked: TrackedPhrases, table: Indices) -> Floats:
-    """Return a factor that is low in the position of a verb or adjective, or after this and our."""
+    """Return a factor that is low for phrases used like verbs or adjectives, or after this, our."""
     rates = table / np.maximum(table[:, [Count.MENTIONS]], 1)
     as_verb = rates[:, Count.AS_VERB]
     unusual = as_verb + rates[:, Count.AFTER_POINTING] + 0.7 * rates[:, Count.AFTER_BEING]
@@ -84,11 +84,7 @@ def _nominality(tracked: TrackedPhrases, table: Indices) -> Floats:
 
 
 def _topicality(own: Indices, observations: Observations) -> Floats:
-    """Return a factor that is high if a text repeats the phrase, low if many texts use it once.
-
-    It grows with the residual IDF: the logarithm of the expected number of documents, if mentions
-    were distributed at random, over the actual number.
-    """
+    """Return a factor that is high if single texts repeat a phrase, from the residual IDF."""
     texts = max(observations.texts, 1)
     expected = texts * -np.expm1(-own[:, Count.MENTIONS] / texts)
     residual = np.log((expected + 2) / (own[:, Count.DOCUMENTS] + 2))
@@ -112,7 +108,7 @@ def _specificity(tracked: TrackedPhrases, names: Iterable[str]) -> Floats:
 def find_nearest_names(
     encoder: Encoder, labels: Sequence[str], names: Sequence[str]
 ) -> list[list[tuple[str, float]]]:
-    """The nearest known names of each candidate with their cosines, nearest first."""
+    """Return the nearest known names of each candidate with their cosines, nearest first."""
     blocks = [encoder.encode(names[s : s + BLOCK_SIZE]) for s in range(0, len(names), BLOCK_SIZE)]
     known: Vectors = np.concatenate(blocks)
     count = min(NEAREST, len(names))
@@ -129,11 +125,7 @@ def find_nearest_names(
 
 
 def may_be_duplicate(label: str, name: str, cosine: float) -> bool:
-    """Whether a label may name the same concept as a known name.
-
-    A label that adds words to the name does not, because it names a narrower concept: neural
-    machine translation is a machine translation.
-    """
+    """Return whether a label may be a duplicate of a known name, and not a narrower concept."""
     own, known = normalize_name(label).split(), normalize_name(name).split()
     if set(known) < set(own) or len("".join(own)) < _STEM_LENGTH:
         return False

@@ -1,4 +1,4 @@
-"""Candidates between the two passes: phrases that may be new concepts, and known names."""
+"""Candidates, which are phrases that may be new concepts, and the other phrases to observe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RARITY = 1000
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A phrase in all its spellings, the most frequent one first."""
+    """A phrase with all its spellings, the most frequent spelling first."""
 
     spellings: tuple[str, ...]
     cohesion: float
@@ -39,11 +39,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class TrackedPhrases:
-    """The phrases that the second pass looks for; `numbers` is the number of each phrase.
+    """The phrases that the second pass looks for; `numbers` maps each phrase to its number.
 
-    The candidates have the first numbers. The known concepts follow; `known` are their indices in
-    the taxonomy, and `specific` the numbers of those with a name that is not too frequent. The last
-    numbers belong to the first and last words of candidates.
+    The first numbers are candidates. Then follow the `known` concepts of the taxonomy; the names of
+    the `specific` ones are rare. The last numbers are the first and last words of candidates.
     """
 
     candidates: Sequence[Candidate]
@@ -60,7 +59,7 @@ class TrackedPhrases:
 def choose_candidates(
     phrase_counts: PhraseCounts, names: Mapping[str, int], min_count: int
 ) -> TrackedPhrases:
-    """Choose the phrases to track; `names` maps the known names to the indices of concepts."""
+    """Choose the phrases to track; `names` maps known names to the indices of concepts."""
     total = sum(n for phrase, n in phrase_counts.counts.items() if " " not in phrase)
     frequent = {phrase: n for phrase, n in phrase_counts.counts.items() if n >= min_count}
     known_keys = {phrase_key(name): index for name, index in names.items()}
@@ -80,7 +79,7 @@ def choose_candidates(
 def _strongest(
     phrases: Sequence[str], counts: Mapping[str, int], total: int
 ) -> list[tuple[str, float, float]]:
-    """The cohesive and independent phrases with both values, by descending C-value."""
+    """Return cohesive and independent phrases with both values, by descending C-value."""
     longer = _longer_phrase_counts(counts)
     ranked = []
     for phrase in phrases:
@@ -95,7 +94,7 @@ def _strongest(
 
 
 def cohesion(phrase: str, counts: Mapping[str, int], total: int) -> float:
-    """The normalized pointwise mutual information of a phrase, from -1 to 1; 1 for a single word.
+    """Return the normalized pointwise mutual information of a phrase; 1 for a single word.
 
     log(p(ab) / p(a) p(b)) / -log p(ab), at the split of the phrase where it is lowest.
     """
@@ -109,7 +108,7 @@ def cohesion(phrase: str, counts: Mapping[str, int], total: int) -> float:
 
 
 def _longer_phrase_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """For each phrase the count of the most frequent phrase with one word more."""
+    """Return, for each phrase, the count of the most frequent phrase with one more word."""
     longer: dict[str, int] = defaultdict(int)
     for phrase, count in counts.items():
         if " " in phrase:
@@ -121,7 +120,7 @@ def _longer_phrase_counts(counts: Mapping[str, int]) -> dict[str, int]:
 def _merge_spellings(
     phrases: Sequence[tuple[str, float, float]], counts: Mapping[str, int]
 ) -> list[Candidate]:
-    """Candidates from phrases; the spellings of one name become one candidate."""
+    """Return candidates, each with all spellings of one name."""
     groups: dict[str, list[tuple[str, float, float]]] = defaultdict(list)
     for each in phrases:
         groups[spelling_key(each[0])].append(each)
@@ -137,7 +136,7 @@ def _merge_spellings(
 def _number_phrases(
     candidates: Sequence[Candidate], known: Mapping[str, int], specific: Collection[int]
 ) -> TrackedPhrases:
-    """Give every tracked phrase its number."""
+    """Assign a number to every tracked phrase."""
     numbers = {p: number for number, c in enumerate(candidates) for p in c.spellings}
     concepts = sorted(set(known.values()))
     number_of = {concept: len(candidates) + i for i, concept in enumerate(concepts)}

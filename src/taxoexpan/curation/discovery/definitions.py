@@ -44,9 +44,9 @@ _ALLOWED_STOP_WORDS = frozenset(["used", "based"])
 
 
 class Definition(NamedTuple):
-    """The text that defines a subject; a lower rank means a more reliable pattern.
+    """A definition and its subject, or if not `whole`, a text that ends with the subject.
 
-    Unless `whole`, only the end of the subject is defined: we use X, a Y that ...
+    A lower rank means a more reliable pattern.
     """
 
     rank: int
@@ -56,7 +56,7 @@ class Definition(NamedTuple):
 
 
 def find_definition(sentence: str) -> Definition | None:
-    """The definition in a sentence, if there is one."""
+    """Return the definition in a sentence, if there is one."""
     if len(sentence) > MAX_SENTENCE_LENGTH:
         return None
     for rank, pattern in enumerate(_PATTERNS if _START.match(sentence) else ()):
@@ -70,7 +70,7 @@ def find_definition(sentence: str) -> Definition | None:
 
 
 def _definition_text(match: re.Match[str]) -> str:
-    """The text of a definition; empty if it names no kind, only evaluates, or is too short."""
+    """Return the definition, or an empty string if it is too short or only an evaluation."""
     text = _shortened(match["text"])
     kind = (match.groupdict().get("kind") or "").lower()
     names_kind = not STOP_WORDS.intersection(kind.split()) - _ALLOWED_STOP_WORDS
@@ -79,7 +79,7 @@ def _definition_text(match: re.Match[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """A definition without its full stop; a long one is cut at the end of a clause."""
+    """Return a definition without its full stop, cut at the end of a clause if it is long."""
     # In abstracts the space after a sentence is often missing: "from text.We propose".
     text = _MISSING_SPACE.split(" ".join(text.split()), maxsplit=1)[0].rstrip(" .")
     if len(text) > MAX_DEFINITION_LENGTH:
@@ -88,7 +88,7 @@ def _shortened(text: str) -> str:
 
 
 def find_abbreviations(tokens: list[str]) -> Iterator[tuple[int, str]]:
-    """The position of the bracket and the singular of every abbreviation in brackets."""
+    """Yield every abbreviation in brackets, in the singular, with the position of the bracket."""
     for position, token in enumerate(tokens[:-2]):
         if token == "(" and tokens[position + 2] in "),;":
             short = tokens[position + 1]
@@ -100,13 +100,13 @@ def find_abbreviations(tokens: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def is_abbreviation(short: str, words: list[str]) -> bool:
-    """Return whether the letters are in the words in order, with the first letter of each word."""
+    """Return whether the words contain the letters in order, with the first letter of each word."""
     letters = [letter for letter in short.lower() if letter.isalnum()]
     return bool(letters) and _spells(letters, [word.lower() for word in words])
 
 
 def _spells(letters: list[str], words: list[str]) -> bool:
-    """Match one or more letters with the first word, and the rest with the other words."""
+    """Return whether the first word matches some letters, and the other words match the rest."""
     if not words:
         return not letters
     word, others = words[0], words[1:]

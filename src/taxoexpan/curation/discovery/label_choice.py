@@ -21,7 +21,7 @@ MIN_LOWER_CASE_FRACTION = 0.2
 
 
 class Abbreviations:
-    """How often each lower-case abbreviation stands for each phrase number."""
+    """The counts of the phrases that each lower-case abbreviation stands for."""
 
     def __init__(self, observations: Observations) -> None:
         self.meanings: dict[str, Counter[int]] = defaultdict(Counter)
@@ -29,7 +29,7 @@ class Abbreviations:
             self.meanings[short.lower()][number] += count
 
     def meaning(self, short: str) -> int | None:
-        """The phrase that an abbreviation stands for in at least half of all cases."""
+        """Return the phrase that an abbreviation stands for in at least half of all cases."""
         meanings = self.meanings.get(short.lower())
         if not meanings:
             return None
@@ -37,14 +37,14 @@ class Abbreviations:
         return number if 2 * count >= meanings.total() else None
 
     def count(self, short: str) -> int:
-        """How often the texts explain an abbreviation."""
+        """Return how often the texts explain an abbreviation."""
         return self.meanings[short].total() if short in self.meanings else 0
 
 
 def shorts_by_number(
     observations: Observations, abbreviations: Abbreviations
 ) -> dict[int, list[str]]:
-    """The abbreviations of each phrase, the most frequent first."""
+    """Return the abbreviations of each phrase, most frequent first."""
     shorts: dict[int, Counter[str]] = defaultdict(Counter)
     for (number, short), count in observations.abbreviations.items():
         if abbreviations.meaning(short) == number:
@@ -56,7 +56,7 @@ def shorts_by_number(
 
 
 def prefers_plural(labels: Iterable[str]) -> bool:
-    """Whether more than half of the labels are plural."""
+    """Return whether more than half of the labels are plural."""
     heads = [words[-1] for label in labels if (words := normalize_name(label).split())]
     return 2 * sum(singular(head) != head for head in heads) > len(heads)
 
@@ -64,7 +64,7 @@ def prefers_plural(labels: Iterable[str]) -> bool:
 def choose_names(
     forms: Counter[str], shorts: Iterable[str], plural: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """Choose a label and synonyms: the other spellings and the abbreviations."""
+    """Choose a label, and other spellings and abbreviations as synonyms."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for form, count in forms.items():
         spellings[" ".join(map(word_key, form.replace("-", " ").split()))][form] += count
@@ -78,7 +78,7 @@ def choose_names(
 
 
 def _form_in_number(forms: Counter[str], plural: bool) -> str:
-    """The most frequent form in the singular or plural."""
+    """Return a frequent form in the singular or plural, in its usual case."""
     lowered: Counter[str] = Counter()
     for form, count in forms.items():
         lowered[form.lower()] += count
@@ -91,7 +91,7 @@ def _form_in_number(forms: Counter[str], plural: bool) -> str:
 
 
 def _in_usual_case(forms: Mapping[str, int]) -> str:
-    """The form with each word in lower case, unless that is rare; titles capitalize all words."""
+    """Return the form with words in lower case, except words that are rarely written so."""
     words = []
     for column in zip(*(form.split() for form in forms), strict=True):
         cases: Counter[str] = Counter()
@@ -104,5 +104,5 @@ def _in_usual_case(forms: Mapping[str, int]) -> str:
 
 
 def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
-    """Sort by frequency, highest first; ties in reverse order, so that lower case comes first."""
+    """Sort by frequency, highest first; in a tie, lower case comes first."""
     return sorted(sorted(counts.items(), reverse=True), key=lambda item: -item[1])

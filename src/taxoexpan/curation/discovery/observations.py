@@ -1,4 +1,4 @@
-"""The second pass over the corpus: how and where the tracked phrases are counted."""
+"""The second pass over the corpus, which observes the tracked phrases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BEFORE_NOUNS = (ARTICLES | POINTING) - {"that"}
 
 
 class Count(IntEnum):
-    """The counts of a phrase."""
+    """The kinds of counts of a phrase."""
 
     MENTIONS = 0
     DOCUMENTS = 1
@@ -54,11 +54,7 @@ Mention = tuple[int, int, int]
 
 @dataclass
 class Observations:
-    """The observations of the tracked phrases, by phrase number.
-
-    `counts` is a table [number of counts, number of phrases]. `forms` are the written forms of each
-    candidate, `abbreviations` the abbreviations in brackets after a phrase.
-    """
+    """The observations of the tracked phrases; `counts` has the shape [kinds of count, phrases]."""
 
     counts: Indices
     texts: int = 0
@@ -69,7 +65,7 @@ class Observations:
     definitions: BestTexts = field(default_factory=dict)
 
     def add(self, other: Observations) -> None:
-        """Add the observations in other texts."""
+        """Add the observations of other texts."""
         self.counts += other.counts
         self.texts += other.texts
         self.sentences += other.sentences
@@ -80,7 +76,7 @@ class Observations:
 
 
 def keep_best(best: BestTexts, others: BestTexts) -> None:
-    """Replace each text for which `others` has one with a lower cost."""
+    """Replace each text if `others` has one with a lower cost."""
     for number, other in others.items():
         best[number] = min(best.get(number, other), other)
 
@@ -106,7 +102,7 @@ class _Node(dict[str | None, "_Node"]):
 
 
 class _Reader:
-    """Reads one block after another; keeps an example only if it is as good as all before it."""
+    """A reader of blocks, which keeps an example only if no earlier example is better."""
 
     def __init__(self, keys: WordKeys, tracked: TrackedPhrases) -> None:
         self._keys, self._tracked = keys, tracked
@@ -120,7 +116,7 @@ class _Reader:
         self._costs = [sys.maxsize] * len(tracked.candidates)
 
     def read(self, texts: list[str]) -> Observations:
-        """The observations in one block of texts."""
+        """Return the observations in one block of texts."""
         block = Observations(np.zeros(0, np.int64), len(texts))
         counted = [list[int]() for _ in Count]
         forms: list[tuple[int, str, bool]] = []
@@ -146,7 +142,7 @@ class _Reader:
         return block
 
     def _mentions(self, tokens: list[str], counted: list[list[int]]) -> list[Mention]:
-        """The mentions in a sentence, also nested ones; adds their numbers to the counted lists."""
+        """Return all mentions in a sentence, nested ones too, and add them to `counted`."""
         words = list(map(self._keys.__getitem__, tokens))
         mentions: list[Mention] = []
         for start, node in enumerate(map(self._trie.get, words)):
@@ -176,7 +172,7 @@ class _Reader:
         return mentions
 
     def _with_known(self, mentions: list[Mention]) -> set[int]:
-        """The phrases in a sentence before or after a specific name of a known concept."""
+        """Return the phrases before or after a specific name of a known concept in a sentence."""
         specific = [each for each in mentions if each[0] in self._tracked.specific]
         first_end = min(end for _, _, end in specific)
         last_start = max(start for _, start, _ in specific)
@@ -185,7 +181,7 @@ class _Reader:
     def _keep_better_examples(
         self, sentence: str, tokens: list[str], own: list[Mention], examples: BestTexts
     ) -> None:
-        """Keep a sentence that is at least as good an example of candidates as all before it."""
+        """Keep a sentence as an example of candidates if no earlier example is better."""
         costs, cost = self._costs, abs(len(sentence) - BEST_LENGTH)
         good = [(number, tokens[start]) for number, start, _ in own if cost <= costs[number]]
         if not good:
@@ -200,7 +196,7 @@ class _Reader:
                 keep_best(examples, {number: (cost, _around(joined, word))})
 
     def _abbreviations(self, tokens: list[str], mentions: list[Mention]) -> list[tuple[int, str]]:
-        """The abbreviations in brackets with the number of the shortest phrase they abbreviate."""
+        """Return the abbreviations in brackets, each with the number of its shortest phrase."""
         shorts = dict(find_abbreviations(tokens))
         name_count = len(self._tracked.candidates) + len(self._tracked.known)
         meanings: dict[int, tuple[int, int]] = {}
@@ -211,7 +207,7 @@ class _Reader:
         return [(number, shorts[end]) for end, (_, number) in meanings.items()]
 
     def _defined_candidate(self, definition: Definition) -> BestTexts:
-        """The definition with its cost and the number of its subject, if this is a candidate."""
+        """Return the cost and text of a definition by candidate, if its subject is a candidate."""
         subject = tokenized_sentences(definition.subject)
         words = [self._keys[token] for _, tokens in subject for token in tokens]
         last_bound = max((i for i, word in enumerate(words) if word is None), default=-1)
@@ -224,7 +220,7 @@ class _Reader:
 
 
 def _plain_form(form: str, is_first: bool) -> str:
-    """A written form of a phrase, without a genitive ending."""
+    """Return a written form of a phrase, without a genitive ending."""
     if form.endswith(_GENITIVES):
         form = form[:-2]
     # A capital letter at the start of a sentence is not informative.
@@ -232,7 +228,7 @@ def _plain_form(form: str, is_first: bool) -> str:
 
 
 def _around(sentence: str, word: str) -> str:
-    """A sentence, or the part around a word if the sentence is long."""
+    """Return a sentence, or the part around a word if the sentence is long."""
     if len(sentence) <= MAX_EXAMPLE_LENGTH:
         return sentence
     start = max(0, sentence.find(word) - MAX_EXAMPLE_LENGTH // 2)

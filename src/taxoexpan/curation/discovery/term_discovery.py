@@ -1,4 +1,4 @@
-"""Discovery of new concepts: two passes over the corpus, then scoring and naming the candidates."""
+"""Discovery of new concepts: two passes over the corpus, then scoring and naming of candidates."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MIN_EXPLAINED_FRACTION = 0.02
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredConcept:
-    """A new concept from the corpus, and the label of the known concept that it might duplicate."""
+    """A new concept from the corpus, and the label of a known concept that it might duplicate."""
 
     label: str
     definition: str
@@ -79,9 +79,9 @@ def discover(
 ) -> list[DiscoveredConcept]:
     """Find concepts in a corpus that a taxonomy does not have, best first.
 
-    Phrases with fewer than `min_count` mentions are ignored. `workers` processes (by default one
-    per core) read the corpus twice; their number does not change the result. `capacity` is the
-    number of phrases that are counted at the same time, which determines the memory use.
+    Phrases with fewer than `min_count` mentions are ignored. The number of `workers` (by default
+    one per core) does not change the result. `capacity` limits the number of counted phrases, and
+    so the memory use.
     """
     names = known_names(taxonomy)
     keys = WordKeys({singular(word) for name in names for word in name.split()})
@@ -103,7 +103,7 @@ def discover(
 def discovered_concepts_table(
     path: Path, concepts: Sequence[DiscoveredConcept], keep_formulas: bool = False
 ) -> str:
-    """Return the concepts as a list of new concepts; formulas are escaped unless kept."""
+    """Return a table of new concepts; formulas are escaped unless `keep_formulas` is set."""
     rows = []
     for concept in concepts:
         synonyms, score = VALUE_SEPARATOR.join(concept.synonyms), f"{concept.score:.4f}"
@@ -114,7 +114,7 @@ def discovered_concepts_table(
 
 @dataclass(frozen=True)
 class _CandidateRanking:
-    """Names the candidates, compares them with the taxonomy, and ranks them."""
+    """The ranking of candidates, with their names and their similarity to the taxonomy."""
 
     taxonomy: Taxonomy
     names: Mapping[str, int]
@@ -123,7 +123,7 @@ class _CandidateRanking:
     abbreviations: Abbreviations
 
     def best(self, encoder: Encoder, top: int) -> list[DiscoveredConcept]:
-        """The `top` candidates by score and similarity to the taxonomy."""
+        """Return the `top` candidates by score and similarity to the taxonomy."""
         scores = score_candidates(self.tracked, self.observations, self.names).tolist()
         chosen = self._best_candidates(scores, max(MIN_COMPARED, 4 * top))
         chosen_names = self._choose_names(chosen)
@@ -154,7 +154,7 @@ class _CandidateRanking:
         return int(self.observations.counts[kind, number])
 
     def _best_candidates(self, scores: Sequence[float], count: int) -> list[int]:
-        """The candidates with the highest scores, without abbreviations of other candidates."""
+        """Return the best candidates, without abbreviations of other candidates."""
         chosen = (
             number
             for number in np.argsort(-np.array(scores), kind="stable").tolist()
@@ -163,23 +163,23 @@ class _CandidateRanking:
         return list(islice(chosen, count))
 
     def _abbreviates_candidate(self, number: int) -> bool:
-        """Whether a candidate is an abbreviation of another candidate, or an ambiguous one."""
+        """Return whether a candidate abbreviates another candidate, or is ambiguous."""
         meaning = self._meaning(number)
         is_other = meaning is None or meaning < len(self.tracked.candidates)
         return self._is_abbreviation(number) and is_other
 
     def _is_abbreviation(self, number: int) -> bool:
-        """Whether enough documents explain a candidate as an abbreviation."""
+        """Return whether enough documents explain a candidate as an abbreviation."""
         explained = self.abbreviations.count(self.tracked.candidates[number].spellings[0])
         documents = self._count(number, Count.DOCUMENTS)
         return explained > 0 and explained >= MIN_EXPLAINED_FRACTION * documents
 
     def _meaning(self, number: int) -> int | None:
-        """The number of the phrase that a candidate abbreviates."""
+        """Return the number of the phrase that a candidate abbreviates."""
         return self.abbreviations.meaning(self.tracked.candidates[number].spellings[0])
 
     def _choose_names(self, chosen: Sequence[int]) -> list[tuple[str, tuple[str, ...]]]:
-        """The label and the synonyms of each candidate."""
+        """Return the label and the synonyms of each candidate."""
         forms: dict[int, Counter[str]] = defaultdict(Counter)
         for (number, form), count in self.observations.forms.items():
             forms[number][form] = count
@@ -194,7 +194,7 @@ class _CandidateRanking:
         near: Sequence[tuple[str, float]],
         spellings: Mapping[str, int],
     ) -> str:
-        """The label of the known concept that a candidate may duplicate, or an empty string."""
+        """Return the label of a known concept that a candidate may duplicate, or ""."""
         meaning, first_known = self._meaning(number), len(self.tracked.candidates)
         if meaning is not None and meaning >= first_known and self._is_abbreviation(number):
             return self.taxonomy.labels[self.tracked.known[meaning - first_known]]
@@ -208,6 +208,6 @@ class _CandidateRanking:
 
 
 def _documents(corpus: Path, description: str, progress: bool) -> Iterator[str]:
-    """Yield the documents of a corpus, and show how much of it is read."""
+    """Yield the documents of a corpus, and show the progress."""
     with Progress(description, corpus_bytes(corpus), "bytes", shown=progress) as bar:
         yield from read_documents(corpus, bar.move_to)

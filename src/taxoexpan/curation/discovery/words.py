@@ -38,7 +38,7 @@ _MIN_RESPELLED_LENGTH = 6
 class WordKeys(dict[str, str | None]):
     """A cache of word keys: the same key for all forms of a word, None for a phrase boundary.
 
-    Boundaries are stop words, punctuation, numbers, and words in -ly that are not in `kept`.
+    Boundaries are stop words, punctuation, numbers, and words with -ly that are not in `kept`.
     """
 
     def __init__(self, kept: Collection[str] = ()) -> None:
@@ -62,20 +62,20 @@ class WordKeys(dict[str, str | None]):
 
 
 def word_key(token: str) -> str:
-    """A token in lower case and singular, without a genitive ending."""
+    """Return a token in lower case and singular, without a genitive ending."""
     if _PLURAL_LETTERS.fullmatch(token):  # LLMs
         return token[:-1].lower()
     return singular(_plain(token))
 
 
 def _plain(token: str) -> str:
-    """A token in lower case, without a genitive ending."""
+    """Return a token in lower case, without a genitive ending."""
     signs = token if token.isascii() else token.translate(_SIGNS)
     return signs.lower().removesuffix("'s")
 
 
 def tokenized_sentences(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Every sentence of a text with its tokens: words and punctuation."""
+    """Yield every sentence of a text with its tokens, which are words and punctuation."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     for sentence in split_sentences(text):
@@ -83,12 +83,12 @@ def tokenized_sentences(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def phrase_key(name: str) -> str:
-    """A name in lower case without spaces and hyphens, with all words in the singular."""
+    """Return a name in lower case without spaces and hyphens, with all words in the singular."""
     return "".join(map(singular, normalize_name(name).split()))
 
 
 def spelling_key(name: str) -> str:
-    """A `phrase_key` that is the same for British and American spelling: labelling, labeling."""
+    """Return a `phrase_key` that is the same for British and American spelling."""
     return "".join(_respelled(singular(word)) for word in normalize_name(name).split())
 
 
@@ -108,7 +108,7 @@ class PhraseCounts:
         self._capacity = capacity
 
     def add(self, counts: Mapping[str, int]) -> None:
-        """Add counts, and drop rare phrases if there are more than fit."""
+        """Add counts, and drop rare phrases if the capacity is exceeded."""
         own = self.counts
         for phrase, count in counts.items():
             own[phrase] = own.get(phrase, 0) + count
@@ -116,7 +116,7 @@ class PhraseCounts:
             self._drop_rare()
 
     def _drop_rare(self) -> None:
-        """Keep only the most frequent phrases, at most half as many as the capacity."""
+        """Keep only the most frequent phrases, at most half of the capacity."""
         counts = np.fromiter(self.counts.values(), np.int64, count=len(self.counts))
         position = len(counts) - max(1, self._capacity // 2)
         threshold = int(np.partition(counts, position)[position])
@@ -127,7 +127,7 @@ class PhraseCounts:
 def count_phrases(
     texts: Iterator[str], keys: WordKeys, workers: int | None = None, capacity: int = CAPACITY
 ) -> PhraseCounts:
-    """Count the phrases of a corpus by key, up to one word longer than candidates may be."""
+    """Count the phrases of a corpus by key, including phrases one word longer than candidates."""
 
     def count(block: list[str]) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -148,7 +148,7 @@ def count_phrases(
 
 
 def _phrases_in(tokens: list[str], keys: WordKeys) -> list[str]:
-    """Every phrase of a sentence, repeated for each mention."""
+    """Return every phrase of a sentence, once per mention."""
     phrases = []
     words = [keys[token] for token in tokens]
     for second, phrase in enumerate(words, 1):
