@@ -30,11 +30,7 @@ FIELDS = ("parent", "branch", "q")
 
 @dataclass(frozen=True)
 class BulkPreview:
-    """A preview of accepting all first proposals at or above a threshold.
-
-    Each of the `concepts` has only its first proposal. Likely duplicates are never accepted in
-    bulk, and concepts without a suitable parent only if `with_unsuitable` is set.
-    """
+    """A preview of accepting all first proposals at or above a threshold, except duplicates."""
 
     concepts: Sequence[QueuedConcept]
     threshold: float

@@ -96,11 +96,7 @@ def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str
 
 
 def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[str, Any]:
-    """Return the tree around a parent that is proposed for a new concept.
-
-    `ancestors` lead from a root to the parent, without the parent. Children that share words with
-    the new concept come first; `moves` are the children that may move below the new concept.
-    """
+    """Return the tree around a proposed parent; children that share words with `new` come first."""
     parent = taxonomy.index(proposal.parent.id)
     ancestors: list[int] = []  # along the first parent of each concept
     parents = taxonomy.parents_of.of(parent)

@@ -86,11 +86,7 @@ class EvidenceCache:
 
 @dataclass(frozen=True)
 class ReviewDesk:
-    """The parts of a review.
-
-    `file` is the taxonomy file to expand. `defined` are new concepts by id, with definitions from a
-    glossary. `listed` marks the concepts of the store that are shown; None shows all.
-    """
+    """The parts of a review; `defined` are new concepts by id, with glossary definitions."""
 
     store: DecisionStore
     taxonomy: Taxonomy

@@ -1,5 +1,1 @@
-"""The decision store: an append-only log of decisions in SQLite or PostgreSQL.
-
-Other packages use `DecisionStore` and the objects in `records` and `queue`. The queue is derived
-from the log, and can be derived again at any time.
-"""
+"""The decision store: an append-only log in SQLite or PostgreSQL, and a queue derived from it."""

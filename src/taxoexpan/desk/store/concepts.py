@@ -85,11 +85,7 @@ def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None
 
 
 def set_proposals(connection: Connection, model: str, suggestions: Sequence[Suggestion]) -> None:
-    """Replace the proposals for the queries of these suggestions, which must be in the queue.
-
-    Rejected proposals stay hidden. A concept that was rejected for its wrong parents is to do again
-    if it gets another proposal.
-    """
+    """Replace the proposals for the queries of these suggestions, which must be in the queue."""
     numbers, proposed = _by_key(connection, suggestions)
     for keys in chunks(list(proposed)):
         old = proposals.c.concept.in_([numbers[key] for key in keys])

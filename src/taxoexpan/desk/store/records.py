@@ -88,10 +88,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class QueuedConcept:
-    """A new concept in the queue, with its status and its proposals, best first.
+    """A new concept in the queue, with its status, and its remaining proposals, best first.
 
-    `key` is the normalized label, which identifies the concept in the store. `version` counts the
-    decisions about the concept. Rejected proposals are left out.
+    `key` (the normalized label) identifies the concept, and `version` counts its decisions.
     """
 
     key: str

@@ -172,10 +172,7 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def migrate(database: Database) -> bool:
-    """Create or update the tables; return whether anything changed.
-
-    A store from a newer version and a database of another program are refused.
-    """
+    """Create or update the tables and return whether anything changed; refuse other databases."""
     with database.reading() as connection:
         if _version(database, connection) == VERSIONS[-1]:
             return False

@@ -111,10 +111,7 @@ def run_server(
     on_start: Callable[[str], None],
     stop_seconds: int = STOP_SECONDS,
 ) -> None:
-    """Serve an app until SIGTERM or Ctrl+C; port 0 means any free port.
-
-    `on_start` gets the URL, with the token, as soon as the server accepts requests.
-    """
+    """Serve an app until SIGTERM or Ctrl+C, after calling `on_start` with the URL and token."""
     listening = listen(access.host, port)
     url = server_url(access, listening.getsockname()[1])
     config = uvicorn.Config(
