@@ -32,8 +32,8 @@ class TrainingBatch:
         blocked: the pairs (row among the A or N, query) that are not negatives [2, K].
         negatives: the indices of anchors to try as negatives, [N] or [N, B]; all anchors if None.
         mentions: the triples (anchor, query, `MentionKind`) of mentioned anchors [3, M].
-        first: in a part of a split batch, the column of the first query in the whole batch.
-        drawn: in a part of a split batch, the number of queries in the whole batch.
+        first: the column of the first query in the whole batch, if this is a part of it.
+        drawn: the number of queries in the whole batch, if this is a part of it.
     """
 
     queries: Tensor

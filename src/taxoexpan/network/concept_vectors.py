@@ -20,14 +20,10 @@ HASH_BLOCK = 8192
 
 @dataclass(frozen=True)
 class ConceptVectors:
-    """The vectors of N concepts, and the distinct vectors of the head words of their labels.
+    """The vectors of N concepts [N, D1], and the V distinct vectors of their head words [V, D1].
 
-    Args:
-        names: one vector per concept [N, D1].
-        heads: the distinct vectors of head words [V, D1].
-        head_of: the row of each concept in `heads` [N].
-        streamed_to: the device that computes if all vectors stay in host memory, so that N is not
-            limited by device memory.
+    `head_of` [N] are rows of `heads`. `streamed_to` is the computing device if all vectors stay in
+    host memory, because device memory is too small.
     """
 
     names: Tensor
@@ -125,8 +121,7 @@ class ConceptVectors:
 def distinct_rows(matrix: NDArray[np.floating]) -> tuple[Indices, Indices]:
     """Return the first index of each distinct row, and the distinct row that every row equals.
 
-    Rows are compared by a random 64-bit hash. Among a million rows, the probability that two
-    different rows get the same hash is about 10^-7.
+    Rows are compared by a 64-bit hash; a million rows have a collision with probability 10^-7.
     """
     rng = np.random.default_rng(0)
     factors = np.frombuffer(rng.bytes(8 * matrix.shape[1]), dtype=np.uint64)

@@ -90,13 +90,9 @@ def child_cosines_of_pairs(
 ) -> tuple[Tensor, Tensor]:
     """Return the cosines with the nearest and the mean child, or 0 for anchors without children.
 
-    The results are of single pairs [2, P], and after each removal of one child [2, V].
-
-    Args:
-        cosines: the cosines with all children [S].
-        sibling_of: the pair of each child [S].
-        removed: the children to remove, one at a time [V].
-        pairs: the number of pairs, P.
+    The results are of P single pairs [2, P], and after each removal of one child [2, V]. The
+    arguments are the cosines with all children [S], the pair of each child [S], and the removed
+    children [V].
     """
     of = sibling_of.index_select(0, removed)
     counts = cosines.new_zeros(pairs).index_add_(0, sibling_of, torch.ones_like(cosines))

@@ -114,11 +114,7 @@ def draw_siblings(
     hide_rate: float,
     rng: np.random.Generator,
 ) -> Siblings:
-    """Draw up to `max_siblings` children per anchor, but none at the rate `hide_rate`.
-
-    The children are a random window of the list of children: this needs no sorting, and a hub costs
-    no more than other anchors.
-    """
+    """Draw a random window of `max_siblings` children per anchor, or none with `hide_rate`."""
     starts, degrees = _children(taxonomy, anchors)
     counts = np.minimum(degrees, max_siblings)
     counts[rng.random(len(anchors)) < hide_rate] = 0

@@ -22,11 +22,8 @@ def info_nce(
 
     .. math:: -\sum_b \log \frac{f(a_b, n_b)}{f(a_b, n_b) + \sum_i f(a_i, n_b)}
 
-    Args:
-        log_match: the function from raw scores to log f.
-        positive: raw scores of the positive pairs [B].
-        scores: raw scores of all pairs [A, B].
-        blocked: the pairs (anchor, query) of `scores` that are not negatives [2, K].
+    The raw scores are of positive pairs [B] and all pairs [A, B], and `blocked` [2, K] are pairs
+    (anchor, query) that are not negatives.
     """
     positive, negatives = log_match(positive), log_match(scores)
     total = _replaced(negatives, blocked, _BLOCKED).logsumexp(0)
@@ -36,10 +33,7 @@ def info_nce(
 def binary_cross_entropy(
     log_match: LogMatch, positive: Tensor, scores: Tensor, blocked: Tensor
 ) -> tuple[Tensor, int]:
-    """Return the summed binary cross-entropy (Section 5.1.5), and the number of pairs.
-
-    The raw scores are the logits; the arguments are the same as in `info_nce`.
-    """
+    """Return the summed binary cross-entropy of logits (Section 5.1.5), and the number of pairs."""
     del log_match  # the sigmoid replaces it
     positives = F.softplus(-positive)
     negatives = _replaced(F.softplus(scores), blocked, 0.0)

@@ -110,12 +110,8 @@ def pass_messages(
 ) -> Tensor:
     """Return the weighted sum of the messages to every node (Eq. 5 without ρ): [n, M * size].
 
-    Args:
-        projected: W h [.., M * size]; node u is in row `rows[u]`, or in row u without `rows`.
-        position: O p, one row per position [3, M * size].
-        weights: α of every message.
-        rows: the row of every node in `projected` [n].
-        egonets: the egonets.
+    `projected` [.., M * size] is W h, with node u in row `rows[u]`, or in row u without `rows`.
+    `position` [3, M * size] is O p.
     """
     out: Tensor = _PassMessages.apply(projected, position, *weights, rows, egonets)
     return out

@@ -55,15 +55,8 @@ def pool(
 ) -> tuple[Tensor, Tensor]:
     """Return Σ w_u (h_u ‖ p_u) over all egonets, and over the `left_out` egonets without a sibling.
 
-    The shapes are [A, R, M * (K + P)] and [B, R, M * (K + P)].
-
-    Args:
-        features: h of all nodes [n, K].
-        position: p of each position [3, P], if any.
-        messages: the weights α.
-        egonets: the egonets.
-        readout: the readout, which determines the weights w together with α.
-        left_out: the siblings to leave out; if None, the second result is empty.
+    Shapes: features h [n, K], position p [3, P] → [A, R, M * (K + P)], [B, R, M * (K + P)]. The
+    weights w are determined by the messages' α and the readout.
     """
     counts = egonets.counts.to(features.dtype)
     divisor = readout.divisor(counts)
@@ -134,8 +127,8 @@ def _removal(
 class _WeightedSums(torch.autograd.Function):
     """The weighted sums of the features of each egonet, and some features unchanged.
 
-    The features of the siblings at `rows` [B] and of the anchors `picked` [B] correct the sums.
-    They are returned here so that all gradients of the features are added in one place.
+    The features at `rows` [B] and `picked` [B] correct the sums, and are returned here so that all
+    gradients of the features are added in one place.
     """
 
     @staticmethod

@@ -132,8 +132,7 @@ def replace_embeddings(transformer: nn.Module) -> None:
 class TokenEmbedding(nn.Embedding):
     """An embedding that, on a CPU, adds only the gradients of used rows to `weight.grad`.
 
-    For every block of texts, torch would make a gradient of the whole vocabulary, nearly all of it
-    zeros. The result is the same, bit for bit.
+    The result is the same bit for bit, but without a gradient of the whole vocabulary per block.
     """
 
     @classmethod
