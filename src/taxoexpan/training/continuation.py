@@ -54,13 +54,7 @@ DEFAULT_RECIPE = Recipe()
 
 @dataclass(frozen=True)
 class News:
-    """The changes in a taxonomy of N concepts since the model was trained.
-
-    Args:
-        is_new: whether each concept was added since [N].
-        rejected: the anchors that were rejected as parents of each concept: N rows.
-        recipe: how often new and old relations are drawn.
-    """
+    """The new concepts [N] and the rejected parents (N rows) since the model was trained."""
 
     is_new: NDArray[np.bool_]
     rejected: Adjacency

@@ -1,7 +1,4 @@
-"""The gradients of a training step as a CUDA graph, which is faster to launch than many kernels.
-
-A graph needs batches of a fixed shape (see `PaddedShape`); other batches are computed without it.
-"""
+"""The gradients of a training step as a CUDA graph, for batches of a fixed `PaddedShape`."""
 
 from __future__ import annotations
 

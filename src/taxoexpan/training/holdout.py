@@ -47,10 +47,7 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
 
 
 def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: int) -> int:
-    """Return the number of leaves to hold out: a fraction, at most `max_leaves`.
-
-    `auto` is a tenth, or in small taxonomies up to 30 leaves, but at most a fifth.
-    """
+    """Return the number of leaves to hold out; `auto` is a tenth, and more in small taxonomies."""
     if fraction == "auto":
         few = min(USEFUL_COUNT, int(leaves * MAX_FRACTION))
         return min(max(int(leaves * USUAL_FRACTION), few), max_leaves)
@@ -84,8 +81,8 @@ def hold_out_growth(
 ) -> Holdout:
     """Hold out leaves as taxonomies grow: half of them single leaves, half whole families.
 
-    A family is all children of a concept, if they are leaves. Families are needed because real
-    taxonomies add about half of their new concepts below concepts without children.
+    A family is all children of a concept, if they are leaves. Real taxonomies add about half of
+    their new concepts below concepts without children.
     """
     rng = np.random.default_rng(seed)
     children_of = taxonomy.children_of

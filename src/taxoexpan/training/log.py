@@ -21,10 +21,7 @@ from taxoexpan.training.record import Epoch
 
 @dataclass(frozen=True)
 class TrainingLog:
-    """A log of epochs on the terminal (if `progress`), in a JSON Lines file, and in TensorBoard.
-
-    `following` names long work after the epochs, for the estimate of the remaining time.
-    """
+    """A log of epochs; `following` names the work after them, for the time estimate."""
 
     progress: bool = False
     path: Path | None = None

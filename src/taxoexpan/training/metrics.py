@@ -38,8 +38,7 @@ RANK_VALUES: dict[MetricName, Callable[[NDArray[np.float64]], NDArray[np.float64
 class Metrics:
     """The metrics, averaged over the parents of each query and then over queries, as published.
 
-    `mrr` is the paper's scaled reciprocal rank, 1 / ⌈rank / 10⌉. `reciprocal_rank` is 1 / rank,
-    which also distinguishes models that rank every parent among the first ten.
+    `mrr` is the paper's scaled reciprocal rank, 1 / ⌈rank / 10⌉; `reciprocal_rank` is 1 / rank.
     """
 
     queries: Count

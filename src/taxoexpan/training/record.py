@@ -88,7 +88,6 @@ class History:
     """The epochs, the number of the best epoch, and whether the user stopped the training.
 
     In a fine-tuning, `best` is 0 if no epoch was better than the original encoder.
-    `skipped_fine_tuning` is set if a fine-tuning would have followed.
     """
 
     epochs: list[Epoch] = field(default_factory=list)

@@ -55,13 +55,7 @@ class Run:
         return self.history
 
     def compute_in_parts(self, compute: Callable[[], Tensor], most: int, advice: str) -> Tensor:
-        """Compute gradients, and double the number of parts whenever the memory is too small.
-
-        Args:
-            compute: computes the gradients of a batch in `self.parts` parts, and returns its loss.
-            most: the largest number of parts of the batch.
-            advice: the end of the error message if these are not enough.
-        """
+        """Compute gradients, and double `self.parts` up to `most` while the memory is too small."""
         device = next(self.trained.parameters()).device
         state = random_state(device)
         while True:

@@ -168,13 +168,10 @@ class TrainingSampler:
 
 @dataclass(frozen=True)
 class _DrawnEgonets:
-    """The egonets of a batch.
+    """The egonets of anchors [A], with ascending indices.
 
-    Args:
-        anchors: the index of each anchor in the taxonomy, ascending [A].
-        egonets: the egonets of the anchors.
-        relations: the relations (anchor, sibling), ascending [S].
-        rows: the row of each relation among the siblings of the egonets [S].
+    `relations` [S] are the relations (anchor, sibling), ascending, and `rows` [S] their rows among
+    the siblings of the egonets.
     """
 
     anchors: Indices

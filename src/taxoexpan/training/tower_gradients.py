@@ -1,7 +1,4 @@
-"""The gradients of one fine-tuning batch, whose texts are encoded in blocks.
-
-Each block has its own seed for dropout, so that encoding it again gives the same vectors.
-"""
+"""The gradients of one fine-tuning batch, in blocks that are encoded again with equal dropout."""
 
 from __future__ import annotations
 
