@@ -1,8 +1,4 @@
-"""Evaluation of methods on the growth of a taxonomy between two releases.
-
-Methods learn only from the old release. The queries are the concepts that the new release adds, and
-their true parents are their parents in the old release.
-"""
+"""Evaluation on the concepts that a new release adds below concepts of the old release."""
 
 from __future__ import annotations
 

@@ -20,11 +20,7 @@ from taxoexpan.training.record import History
 
 @dataclass(frozen=True)
 class Problem:
-    """The training data of a method: a taxonomy, vectors [2, N, D], and validation queries.
-
-    The vectors are of names with definitions, and of head words (see `features.embedding`). All
-    tensors are on one device.
-    """
+    """The training data of a method: a taxonomy, vectors [2, N, D], and validation queries."""
 
     taxonomy: Taxonomy
     vectors: Tensor

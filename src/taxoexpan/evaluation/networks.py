@@ -1,7 +1,6 @@
 """The baseline networks ParentMLP and DeepSetMLP (Section 5.1.3), trained like TaxoExpan.
 
-The paper does not give their sizes; the default is 500 units per layer, the size of an anchor's
-embedding in TaxoExpan.
+The paper gives no sizes; the default is 500, the size of an anchor's embedding in TaxoExpan.
 """
 
 from __future__ import annotations
