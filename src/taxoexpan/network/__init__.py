@@ -1,1 +1,8 @@
-"""The network of the paper (Section 4.2), a fusion head and a text tower."""
+"""The network of the paper (Section 4.2), in the order of the computation.
+
+- inputs: `concept_vectors`, `egonets`, `queries`, and the `batch` of a training step;
+- `propagation` (Eqs. 2 to 5) with `messages`;
+- `readout` (Eqs. 6 to 8), which `pooling` computes together with the last layer;
+- `matching` (Eqs. 9 and 10) and `losses` (Eq. 11); `matching_network` combines all parts;
+- not in the paper: the fusion head in `cosine_features`, and the fine-tuned `text_tower`.
+"""

@@ -1,1 +1,7 @@
-"""Self-supervised training of the network (`loop`) and of the text tower (`tower`), Section 4.3."""
+"""Self-supervised training (Section 4.3).
+
+- data: `holdout` (validation concepts), `sampling` (batches), `continuation` (new relations);
+- the network: `loop`, and `cuda_graph` for faster steps on a GPU;
+- the text tower: `tower` and `tower_gradients`;
+- both: `run`, `checkpoint`, `metrics`, `log` and `record`.
+"""
