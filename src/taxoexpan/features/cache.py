@@ -1,8 +1,4 @@
-"""Caches vectors on disk, so that no text is encoded twice.
-
-There is one SQLite file per encoder, with one row per text: a digest of the text (never the text
-itself) and the vector.
-"""
+"""A cache of vectors in one SQLite file per encoder, by digests of the texts."""
 
 from __future__ import annotations
 
@@ -39,10 +35,7 @@ T = TypeVar("T")
 
 
 def cache_folder() -> Path | None:
-    """The folder `$TAXOEXPAN_CACHE`, or else the usual cache folder of the platform.
-
-    None, for no cache, if that variable is set but empty, or if there is no home directory.
-    """
+    """Return `$TAXOEXPAN_CACHE`, or the platform's cache directory; None for no cache."""
     chosen = os.environ.get("TAXOEXPAN_CACHE")
     if chosen is not None:
         return Path(chosen).expanduser().absolute() if chosen else None
@@ -54,11 +47,7 @@ def cache_folder() -> Path | None:
 
 
 class CachedEncoder(Encoder):
-    """Wraps an encoder and encodes only the texts whose vectors are not in the cache yet.
-
-    A problem with the cache costs a warning and time, but is not an error. Encoders with the same
-    fingerprint share their vectors. `folder` defaults to `cache_folder()`.
-    """
+    """An encoder that encodes only texts without a cached vector; cache errors only warn."""
 
     def __init__(self, inner: Encoder, folder: Path | None = None) -> None:
         self.inner = inner
@@ -68,7 +57,7 @@ class CachedEncoder(Encoder):
         self._choose_file()
 
     def _choose_file(self) -> None:
-        """Choose the file that belongs to the current fingerprint of the encoder."""
+        """Choose the file for the current fingerprint of the encoder."""
         self._path: Path | None = None
         if self._folder:
             key = _digest(repr((VERSION, self.dimension, self.inner.fingerprint()))).hex()
@@ -79,7 +68,7 @@ class CachedEncoder(Encoder):
         self.inner.show_progress(shown)
 
     def learn(self, names: Collection[str]) -> None:
-        """Let the encoder learn the names; then use the cache file of its new fingerprint."""
+        """Let the encoder learn the names; then use the file of its new fingerprint."""
         self.inner.learn(names)
         self._choose_file()
 
@@ -96,7 +85,7 @@ class CachedEncoder(Encoder):
         self.inner.unload()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one row per text, identical to the last bit each time."""
+        """Return one row per text, which is bitwise identical each time."""
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         distinct = list(rows)
         digests = [_digest(text) for text in distinct]
@@ -118,7 +107,7 @@ class CachedEncoder(Encoder):
         return vectors[np.array([rows[text] for text in texts], dtype=np.intp)]
 
     def fingerprint(self) -> str:
-        """The fingerprint of the encoder."""
+        """Return the fingerprint of the encoder."""
         return self.inner.fingerprint()
 
     def save(self, folder: Path) -> None:
@@ -126,7 +115,7 @@ class CachedEncoder(Encoder):
         self.inner.save(folder)
 
     def _attempt(self, step: Callable[[Path], T], default: T) -> T:
-        """The result of a step with the file; if it fails, warn and use no cache any more."""
+        """Return the result of a step with the file; if it fails, warn and stop caching."""
         if self._path is None:
             return default
         try:
@@ -144,8 +133,7 @@ class CachedEncoder(Encoder):
 def _connection(path: Path) -> Iterator[sqlite3.Connection]:
     """Connect for one step, so that threads and forked processes never share a connection.
 
-    The journal mode stays the default: the faster write-ahead log needs shared memory, which
-    network file systems do not have.
+    The write-ahead log would be faster, but needs shared memory, which network file systems lack.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
@@ -154,7 +142,7 @@ def _connection(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _read(path: Path, digests: Sequence[bytes]) -> dict[bytes, bytes]:
-    """The vectors of these digests that the file contains."""
+    """Return the vectors of these digests that the file contains."""
     found: dict[bytes, bytes] = {}
     with _connection(path) as connection:
         for start in range(0, len(digests), _MAX_PARAMETERS):
@@ -171,5 +159,5 @@ def _write(path: Path, rows: Sequence[tuple[bytes, bytes]]) -> None:
 
 
 def _digest(text: str) -> bytes:
-    """A digest of a text, which may contain lone surrogates."""
+    """Return a digest of a text, which may contain lone surrogates."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Makes two vectors per concept: one of its names and definition, and one of its head words."""
+"""Two vectors per concept: for its names and definition, and for its head words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNKNOWN_WARNING_FRACTION = 0.1
 
 
 def names_of(concepts: Iterable[Concept]) -> list[str]:
-    """All labels and synonyms of the concepts."""
+    """Return all labels and synonyms of the concepts."""
     return [name for concept in concepts for name in (concept.label, *concept.synonyms)]
 
 
@@ -41,10 +41,9 @@ def embed_concepts(
 ) -> Vectors:
     """Return two unit vectors per concept, [2, N, D].
 
-    The first is the weighted sum of the mean of its names and its definition (Section 5.2.1 of the
-    paper); if one of them is missing, it is the other. If `joined` is set, a concept with a
-    definition is encoded as one text instead, `label: definition`. The second is the mean of the
-    last words of its names, which say what kind of thing it is: oat milk is a milk.
+    The first is the weighted sum of its definition and the mean of its names (Section 5.2.1), or
+    the text `label: definition` if `joined`. The second is the mean of the last words of its names,
+    which name its kind: oat milk is a milk.
     """
     if not isinstance(concepts, Sequence):
         concepts = list(concepts)
@@ -60,7 +59,7 @@ def embed_concepts(
 
 
 def refuse_unknown(both: Vectors, features: str) -> None:
-    """Raise an error if no vector of [2, N, D] is known, and warn if many are unknown."""
+    """Raise an error if all vectors [2, N, D] are unknown, and warn if many are."""
     unknown, size = int((~both[0].any(axis=1)).sum()), both.shape[1]
     if unknown == size:
         message = f"{features!r} has no vector for any name of the taxonomy"
@@ -77,7 +76,7 @@ def warn_of_weak_texts(both: Vectors, concepts: Sequence[Concept]) -> None:
 
 
 def warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
-    """Warn about concepts without a vector, whose results mean nothing."""
+    """Warn about concepts without a vector, whose results are meaningless."""
     unknown = np.flatnonzero(~both[0].any(axis=1)).tolist()
     if unknown:
         message = f"there is no vector for {concepts[unknown[0]].label!r}"
@@ -103,7 +102,7 @@ def warn_of_wordless(concepts: Sequence[Concept]) -> None:
 
 
 def head_word(name: str) -> str:
-    """The last word of a name."""
+    """Return the last word of a name."""
     return name.split()[-1] if name.strip() else ""
 
 
@@ -114,7 +113,7 @@ _Texts = list[tuple[int, str]]
 def _texts_of(
     concepts: Sequence[Concept], definition_weight: float, joined: bool
 ) -> tuple[_Texts, _Texts, _Texts]:
-    """Return the names, the definitions and the head words; useless texts are left out."""
+    """Return the names, the definitions and the head words; leave out unused texts."""
     names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
     definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
     heads = [(row, head_word(name)) for row, name in names]
@@ -142,7 +141,7 @@ def _embed_block(
 
 
 def _mean_by_row(encoder: Encoder, texts: list[tuple[int, str]], rows: int) -> Vectors:
-    """The mean vector of the texts of each row, at unit length; the texts are sorted by row."""
+    """Return the mean vector of each row's texts, at unit length; texts are sorted by row."""
     sums = np.zeros((rows, encoder.dimension), dtype=np.float32)
     for start in range(0, len(texts), BLOCK_SIZE):
         block = texts[start : start + BLOCK_SIZE]
@@ -161,7 +160,7 @@ class NearestConcept(NamedTuple):
 def nearest_concepts(
     concepts: Sequence[Concept], vectors: Vectors, query: Vectors, top_k: int
 ) -> list[NearestConcept]:
-    """The concepts whose unit vectors [N, D] are nearest to a query [D], the nearest first."""
+    """Return the concepts whose unit vectors [N, D] are nearest to a query [D], in order."""
     cosines = vectors @ query
     rows = np.argsort(-cosines, kind="stable")[:top_k]
     return [NearestConcept(concepts[row], float(cosines[row])) for row in rows.tolist()]
@@ -192,7 +191,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def warn_of_language(features: str, labels: Sequence[str]) -> None:
-    """Warn if an encoder that only knows English gets labels in another language."""
+    """Warn if an English-only encoder gets labels in another language."""
     if not all(_is_english(part.strip().lower()) for part in features.split("+")):
         return
     foreign = sum(map(_is_foreign, labels))
@@ -233,11 +232,7 @@ def refuse_suffix(path: Path) -> None:
 
 
 def vectors_content(path: Path, concepts: Sequence[Concept], both: Vectors) -> bytes:
-    """The content of a file of this name for vectors [2, N, D].
-
-    A `.npz` file has the arrays `ids`, `labels`, `vectors` and `heads`. word2vec text has the
-    first vector of each concept under all its names, and can be used as `vectors:FILE`.
-    """
+    """Return the content of a vector file: `.npz` arrays, or word2vec text with the names."""
     refuse_suffix(path)
     if path.suffix.lower() == ".npz":
         file = io.BytesIO()
@@ -252,7 +247,7 @@ def vectors_content(path: Path, concepts: Sequence[Concept], both: Vectors) -> b
 
 
 def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, int]:
-    """The row of each name with a vector; labels take precedence over synonyms."""
+    """Return the row of each name with a vector; labels take precedence over synonyms."""
     known = np.flatnonzero(vectors.any(axis=1)).tolist()
     labels = [(concepts[row].label, row) for row in known]
     synonyms = [(name, row) for row in known for name in concepts[row].synonyms]
@@ -264,7 +259,7 @@ def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, in
 
 
 def _word2vec_text(rows: dict[str, int], vectors: Vectors) -> str:
-    """A header, and one line per name; nine digits preserve single precision exactly."""
+    """Return a header and one line per name; nine digits preserve single precision."""
     lines = [f"{len(rows)} {vectors.shape[1]}"]
     for name, row in rows.items():
         lines.append(f"{name} {' '.join(f'{number:.9g}' for number in vectors[row].tolist())}")

@@ -13,7 +13,7 @@ Vectors = NDArray[np.float32]
 
 
 class Encoder(ABC):
-    """Turns texts into unit vectors; optional methods do nothing unless a subclass needs them."""
+    """An interface that turns texts into unit vectors; optional methods do nothing."""
 
     name: str
     dimension: int
@@ -25,21 +25,21 @@ class Encoder(ABC):
         """Learn vectors of these names, if the encoder is trained."""
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Load the data that these texts need, if it is expensive to load it for each call."""
+        """Load the data for these texts, if it is expensive to load it for each call."""
 
     def unload(self) -> None:
-        """Free the memory of data that can be loaded again, which the next call of encode does."""
+        """Free the memory of data that the next call of encode can load again."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one row per text, of zeros if nothing in the text is known: [N] → [N, D]."""
+        """Return one row per text, or zeros for an unknown text: [N] → [N, D]."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A digest of the data that the vectors depend on; a saved model checks it."""
+        """Return a digest of the data that the vectors depend on; a saved model checks it."""
 
     def save(self, folder: Path) -> None:
-        """Save the learned vectors in a new folder; an untrained encoder creates no folder."""
+        """Save the learned vectors in a new directory, if there are any."""
 
 
 def normalize_rows(vectors: Vectors) -> Vectors:

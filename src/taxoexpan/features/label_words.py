@@ -1,8 +1,4 @@
-"""The words of labels: which of them a query shares with every anchor.
-
-*Cold brew coffee* ends in *coffee*, so it probably belongs below it. Words are compared in the
-singular. A rare word counts more than a frequent one (inverse document frequency).
-"""
+"""The words that the labels of queries share with anchors, weighted by rarity (IDF)."""
 
 from __future__ import annotations
 
@@ -37,17 +33,7 @@ def label_words(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class QueryWords:
-    """The words and names in the labels of Q queries, by the numbers that some anchors give them.
-
-    Args:
-        word_of: the query of each known word [M]; a query has each of its words once.
-        words: the number of the word [M].
-        weighted: the weight of the word among the query's words [M].
-        name_of: the query of each known name that is a part of its label [L].
-        names: the number of the name [L].
-        is_ending: whether the query's label ends in the name [L].
-        heads: the last word [Q], or -2 if no anchor has it.
-    """
+    """The M words and L names of Q queries that anchors know, and last words (or -2) [Q]."""
 
     word_of: Indices
     words: Indices
@@ -60,18 +46,10 @@ class QueryWords:
 
 @dataclass(frozen=True)
 class LabelWords:
-    """The words and names of N anchors, as sparse matrices with one row per anchor.
+    """The V words and K names of N anchors, as sparse matrices with one row per anchor.
 
-    Args:
-        vocabulary: the number of each word, V in all.
-        names: the number of each name, as its words, K in all.
-        idf: the weight of each word [V].
-        labels: the words of the labels [N, V].
-        weighted: the same, as weights that sum up to 1 [N, V].
-        paths: the words of the labels above that the label does not have [N, V].
-        named: the names of the anchors [N, K].
-        heads: the last word of each label [N], or -1.
-        unknown_weight: the weight of a word that no anchor has.
+    `weighted` [N, V] are the words of `labels` as weights that sum to 1, `paths` [N, V] the further
+    words of the labels above, `named` [N, K] the names, and `heads` [N] the last words, or -1.
     """
 
     vocabulary: dict[str, int]
@@ -86,10 +64,7 @@ class LabelWords:
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> LabelWords:
-        """Collect the words of all labels, and all names.
-
-        Deprecated concepts count neither in the weights of words nor in paths.
-        """
+        """Collect all names, and all words, which deprecated concepts do not affect."""
         parents = first_parents(taxonomy.without_deprecated_relations)
         return cls.from_concepts(taxonomy.concepts, parents, taxonomy.active_indices)
 
@@ -97,10 +72,7 @@ class LabelWords:
     def from_concepts(
         cls, concepts: Iterable[Concept], parents: Indices, counted: Indices | None = None
     ) -> LabelWords:
-        """Collect the words of concepts, given the index of each one's first parent, or -1.
-
-        The weights of words depend on the labels of all concepts, or only of those `counted`.
-        """
+        """Collect words, given first parents (or -1); only `counted` concepts weigh them."""
         vocabulary: dict[str, int] = {}
         names: dict[tuple[str, ...], int] = {}
         rows: list[list[int]] = []
@@ -129,7 +101,7 @@ class LabelWords:
         return len(self.heads)
 
     def select(self, anchors: Indices) -> LabelWords:
-        """Return the words of some anchors, with the weights that the words have among all."""
+        """Return the words of some anchors, with the weights from all anchors."""
         labels, weighted, paths, named = (
             matrix[anchors] for matrix in (self.labels, self.weighted, self.paths, self.named)
         )
@@ -158,11 +130,11 @@ class LabelWords:
         return QueryWords(word_of, known, weighted, name_of, names, is_ending == 1, heads)
 
     def has_name_in(self, concept: Concept) -> bool:
-        """Return whether the concept's label contains a name of an anchor, and more words."""
+        """Return whether the concept's label contains a name of an anchor and other words."""
         return any(True for _ in self._names_in(label_words(concept.label)))
 
     def _names_in(self, words: Sequence[str]) -> Iterator[tuple[int, bool]]:
-        """Yield each name that is a part of these words, and whether they end in it."""
+        """Yield each name that is a part of these words, and whether it is at the end."""
         for start, stop in _parts(len(words)):
             name = self.names.get(tuple(words[start:stop]))
             if name is not None:
@@ -215,7 +187,7 @@ def _incidence(rows: Sequence[Sequence[int]], width: int) -> csr_array:
 
 
 def _normalized(labels: csr_array, idf: Numbers) -> csr_array:
-    """Return the weights of the words in each row, which sum up to 1."""
+    """Return the weights of the words in each row, which sum to 1."""
     weights = labels @ diags_array(idf)
     totals = np.asarray(weights.sum(axis=1)).ravel()
     return csr_array(diags_array(1 / np.maximum(totals, 1e-6)) @ weights, dtype=np.float32)

@@ -1,8 +1,7 @@
-"""Finds the concepts that the definition and the name of a concept mention, and stores them.
+"""The concepts that the definition and the name of a concept mention.
 
-A definition usually names the genus first: *a small tree that bears cherries*. The paper uses this
-as "first word, first sense" (Section 5.2.3); here it works with the names of any taxonomy. A name
-may end in its genus: *cherry tree*. An existing concept may also have exactly the same name.
+A definition usually names the genus first (*a small tree that bears cherries*), which the paper
+uses as "first word, first sense" (Section 5.2.3). A name may end in its genus: *cherry tree*.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
 
 
 class MentionKind(IntEnum):
-    """How a text mentions a concept; the network learns one weight per kind.
-
-    An even number is the most likely sense of the mentioned name. The odd number after it is any
-    other sense of that name.
-    """
+    """The kind of a mention; even numbers are a name's likeliest sense, odd ones any other."""
 
     FIRST_IN_DEFINITION = 0
     FIRST_OTHER_SENSE = 1
@@ -64,18 +59,14 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True)
 class Mentions:
-    """The concepts that each row mentions: row i mentions the concepts `of_row.of(i)`.
-
-    `kinds` holds one `MentionKind` for each of `of_row.targets`. A row lists a concept once for
-    each way in which it mentions the concept.
-    """
+    """The concepts `of_row.of(i)` that each row i mentions, once per kind of mention."""
 
     of_row: Adjacency
     kinds: Indices
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[tuple[int, int]]]) -> Mentions:
-        """Build from the pairs (concept, kind) of each row."""
+        """Create from the (concept, kind) pairs of each row."""
         flat = [pair for row in rows for pair in row]
         targets, kinds = np.array(flat, dtype=np.int64).reshape(-1, 2).T
         offsets = np.cumsum([0, *(len(row) for row in rows)])
@@ -85,22 +76,19 @@ class Mentions:
         return len(self.of_row)
 
     def of_many(self, rows: Indices) -> tuple[Indices, Indices, Indices]:
-        """All mentions of these rows: the position in `rows`, the concept and the kind of each."""
+        """Return the position in `rows`, the concept and the kind of each mention of rows."""
         entries = Adjacency(self.of_row.offsets, np.arange(len(self.kinds)))
         positions, found = entries.of_many(rows)
         return positions, self.of_row.targets[found], self.kinds[found]
 
     def between(self, start: int, stop: int) -> Mentions:
-        """The rows `start` to `stop`, without `stop`."""
+        """Return the rows `start` to `stop`, without `stop`."""
         offsets = self.of_row.offsets
         kinds = self.kinds[offsets[start] : offsets[stop]]
         return Mentions(self.of_row.between(start, stop), kinds)
 
     def reindex(self, new_index: Indices, rows: Indices) -> Mentions:
-        """Return the mentions of these rows, with the index `new_index[i]` for concept i.
-
-        Mentions of concepts with a negative new index are left out.
-        """
+        """Return these rows' mentions of concepts i with a new index `new_index[i]` >= 0."""
         positions, concepts, kinds = self.of_many(rows)
         kept = new_index[concepts] >= 0
         of_row = Adjacency.from_pairs(positions[kept], new_index[concepts[kept]], len(rows))
@@ -123,7 +111,7 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
 
 
 def resolve_mentions(config: Config, taxonomy: Taxonomy) -> Config:
-    """Return the settings with `use_mentions` decided, if it is left to the taxonomy."""
+    """Return the settings with `use_mentions` decided by the taxonomy, if it is not set."""
     if config.use_mentions != "auto":
         return config
     enough = len(taxonomy.definitions) >= max(1, MIN_DEFINED * len(taxonomy))
@@ -131,7 +119,7 @@ def resolve_mentions(config: Config, taxonomy: Taxonomy) -> Config:
 
 
 class Lexicon:
-    """The indices of the concepts that each name stands for, the most likely sense first."""
+    """The indices of the concepts that each name refers to, the most likely sense first."""
 
     def __init__(self, senses: Mapping[str, Sequence[int]]) -> None:
         self.senses = senses
@@ -140,11 +128,9 @@ class Lexicon:
     def from_taxonomy(
         cls, taxonomy: Taxonomy, order: Mapping[str, Sequence[str]] | None = None
     ) -> Lexicon:
-        """Collect all labels and synonyms of a taxonomy.
+        """Collect all labels and synonyms; `order` maps names to the ids of their senses.
 
-        `order` maps a name to the ids of its senses, the most likely first. Senses without a given
-        order are sorted: labels before synonyms, then by the number of children, because the
-        common sense of a word has more concepts below it.
+        Other senses are sorted: labels before synonyms, then by the number of children.
         """
         degrees = taxonomy.children_of.degrees.tolist()
         ranks: dict[str, dict[int, tuple[bool, int]]] = {}
@@ -159,10 +145,7 @@ class Lexicon:
         return cls(senses)
 
     def mentions(self, concepts: Iterable[Concept], exclude_self: bool = False) -> Mentions:
-        """The concepts that each concept mentions.
-
-        Set `exclude_self` for the concepts of the taxonomy, so that none mentions itself.
-        """
+        """Return the concepts that each concept mentions, optionally without itself."""
         rows = [
             [
                 (target, kind)
@@ -174,7 +157,7 @@ class Lexicon:
         return Mentions.from_rows(rows)
 
     def mentioned_by(self, concept: Concept) -> list[tuple[int, MentionKind]]:
-        """The concepts that one concept mentions, each with the kind of the mention."""
+        """Return the concepts that one concept mentions, with the kinds of the mentions."""
         words = normalize_name(concept.label).split()
         own_key = words_key(words)
         first, second, *_ = [*self._named_in(concept.definition, own_key), (), ()]
@@ -192,11 +175,7 @@ class Lexicon:
         return pairs
 
     def _named_in(self, definition: str, own_key: str) -> Iterator[Sequence[int]]:
-        """Yield the senses of each name in a definition, except the concept's own name.
-
-        Only the last of several adjacent names counts: *hoof infection* names an infection, and
-        *stem cell* names a cell if no concept is called *stem cell*.
-        """
+        """Yield the senses of a definition's names; only the last adjacent name counts."""
         tokens = [normalize_name(token) for token in _TOKEN.findall(definition)]
         last: Sequence[int] = ()
         start = 0
@@ -211,7 +190,7 @@ class Lexicon:
     def _longest_name(
         self, tokens: Sequence[str], start: int, own_key: str
     ) -> tuple[int, Sequence[int]]:
-        """The length and senses of the longest name that starts here; (1, ()) if there is none."""
+        """Return the length and senses of the longest name at a position, or (1, ())."""
         for length in range(min(MAX_NAME_WORDS, len(tokens) - start), 0, -1):
             words = tokens[start : start + length]
             if not STOP_WORDS.isdisjoint((words[0], words[-1])) or len(words[0]) < MIN_WORD_LENGTH:

@@ -1,7 +1,4 @@
-"""The encoder `skipgram:CORPUS`, which learns the vectors of names from a text corpus.
-
-Texts without a known word are encoded by a fallback encoder.
-"""
+"""The encoder `skipgram:CORPUS`, which learns the vectors of names from a text corpus."""
 
 from __future__ import annotations
 
@@ -46,11 +43,7 @@ OWN_FILES = (VOCABULARY_FILE, VECTORS_FILE)
 
 
 class SkipGramEncoder(Encoder):
-    """The vector of a known name, or the mean vector of the names and words in the text.
-
-    A text without any known word is encoded by the fallback, and the space mapping brings that
-    vector into the space of the corpus. Without a fallback it is a row of zeros.
-    """
+    """An encoder by known names and words, with a mapped fallback for unknown texts."""
 
     name = "skipgram"
 
@@ -83,7 +76,7 @@ class SkipGramEncoder(Encoder):
         return vectors
 
     def fingerprint(self) -> str:
-        """A digest of all data that the vectors depend on; of the fallback only the name."""
+        """Return a digest of all data except the fallback, of which only the name counts."""
         digest = hashlib.sha256(json.dumps(self._vocabulary(), ensure_ascii=False).encode("utf-8"))
         for key, tensor in sorted(self._tensors().items()):
             digest.update(f"{key} {tensor.dtype} {tensor.shape}".encode())
@@ -133,7 +126,7 @@ class SkipGramEncoder(Encoder):
         return PhraseMatcher(name.replace("_", " ") for name in sorted(self.learned.names))
 
     def _known_words(self, text: str) -> list[int]:
-        """The indices of the known names and words in a text."""
+        """Return the indices of the known names and words in a text."""
         known = []
         for token in self._matcher.join(tokenize(text)):
             if token in self._index:
@@ -163,7 +156,7 @@ class SkipGramEncoder(Encoder):
 def _check_tensors(
     tensors: Mapping[str, NDArray[Any]], words: int, fallback: Encoder | None
 ) -> None:
-    """Refuse vectors that do not fit the words, and NaN in them."""
+    """Refuse vectors that contain NaN or do not fit the words."""
     size = tensors["vectors"].shape[-1]
     expected = {"counts": (words,), "vectors": (words, size)}
     if fallback is not None:
@@ -175,11 +168,9 @@ def _check_tensors(
 
 
 class CorpusEncoder(Encoder):
-    """Skip-gram vectors that `learn` trains, or that are loaded from the folder `saved`.
+    """An encoder with skip-gram vectors from `learn`, the disk cache, or the directory `saved`.
 
-    A name that is too rare in the corpus is the mean of its words. A text without any known word
-    uses its static vector, mapped into the space of the corpus. Trained vectors are cached on disk
-    and reused for the same corpus and names.
+    Rare names are the mean of their words. Texts without known words use mapped static vectors.
     """
 
     dimension = DIMENSION
@@ -222,11 +213,11 @@ class CorpusEncoder(Encoder):
         return self._encoder.encode(texts)
 
     def fingerprint(self) -> str:
-        """A digest of the trained vectors and of the static vectors."""
+        """Return a digest of the trained vectors and of the static vectors."""
         return f"{self._encoder.fingerprint()[:16]} {StaticEncoder().fingerprint()}"
 
     def save(self, folder: Path) -> None:
-        """Save the trained vectors in a new folder."""
+        """Save the trained vectors in a new directory."""
         self._encoder.save(folder)
 
     @property
@@ -236,7 +227,7 @@ class CorpusEncoder(Encoder):
         return self._trained
 
     def _cache_folder(self, names: Sequence[str]) -> Path | None:
-        """The folder in which the vectors of this corpus and these names are cached."""
+        """Return the cache directory for the vectors of this corpus and these names."""
         folder = cache_folder()
         if folder is None:
             return None

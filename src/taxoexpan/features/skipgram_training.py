@@ -1,9 +1,4 @@
-"""Trains word2vec's skip-gram model on a corpus, with each name as one word.
-
-The training follows Section 5.1.1 of the paper: it uses the documents that mention a concept, joins
-the words of names by `_`, and has 250 dimensions. Where the paper gives no value, the default of
-Google's word2vec is used, which the authors used, too.
-"""
+"""Training of word2vec's skip-gram model, with the settings of Section 5.1.1."""
 
 from __future__ import annotations
 
@@ -42,10 +37,7 @@ MIN_COUNT = 5
 
 @dataclass(frozen=True)
 class SkipGramVectors:
-    """Learned words, the most frequent first, with their vectors [V, D] and counts.
-
-    `names` are the words that stand for names of concepts.
-    """
+    """Learned words, the most frequent first, with their vectors [V, D] and counts."""
 
     words: tuple[str, ...]
     names: frozenset[str]
@@ -62,11 +54,7 @@ def train_skipgram(
     seed: int = 0,
     progress: bool = False,
 ) -> SkipGramVectors:
-    """Learn vectors of all words and names that occur at least `MIN_COUNT` times in a corpus.
-
-    The same corpus, names and seed give the same vectors on the same machine. The corpus is read on
-    all cores, and the vectors are trained on one.
-    """
+    """Learn, reproducibly, the vectors of all words and names with `MIN_COUNT` occurrences."""
     check_gensim()
     from gensim.models.word2vec import LineSentence, Word2Vec
 
@@ -97,7 +85,7 @@ def train_skipgram(
 
 
 def _learned_vectors(model: Any, names: Sequence[str]) -> SkipGramVectors:
-    """Return the vectors of a trained model of word2vec."""
+    """Return the vectors of a trained word2vec model."""
     words = tuple(model.wv.index_to_key)
     # The mean of all words distinguishes none of them; parents are found better without it.
     vectors = model.wv.vectors - model.wv.vectors.mean(axis=0)
@@ -148,28 +136,27 @@ def _split(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _stable_hash(word: str) -> int:
-    """A hash that is the same in every process, unlike Python's own."""
+    """Return a hash that, unlike Python's, is the same in every process."""
     return crc32(word.encode("utf-8"))
 
 
 @dataclass(frozen=True)
 class SpaceMapping:
-    """The affine map y = x M + b from the space of one encoder into another."""
+    """The affine map y = x M + b from the space of one encoder to another."""
 
     matrix: Vectors
     offset: Vectors
 
     def apply(self, vectors: Vectors) -> Vectors:
-        """The mapped vectors at unit length; rows of zeros stay rows of zeros."""
+        """Return the mapped vectors at unit length; rows of zeros stay rows of zeros."""
         known = vectors.any(axis=1, keepdims=True)
         return normalize_rows((vectors @ self.matrix + self.offset) * known)
 
 
 def fit_space_mapping(learned: SkipGramVectors, encoder: Encoder) -> SpaceMapping:
-    """Fit a ridge regression from the encoder's vectors to the learned vectors of the same names.
+    """Fit a ridge regression from the encoder's vectors to the learned ones of the same names.
 
-    Leave-one-out errors select the penalty. The penalty pulls the mapped vectors toward the mean
-    of all names, so the matrix is scaled until they vary as much as the learned vectors.
+    The penalty pulls vectors toward the mean, so the matrix is scaled to restore their variance.
     """
     rows = [row for row, word in enumerate(learned.words) if word in learned.names]
     sources = encoder.encode([learned.words[row].replace("_", " ") for row in rows])
@@ -193,9 +180,9 @@ def fit_space_mapping(learned: SkipGramVectors, encoder: Encoder) -> SpaceMappin
 def _ridge(x: Floats, y: Floats) -> Floats:
     """Return the ridge regression of centered data, with the penalty of least leave-one-out error.
 
-    With the singular value decomposition x = U S Vᵀ and a penalty a, the fitted values are H y with
-    H = U S² / (S² + a) Uᵀ, and the error of a row without this row in the data is its residual
-    divided by 1 − H_ii − 1/n, where 1/n belongs to the mean.
+    With x = U S Vᵀ and a penalty a, the fitted values are H y with H = U S² / (S² + a) Uᵀ. The
+    error of a left-out row is its residual divided by 1 − H_ii − 1/n, where 1/n belongs to the
+    mean.
     """
     u, s, v = np.linalg.svd(x, full_matrices=False)
     projected = u.T @ y

@@ -1,4 +1,4 @@
-"""The encoder `static`: the word vectors that are part of the wordllama package."""
+"""The encoder `static`: the word vectors of the wordllama package."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARED: WeakValueDictionary[str, WordLlamaInference] = WeakValueDictionary()
 
 
 class StaticEncoder(Encoder):
-    """The sum of the token vectors of a text, at unit length. It needs no network."""
+    """An offline encoder by the sum of the token vectors of a text, at unit length."""
 
     name = "static"
     dimension = 256
@@ -69,7 +69,7 @@ class StaticEncoder(Encoder):
         self.__dict__.pop("_wordllama", None)
 
     def fingerprint(self) -> str:
-        """A digest of the file with the word vectors."""
+        """Return a digest of the file with the word vectors."""
         spec = find_spec("wordllama")
         if spec is None or spec.origin is None:
             raise ConfigurationError("wordllama is not installed; pip install wordllama")
@@ -77,11 +77,7 @@ class StaticEncoder(Encoder):
         return " ".join(file_digest(path) for path in weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, or zeros for a text without tokens.
-
-        Upper and lower case are the same. Tokens are summed without padding, so that the vector of
-        a text does not depend on the other texts.
-        """
+        """Return one unit vector per text, or zeros, independent of the other texts."""
         lowered = [text.lower() for text in texts]
         tokens = self._wordllama.tokenizer.encode_batch_fast(lowered, add_special_tokens=False)
         counts = np.array([len(encoding) for encoding in tokens], dtype=np.int64)
@@ -98,8 +94,8 @@ class StaticEncoder(Encoder):
 def sum_tokens(embedding: Vectors, tokens: Indices, counts: Indices) -> Vectors:
     """Return the sum of the token vectors of each text; no count is zero.
 
-    A sparse product is 25 times as fast as `reduceat`. For up to `SHORT_TEXT` tokens it gives the
-    same bits, if the first token is added last.
+    A sparse product is much faster than `reduceat`. For up to `SHORT_TEXT` tokens it gives the same
+    bits, if the first token is added last.
     """
     starts = np.cumsum(counts) - counts
     sums = np.empty((len(counts), embedding.shape[1]), dtype=np.float32)

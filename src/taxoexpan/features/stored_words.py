@@ -1,4 +1,4 @@
-"""The words of labels as flat arrays that are saved in a model, and read without a copy of them."""
+"""The words of labels as flat arrays that are stored in a model and read without a copy."""
 
 from __future__ import annotations
 
@@ -21,19 +21,14 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class StoredNames(Mapping[tuple[str, ...], int]):
-    """The number of each name, as its words; a name is found by binary search.
-
-    Args:
-        texts: the names with their words joined by spaces, in ascending order.
-        numbers: the number of each of them.
-    """
+    """The number of each name, found by binary search among sorted texts."""
 
     def __init__(self, texts: PackedTexts, numbers: Indices) -> None:
         self.texts, self.numbers = texts, numbers
 
     @classmethod
     def of(cls, names: Mapping[tuple[str, ...], int]) -> StoredNames:
-        """Sort names, unless they are sorted already."""
+        """Sort names, unless they are already sorted."""
         if isinstance(names, StoredNames):
             return names
         ordered = sorted((" ".join(words), number) for words, number in names.items())
@@ -55,7 +50,7 @@ class StoredNames(Mapping[tuple[str, ...], int]):
 
 
 def words_arrays(words: LabelWords) -> dict[str, NDArray[Any]]:
-    """Return all that is known of the words of labels."""
+    """Return the words of labels as arrays."""
     names, vocabulary = StoredNames.of(words.names), PackedTexts.pack(words.vocabulary)
     arrays: dict[str, NDArray[Any]] = {
         "vocabulary.text": vocabulary.text,
@@ -105,10 +100,7 @@ def words_from_arrays(arrays: Arrays) -> LabelWords:
 
 
 def check_words(tensors: Mapping[str, TensorInfo], arrays: Arrays, size: int) -> None:
-    """Refuse tensors that are not the words of the labels of `size` concepts.
-
-    All but the texts is checked by the ranges of the tensors, so that their numbers are not read.
-    """
+    """Refuse invalid words of `size` concepts, by the ranges of tensors without reading them."""
     check_texts(arrays, "vocabulary")
     words, names = len(arrays["vocabulary.offsets"]) - 1, len(check_texts(arrays, "names"))
     expected: dict[str, tuple[tuple[str, ...], tuple[int, ...], float, float]] = {

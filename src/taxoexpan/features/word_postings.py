@@ -1,8 +1,4 @@
-"""Shared words in scores: a list of anchors per word, so that only pairs that share one cost time.
-
-Most pairs of an anchor and a query have no word in common. So the features of `label_words` are not
-computed for all pairs; what they add to the scores is written where it is not zero.
-"""
+"""Sparse scores of shared words: only pairs of anchor and query that share a word cost time."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ MAX_ENTRIES = {"cpu": 1 << 20, "cuda": 1 << 25}
 
 
 class Postings:
-    """The rows of each column of a sparse matrix [N, V], and their values, on a device."""
+    """The rows and values of each column of a sparse matrix [N, V], on a device."""
 
     def __init__(self, matrix: csr_array, device: torch.device) -> None:
         by_column = csc_array(matrix)
@@ -50,10 +46,7 @@ class Postings:
 
 
 class WordScores:
-    """What the words of N anchors' labels add to scores.
-
-    The weights belong to the features of `LabelWords.compare`, in the same order.
-    """
+    """The contributions of the words of N anchors to scores, as in `LabelWords.compare`."""
 
     def __init__(
         self, words: LabelWords, weights: Sequence[float], device: torch.device | str
@@ -69,7 +62,7 @@ class WordScores:
         )
 
     def add_to(self, scores: Tensor, queries: QueryWords) -> None:
-        """Add them to the scores of all anchors with these queries: [N, Q]."""
+        """Add the contributions to the scores of all anchors with these queries: [N, Q]."""
         words, of = queries.words, queries.word_of
         self._weighted.add_to(scores, words, of, queries.weighted)
         self._present.add_to(scores, words, of, np.ones(len(of), np.float32))
@@ -79,7 +72,7 @@ class WordScores:
         self._add_names(scores, queries)
 
     def _add_names(self, scores: Tensor, queries: QueryWords) -> None:
-        """Add the weights of contained names, once for an anchor that has several of them."""
+        """Add the weights of contained names, once for an anchor with several of them."""
         size = scores.shape[1]
         for is_kind, weight in (
             (queries.is_ending, self._ending),
@@ -95,7 +88,7 @@ class WordScores:
 
 
 def _one_hot(numbers: Indices, width: int) -> csr_array:
-    """Return a matrix with a 1 in the numbered column of each row, if it is not negative."""
+    """Return a matrix with a 1 in the numbered column of each row, unless it is negative."""
     rows = np.flatnonzero(numbers >= 0)
     ones = np.ones(len(rows), np.float32)
     return csr_array((ones, (rows, numbers[rows])), shape=(len(numbers), width))
@@ -111,6 +104,6 @@ def _runs(lengths: Indices, limit: int) -> Iterator[slice]:
 
 
 def _moved(array: Indices | Numbers, device: torch.device) -> Tensor:
-    """Return an array on a device; the host does not wait until it is there."""
+    """Return an array on a device, without waiting for the transfer."""
     tensor = torch.from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor

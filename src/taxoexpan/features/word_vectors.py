@@ -1,11 +1,9 @@
 """The encoder `vectors:FILE`, and the reader of its file.
 
 A file is word2vec text or binary, fastText .vec or GloVe text, and may be packed with gzip or
-bzip2. Its content decides the format, not its name. A first line of two whole numbers, the number
-of words and the dimension, is the header of word2vec and fastText. If only numbers follow the next
-word, the file is text; otherwise it is binary. A file without a header is GloVe text.
-
-A file is read in small pieces, and only the vectors of the wanted words are kept in memory.
+bzip2. Its content decides the format: word2vec and fastText have a header with the number of words
+and the dimension. If only numbers follow the next word, the file is text, otherwise binary. Only
+the vectors of the wanted words are kept in memory.
 """
 
 from __future__ import annotations
@@ -48,11 +46,7 @@ class _Word:
 
 
 class WordVectorEncoder(Encoder):
-    """The vector of a name that is an entry of the file, or else the mean vector of its words.
-
-    The file is read for the words of the given texts only, and again when other texts bring new
-    words. `prepare` reads it once for many texts.
-    """
+    """An encoder by the vector of a name in the file, or else the mean vector of its words."""
 
     def __init__(self, path: Path, oov: str = "skip") -> None:
         if oov not in get_args(OovPolicy):
@@ -68,8 +62,7 @@ class WordVectorEncoder(Encoder):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, of unit length, or zeros for a text without known words.
 
-        Upper and lower case are the same. With `oov="zero"` the length of a row is the fraction
-        of its words that are known, so that a partly known name counts less than a fully known one.
+        With `oov="zero"` the length of a row is the fraction of its words that are known.
         """
         self.prepare(texts)
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -81,7 +74,7 @@ class WordVectorEncoder(Encoder):
         return vectors
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Read the vectors that these texts need, in one pass over the file."""
+        """Read the vectors for these texts in one pass over the file."""
         words = {word for text in texts for word in _lookups(text)}
         needed = words - self._vectors.keys() - self._missing
         if needed:
@@ -90,11 +83,11 @@ class WordVectorEncoder(Encoder):
             self._missing |= needed - found.keys()
 
     def fingerprint(self) -> str:
-        """A digest of the file, and the policy for unknown words."""
+        """Return a digest of the file, and the policy for unknown words."""
         return file_digest(self.path) + (" zero" if self.oov == "zero" else "")
 
     def _find(self, text: str) -> tuple[list[Vectors], int]:
-        """The vectors of the known words of a text, and the number of all its words."""
+        """Return the vectors of the known words of a text, and the number of its words."""
         for entry in _entries(text):
             if entry in self._vectors:
                 return [self._vectors[entry]], 1
@@ -116,16 +109,13 @@ def _lookups(text: str) -> Iterator[str]:
 
 
 def _entries(text: str) -> list[str]:
-    """A whole name as an entry of a file: with `_` for spaces, or with spaces."""
+    """Return a whole name as an entry of a file: with `_` for spaces, or with spaces."""
     words = text.lower().split()
     return list(dict.fromkeys(["_".join(words), " ".join(words)])) if words else []
 
 
 def _words(text: str) -> list[_Word]:
-    """The words of a text: as written, without outer punctuation, or else split at hyphens.
-
-    For example, *oat-based,* is "oat-based,", or "oat-based", or else "oat" and "based".
-    """
+    """Return the spellings of words: *oat-based,* is also "oat-based", or "oat" and "based"."""
     words = []
     for word in text.lower().split():
         bare = word.strip(_PUNCTUATION)
@@ -136,7 +126,7 @@ def _words(text: str) -> list[_Word]:
 
 
 def _direction(vectors: Sequence[Vectors]) -> NDArray[np.float64]:
-    """The mean of some vectors at unit length, in double precision to avoid overflow."""
+    """Return the mean of some vectors at unit length, in double precision to avoid overflow."""
     mean = np.stack(vectors).mean(axis=0, dtype=np.float64)
     length = np.linalg.norm(mean)
     return cast("NDArray[np.float64]", mean / length if length else mean)
@@ -173,12 +163,7 @@ def read_layout(path: Path) -> VectorLayout:
 
 
 def read_vectors(path: Path, wanted: Collection[str]) -> dict[str, Vectors]:
-    """Read the vectors of the wanted words, which are in lower case.
-
-    A word matches the same spelling in the file, or else its first spelling in another case:
-    *paris* matches "paris", or else the first of "Paris" and "PARIS". If the file repeats a word,
-    its first vector is used.
-    """
+    """Read the vectors of lower-case words; an exact spelling comes before other cases."""
     layout = read_layout(path)
     read = _read_binary if layout.is_binary else _read_text
     exact: dict[str, Vectors] = {}

@@ -1,1 +1,1 @@
-"""Reads a text corpus: its `documents`, the `phrases` in them, and `parallel` processing."""
+"""A text corpus: its `documents`, the `phrases` in them, and `parallel` processing."""

@@ -1,4 +1,4 @@
-"""Reads the lines of large UTF-8 files, and the documents of a text corpus, one by one."""
+"""Readers of large UTF-8 files and of the documents of a text corpus."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ _COMPRESSIONS: dict[str, tuple[bytes, Callable[[BinaryIO], Any]]] = {
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[tuple[BufferedReader, BufferedReader]]:
-    """Open a file; yield its content, unpacked from gzip or bzip2, and the packed file.
-
-    The first bytes or the name of the file say how it is packed.
-    """
+    """Open a file; yield its content, unpacked from gzip or bzip2, and the packed file."""
     try:
         with open_input(path) as packed:
             start = packed.peek(3)  # a pipe cannot be rewound
@@ -51,10 +48,7 @@ def open_unpacked(path: Path) -> Iterator[tuple[BufferedReader, BufferedReader]]
 
 
 def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, which may be packed, with their line ends.
-
-    `report` is called now and then with the number of bytes of the file that were read.
-    """
+    """Yield the lines of a UTF-8 file, which may be packed; report the number of bytes read."""
     number = 0
     try:
         with open_unpacked(path) as (file, packed):
@@ -89,11 +83,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 def read_documents(path: Path, report: Report = lambda _: None) -> Iterator[str]:
     """Yield the documents of a file, or of all corpus files in a directory, sorted by name.
 
-    Each line of `.txt` is a document, and so is each row of `.csv` and `.tsv` (in `.tsv`, quotes
-    have no meaning). A row's document joins its columns that contain a letter by ". ". The first
-    column is left out if it looks like an id: a digit and no space. Each line of `.jsonl` is a
-    document, too (see `TEXT_FIELDS`). A header row is not recognized; it is read as a document.
-    `report` is called now and then with the number of bytes that were read.
+    Each line or row is a document, even a header. Rows join their columns that contain a letter by
+    ". ", without a first column that looks like an id. For `.jsonl` see `TEXT_FIELDS`.
     """
     documents = _read_files(corpus_files(path), report)
     stripped = (document for document in map(str.strip, documents) if document)
@@ -105,7 +96,7 @@ def read_documents(path: Path, report: Report = lambda _: None) -> Iterator[str]
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """The path itself, or the corpus files in that directory."""
+    """Return the path itself, or the corpus files in this directory."""
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if _suffix(file) in SUFFIXES and file.is_file())
@@ -115,7 +106,7 @@ def corpus_files(path: Path) -> list[Path]:
 
 
 def corpus_bytes(path: Path) -> int:
-    """The size of all files of a corpus, or 0 if it is not known."""
+    """Return the size of all files of a corpus, or 0 if it is unknown."""
     return sum(file.stat().st_size for file in corpus_files(path) if file.is_file())
 
 
@@ -133,7 +124,7 @@ def _read_files(files: Sequence[Path], report: Report) -> Iterator[str]:
 
 
 def _suffix(path: Path) -> str:
-    """The file's suffix in lower case, without .gz."""
+    """Return the file's suffix in lower case, without .gz."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 

@@ -1,4 +1,4 @@
-"""Processes blocks of texts in several processes."""
+"""Parallel processing of blocks of texts."""
 
 from __future__ import annotations
 
@@ -33,11 +33,7 @@ _work: Callable[[list[str]], Any]
 def map_blocks(
     work: Callable[[list[str]], T], texts: Iterable[str], workers: int | None = None
 ) -> Iterator[T]:
-    """Yield the result of `work` for each block of texts, in order.
-
-    Blocks are read as they are needed. `workers` defaults to the number of cores. One worker, a
-    single block, or a platform without a safe fork all mean that no other process is started.
-    """
+    """Yield the result of `work` for each block of texts, in order, from several processes."""
     blocks = _blocks(texts)
     first = list(islice(blocks, 2))
     workers = workers or available_cores()
@@ -59,12 +55,12 @@ def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _can_fork() -> bool:
-    """Whether fork works; other start methods import `__main__` again, and macOS forks unsafely."""
+    """Return whether fork is safe (not on macOS); other methods import `__main__` again."""
     return "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
 
 
 def available_cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
@@ -93,10 +89,7 @@ def _map_in_processes(
 
 @contextmanager
 def _forking() -> Iterator[None]:
-    """Delay signals until a new process can handle them, and hide the warning about threads.
-
-    A fork does not copy threads, such as the threads of torch. The work does not need any of them.
-    """
+    """Delay signals until a new process can handle them, and hide the warning about threads."""
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
         with warnings.catch_warnings():
@@ -117,7 +110,7 @@ def _start_worker(work: Callable[[list[str]], Any]) -> None:
 
 
 def exit_with_parent() -> None:
-    """End this worker when its parent is killed; otherwise it would wait for blocks forever."""
+    """End this worker when its parent is killed; otherwise it would wait forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""Splits text into tokens and sentences, and finds multi-word names among tokens."""
+"""Tokens and sentences of a text, and multi-word names among tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SENTENCE_END = re.compile(
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a text in lower case, with the hyphens and apostrophes inside them."""
+    """Return the words of a text in lower case, with inner hyphens and apostrophes."""
     if text.isascii():
         return _ASCII_TOKEN.findall(text.lower())
     text = unicodedata.normalize("NFKC", text)
@@ -37,10 +37,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text.
-
-    A full stop ends a sentence if a space follows it and the next letter is not lower case.
-    """
+    """Split a text into sentences, at full stops that no lower-case letter follows."""
     sentences, start = [], 0
     for match in _SENTENCE_END.finditer(text):
         if not text[match.end() : match.end() + 1].islower():
@@ -50,12 +47,12 @@ def split_sentences(text: str) -> list[str]:
 
 
 def name_words(name: str) -> list[str]:
-    """The words of a name as `PhraseMatcher` compares them, split at hyphens and apostrophes."""
+    """Return the words of a name for `PhraseMatcher`, split at hyphens and apostrophes."""
     return [word for token in tokenize(name) for word in _WORD_BREAK.split(token)]
 
 
 def name_token(name: str) -> str:
-    """The single token that `PhraseMatcher.join` makes of a name."""
+    """Return the single token that `PhraseMatcher.join` makes of a name."""
     return "_".join(name_words(name))
 
 
@@ -69,10 +66,9 @@ class _Node(dict[str, "_Node"]):
 
 
 class PhraseMatcher:
-    """Finds names among tokens: from left to right, the longest first, without overlaps.
+    """A finder of names among tokens: from left to right, the longest first, without overlaps.
 
-    Hyphens and apostrophes match spaces, and the last word may have a plural s: the name
-    "support vector machine" matches "support-vector machines".
+    Hyphens match spaces, and a plural s may follow: "oat milk" matches "oat-milks".
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -111,7 +107,7 @@ class PhraseMatcher:
                     path[start]["'".join(compound)] = end
 
     def _find(self, tokens: Sequence[str]) -> list[tuple[int, int, str]]:
-        """The start, the end and the name of each match."""
+        """Return the start, the end and the name of each match."""
         matches, matched = [], 0
         # The empty token matches no name; with it, the inner loop needs no check for the end.
         terminated = [*tokens, ""]

@@ -1,1 +1,1 @@
-"""Looks up the definitions of concepts in a glossary file."""
+"""Definitions of concepts from a glossary file."""

@@ -1,4 +1,4 @@
-"""A glossary: the entries of a file that define given concepts, and the concepts with them."""
+"""A glossary: the entries of a file that define given concepts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUALIFIER = re.compile(r"(.*\S) ?\(([^()]+)\)")
 
 
 class MatchKind(StrEnum):
-    """How a title matched a concept."""
+    """The way in which a title matches a concept."""
 
     EXACT = "exact"
     PLURAL = "plural"
@@ -36,11 +36,7 @@ class MatchKind(StrEnum):
 
 @dataclass
 class GlossaryMatches:
-    """How many concepts lacked a definition, and how many got one.
-
-    `ambiguous` counts the names with several senses. For those in `unclear`, none of the senses
-    was clearly the right one, so that these concepts got no definition.
-    """
+    """The numbers of concepts with and without definitions, and of ambiguous names."""
 
     concepts: int = 0
     defined_before: int = 0
@@ -76,10 +72,9 @@ class Glossary:
     def read(
         cls, path: str | Path, concepts: Iterable[Concept], progress: bool = False
     ) -> Glossary:
-        """Read the entries of a file that may define one of the concepts.
+        """Read the entries that may define a concept from TSV, JSON lines or Wikipedia abstracts.
 
-        Only these are kept in memory, so that the file can be much larger. The format is TSV, JSON
-        lines, or Wikipedia's dump of abstracts.
+        Only these entries are kept in memory, so the file can be large.
         """
         wanted: dict[str, list[Sense]] = {}
         for concept in concepts:
@@ -93,10 +88,7 @@ class Glossary:
         return cls({key: senses for key, senses in wanted.items() if senses}, broken)
 
     def define_taxonomy(self, taxonomy: Taxonomy) -> DefinedTaxonomy:
-        """Add definitions to the concepts of a taxonomy that have none.
-
-        Among several senses, the one that fits the neighbors of the concept is taken.
-        """
+        """Add missing definitions to a taxonomy, with senses that fit a concept's neighbors."""
         selector, matches = SenseSelector(taxonomy), GlossaryMatches()
         found = {}
         for index, concept in enumerate(taxonomy.concepts):
@@ -106,10 +98,7 @@ class Glossary:
         return DefinedTaxonomy(taxonomy.with_definitions(found), matches)
 
     def define_concepts(self, concepts: Iterable[Concept], taxonomy: Taxonomy) -> DefinedConcepts:
-        """Add definitions to new concepts that have none.
-
-        Among several senses, the one that fits the vocabulary of the taxonomy is taken.
-        """
+        """Add missing definitions to new concepts, with senses that fit the taxonomy."""
         selector, matches = SenseSelector(taxonomy), GlossaryMatches()
         defined = []
         for concept in concepts:
@@ -123,7 +112,7 @@ class Glossary:
         select: Callable[[Sequence[Sense]], Sense | None],
         matches: GlossaryMatches,
     ) -> str:
-        """Return the definition of a concept, or an empty text; count what was found."""
+        """Return the definition of a concept, or an empty string, and count the match."""
         matches.concepts += 1
         if concept.definition:
             matches.defined_before += 1
@@ -186,7 +175,7 @@ class LookedUpDefinitions:
 def look_up_definitions(
     path: Path, taxonomy: Taxonomy, new: Sequence[Concept] = (), progress: bool = False
 ) -> LookedUpDefinitions:
-    """Add definitions from a glossary to the concepts of a taxonomy and to new ones."""
+    """Add definitions from a glossary to the concepts of a taxonomy and to new concepts."""
     glossary = Glossary.read(path, [*taxonomy.concepts, *new], progress)
     known = glossary.define_taxonomy(taxonomy)
     queries = glossary.define_concepts(new, taxonomy)

@@ -1,4 +1,4 @@
-"""Reads the entries of a glossary one by one: TSV, JSON lines, or Wikipedia's dump of abstracts."""
+"""Readers of glossary entries: TSV, JSON lines, or Wikipedia's dump of abstracts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class GlossaryEntry:
 
 @dataclass
 class BrokenLines:
-    """The number of lines that could not be read, and the number of the first such line."""
+    """The number of unreadable lines, and the number of the first such line."""
 
     count: int = 0
     first: int = 0
@@ -124,7 +124,7 @@ def parse_abstracts(lines: Iterable[str], broken: BrokenLines) -> Iterator[Gloss
 
 
 def _abstract(doc: str) -> GlossaryEntry | None:
-    """Return an entry of the dump, or nothing if it is damaged."""
+    """Return an entry of the dump, or None if it is damaged."""
     title, abstract = _TITLE.search(doc), _ABSTRACT.search(doc)
     if title is None or abstract is None or not title[1].strip():
         return None
@@ -155,10 +155,7 @@ _FORMATS = (
 def read_entries(
     path: Path, broken: BrokenLines, progress: bool = False
 ) -> Iterator[GlossaryEntry]:
-    """Yield all entries of a glossary file, and count the lines that could not be read.
-
-    The first lines decide the format, not the name of the file.
-    """
+    """Yield all entries, by the format of the first lines, and count unreadable lines."""
     size = path.stat().st_size if path.is_file() else 0
     shown = progress and size >= MIN_BYTES_FOR_PROGRESS
     with Progress(f"reading {visible(path.name)}", size, "bytes", shown=shown) as bar:
@@ -169,7 +166,7 @@ def read_entries(
 
 
 def _sample(lines: Iterator[str]) -> Iterator[str]:
-    """Take the first lines, up to a number of lines and of characters."""
+    """Return the first lines, up to a number of lines and of characters."""
     characters = 0
     for number, line in enumerate(lines, start=1):
         yield line

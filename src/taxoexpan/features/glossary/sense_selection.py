@@ -1,4 +1,4 @@
-"""The definition in an entry of a glossary, and the choice among several entries for one name."""
+"""The definition in a glossary entry, and the choice among several entries for one name."""
 
 from __future__ import annotations
 
@@ -30,11 +30,7 @@ _LIST_PAGE = re.compile(r"#redirect\b|.*:$|.*\b(?:may|can|could) (?:also )?refer
 
 
 def article_text(title: str, text: str) -> str:
-    """Return the start of an article as one line; empty if the article defines nothing.
-
-    Articles may begin with their title. A first line that ends with a colon introduces a list, as
-    on Wikipedia's pages for ambiguous titles: *Mercury may refer to:*.
-    """
+    """Return an article's start as one line, or an empty string if it introduces a list."""
     first, _, rest = text.strip().partition("\n")
     if rest and normalize_name(first) == normalize_name(title):
         text = rest.strip()
@@ -45,10 +41,7 @@ def article_text(title: str, text: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text; abbreviations and initials do not end it.
-
-    Neither does a full stop inside parentheses, nor one after very few words (*Yahoo! Answers*).
-    """
+    """Return the first sentence; abbreviations, initials and parentheses do not end it."""
     sentence = ""
     for part in split_sentences(text):
         sentence = f"{sentence} {part}".strip()
@@ -74,10 +67,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """One meaning of a name: its normalized title, what its parentheses say, and its text.
-
-    The title *Mercury (planet)* is stored as `mercury`, with the qualifier `planet`.
-    """
+    """One meaning of a name: *Mercury (planet)* is `mercury` with the qualifier `planet`."""
 
     name: str
     qualifier: str
@@ -85,13 +75,13 @@ class Sense:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the different words of a text in the singular, without stop words."""
+    """Return the distinct words of a text in the singular, without stop words."""
     words = _WORD.findall(normalize_name(text))
     return frozenset(singular(word) for word in words if word not in STOP_WORDS)
 
 
 class SenseSelector:
-    """Compares texts with the labels of a taxonomy, by the words that they share."""
+    """A comparison of texts with the labels of a taxonomy, by their shared words."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self._taxonomy = taxonomy
@@ -108,10 +98,7 @@ class SenseSelector:
         return self._frequency
 
     def for_concept(self, index: int, senses: Sequence[Sense]) -> Sense | None:
-        """Return the sense that fits the parents, siblings and children of a known concept.
-
-        A rare word counts more than a frequent one.
-        """
+        """Return the sense that fits the neighbors of a known concept; rare words count more."""
         parents = self._taxonomy.parents_of.of(index).tolist()
         groups = [self._child_words(index)]
         groups += [
@@ -126,11 +113,7 @@ class SenseSelector:
         return _select(senses, weight)
 
     def for_new(self, senses: Sequence[Sense]) -> Sense | None:
-        """Return the sense that fits the vocabulary of the taxonomy.
-
-        The neighbors of a new concept are unknown. A word of many labels counts more than one of
-        few labels, because it is typical of the taxonomy.
-        """
+        """Return the sense that fits the taxonomy's vocabulary; frequent words count more."""
         return _select(senses, lambda word: math.log1p(self.frequency[word]))
 
     def _words_of_children(self, index: int) -> frozenset[str]:
@@ -139,7 +122,7 @@ class SenseSelector:
 
 
 def _select(senses: Sequence[Sense], weight: Callable[[str], float]) -> Sense | None:
-    """Return the sense that fits clearly best; otherwise the only title without parentheses."""
+    """Return the clearly best sense, or else the only title without parentheses."""
     if len(senses) == 1:
         return senses[0]
     fits = [_fit(sense, weight) for sense in senses]
@@ -151,6 +134,6 @@ def _select(senses: Sequence[Sense], weight: Callable[[str], float]) -> Sense | 
 
 
 def _fit(sense: Sense, weight: Callable[[str], float]) -> float:
-    """Return the weight of a sense's words, its own name aside, relative to their number."""
+    """Return the weight of a sense's words, except its name, over the root of their number."""
     words = content_words(f"{sense.qualifier} {sense.text}") - content_words(sense.name)
     return sum(map(weight, words)) / math.sqrt(max(1, len(words)))

@@ -1,4 +1,4 @@
-"""Finds the files of a sentence transformer, and checks that they are complete and safe to load."""
+"""The files of a sentence transformer, with checks that they are complete and safe."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _SIZE_FIELDS = {
 
 @dataclass(frozen=True)
 class ModelModule:
-    """One module of a sentence transformer, and the folder with its files."""
+    """One module of a sentence transformer, and the directory with its files."""
 
     kind: str
     folder: Path
 
 
 def find_model(model: str) -> Path:
-    """The folder of a model that is given by its folder or its name."""
+    """Return the directory of a model that is given by its directory or its name."""
     given = Path(model)
     if given.is_dir():
         return given
@@ -58,7 +58,7 @@ def find_model(model: str) -> Path:
 
 
 def _find_in_package(model: str) -> Path | None:
-    """The folder of a model in an installed package."""
+    """Return the directory of a model in an installed package."""
     package = _PACKAGES.get(model.lower().removeprefix("sentence-transformers/"))
     spec = None if package is None else find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -67,7 +67,7 @@ def _find_in_package(model: str) -> Path | None:
 
 
 def _find_in_cache(model: str) -> Path | None:
-    """The folder of a model in the local Hugging Face cache."""
+    """Return the directory of a model in the local Hugging Face cache."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -82,7 +82,7 @@ def _find_in_cache(model: str) -> Path | None:
 
 
 def read_modules(folder: Path) -> list[ModelModule]:
-    """The modules of a model; without a list, it is one transformer with mean pooling."""
+    """Return the modules of a model, by default one transformer with mean pooling."""
     path = folder / "modules.json"
     if not path.is_file():
         return [ModelModule("Transformer", folder)]
@@ -108,7 +108,7 @@ def _module(path: Path, kind: str, subfolder: str) -> ModelModule:
 
 
 def module_files(module: ModelModule) -> list[Path]:
-    """The files that the output of a module depends on."""
+    """Return the files that the output of a module depends on."""
     files = matching_files(module.folder, "config.json")
     if module.kind == "Transformer":
         if not files:
@@ -137,7 +137,7 @@ def _tokenizer_files(folder: Path) -> list[Path]:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    """The file with the weights, or all files in the index of the weights."""
+    """Return the file with the weights, or all files in the index of the weights."""
     index = folder / "model.safetensors.index.json"
     weights = [folder / "model.safetensors"]
     if not weights[0].is_file() and index.is_file():
@@ -160,13 +160,13 @@ def _weight_files(folder: Path) -> list[Path]:
 
 
 def matching_files(folder: Path, *patterns: str) -> list[Path]:
-    """The existing files that match these patterns."""
+    """Return the existing files that match these patterns."""
     paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
     return [path for path in paths if path.is_file()]
 
 
 def refuse_damaged(files: list[Path]) -> None:
-    """Raise an error if a JSON or safetensors file is damaged, as far as its structure shows."""
+    """Raise an error if a JSON or safetensors file has a damaged structure."""
     for path in files:
         if path.suffix == ".json":
             _read_json(path)
@@ -179,7 +179,7 @@ def refuse_damaged(files: list[Path]) -> None:
 
 
 def _read_json(path: Path) -> Any:
-    """The content of a file: a list in modules.json, an object in all others."""
+    """Return the content of a file: a list in modules.json, an object in all others."""
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, OSError):
@@ -190,7 +190,7 @@ def _read_json(path: Path) -> Any:
 
 
 def declared_dimension(folder: Path, modules: list[ModelModule]) -> int | None:
-    """The size of the vectors in the last module that declares one, or None."""
+    """Return the size of the vectors in the last module that declares a size, or None."""
     sizes = [size for module in modules for size in _declared_sizes(module)]
     settings = matching_files(folder, "config_sentence_transformers.json")
     limits = [_read_json(path).get("truncate_dim") for path in settings]
@@ -208,7 +208,7 @@ def _declared_sizes(module: ModelModule) -> list[int]:
 
 
 def _count_pooling_modes(config: dict[str, Any]) -> int:
-    """How many pooled vectors are concatenated; older files have one flag per mode."""
+    """Return the number of concatenated pooled vectors; older files have one flag per mode."""
     modes = config.get("pooling_mode", [])
     flags = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
     return max(1, len(modes if isinstance(modes, list) else [modes]) or len(flags))

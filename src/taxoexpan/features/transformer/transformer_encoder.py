@@ -1,8 +1,6 @@
-"""The encoder `transformer:MODEL`, which uses a sentence transformer on this machine.
+"""The encoder `transformer:MODEL`, which uses a local sentence transformer.
 
-Nothing is downloaded, and no program code of a model is run: its weights must be safetensors, and
-its modules must be known. MODEL is a folder, or the name of a model in an installed package or in
-the local Hugging Face cache.
+Nothing is downloaded, and no code of a model is run: its weights must be safetensors.
 """
 
 from __future__ import annotations
@@ -49,10 +47,7 @@ _PROBE = "Green tea, of leaves that were not left to wither."
 
 
 class TransformerEncoder(Encoder):
-    """Encodes texts with a sentence transformer.
-
-    The constructor checks the files of the model. The model is loaded for the first text.
-    """
+    """An encoder that checks a sentence transformer's files, and loads it for the first text."""
 
     def __init__(self, model: str, device: str | torch.device = "auto") -> None:
         self.name = f"transformer:{model}"
@@ -90,7 +85,7 @@ class TransformerEncoder(Encoder):
         self.__dict__.pop("_model", None)
 
     def fingerprint(self) -> str:
-        """A digest of the files of the model, independent of its folder."""
+        """Return a digest of the files of the model, independent of its directory."""
         digests = {path.relative_to(self._folder): file_digest(path) for path in self._files}
         lines = [f"{path.as_posix()} {digest}\n" for path, digest in sorted(digests.items())]
         return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
@@ -109,10 +104,7 @@ class TransformerEncoder(Encoder):
         return vectors[[rows.get(text, -1) for text in texts]]
 
     def _known(self, distinct: set[str]) -> list[str]:
-        """The texts with any known token, those with the most tokens first.
-
-        Batches of texts of similar length need little padding, and a lack of memory shows early.
-        """
+        """Return the texts with a known token, longest first, so that memory errors show early."""
         if not distinct:
             return []
         tokenizer, texts = self._model.tokenizer, sorted(distinct)
@@ -147,7 +139,7 @@ class TransformerEncoder(Encoder):
         return model
 
     def _load(self, device: torch.device, seed: int) -> tuple[SentenceTransformer, Vectors]:
-        """The model, and its vector of a test text."""
+        """Return the model, and its vector of a test text."""
         import torch
 
         make = _sentence_transformer()
@@ -213,7 +205,7 @@ def _sentence_transformer() -> type[SentenceTransformer]:
 
 
 def _reason(error: Exception) -> str:
-    """The first sentence of a library's error message, which may be very long."""
+    """Return the first sentence of a library's error message, which may be very long."""
     message = str(error).strip()
     if "mismatched_sizes" in message or "state_dict" in message:
         return "its weights do not fit its configuration"
@@ -238,7 +230,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Forbid downloads: the files of a model may refer to others, which the library would get."""
+    """Forbid downloads, which the files of a model could cause."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
