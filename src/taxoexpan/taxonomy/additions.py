@@ -21,7 +21,7 @@ class Provenance:
 
 
 class Move(NamedTuple):
-    """A child that moves from its parent to a new concept below that parent; other parents stay."""
+    """A child that moves below a new concept, which is below its old parent; other parents stay."""
 
     child: str
     old_parent: str
@@ -49,7 +49,7 @@ class Additions:
     def extend(
         self, concepts: Iterable[Concept], relations: Iterable[tuple[str, str]]
     ) -> tuple[list[Concept], list[tuple[str, str]]]:
-        """Return the concepts and relations with the additions; moved children stay in position."""
+        """Add the additions to concepts and relations; moved children keep their position."""
         placed = set(self.relations)
         for child, old_parent, new_parent in self.moves:
             if (old_parent, new_parent) not in placed:

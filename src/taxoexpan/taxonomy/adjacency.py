@@ -1,4 +1,4 @@
-"""Adjacency lists in compressed sparse rows, and the levels of the nodes of such a graph."""
+"""Adjacency lists in compressed sparse rows, and the levels and cycles of such a graph."""
 
 from __future__ import annotations
 
@@ -42,27 +42,23 @@ class Adjacency:
 
     @property
     def first_targets(self) -> Indices:
-        """The first target of each row; a row without targets is its own."""
+        """The first target of each row, or the row itself if it has no targets."""
         first, rows = np.arange(len(self)), np.flatnonzero(self.degrees)
         first[rows] = self.targets[self.offsets[rows]]
         return first
 
     def of(self, row: int) -> Indices:
-        """The neighbors of one row."""
+        """Return the neighbors of one row."""
         return self.targets[self.offsets[row] : self.offsets[row + 1]]
 
     def of_many(self, rows: Indices) -> tuple[Indices, Indices]:
-        """The neighbors of many rows, as (index into `rows`, neighbor)."""
+        """Return the neighbors of many rows, as (index into `rows`, neighbor)."""
         starts, counts = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
         owners = np.repeat(np.arange(len(rows)), counts)
         return owners, self.targets[ranges(starts, counts)]
 
     def of_few(self, rows: Indices) -> list[int] | None:
-        """The neighbors of all rows together, or None if there are too many to loop over.
-
-        A long chain has thousands of levels with one row each. Arrays would cost more than they
-        save there.
-        """
+        """Return the neighbors of a few rows, or None if arrays would be faster than a loop."""
         if len(rows) > FEW:
             return None
         ends = [(self.offsets[row], self.offsets[row + 1]) for row in rows.tolist()]
@@ -71,12 +67,12 @@ class Adjacency:
         return [target for start, stop in ends for target in self.targets[start:stop].tolist()]
 
     def between(self, start: int, stop: int) -> Adjacency:
-        """The rows from `start` up to but not including `stop`, as a smaller adjacency."""
+        """Return the rows from `start` up to but not including `stop` as a smaller adjacency."""
         offsets = self.offsets[start : stop + 1]
         return Adjacency(offsets - offsets[0], self.targets[offsets[0] : offsets[-1]])
 
     def levels_down(self, start: Indices) -> Iterator[Indices]:
-        """Yield the rows that can be reached from `start`, breadth first, each row once."""
+        """Yield the rows that can be reached from `start`, breadth first and each row once."""
         seen = np.zeros(len(self), dtype=np.bool_)
         seen[start] = True
         frontier = np.unique(start)
@@ -95,13 +91,13 @@ class Adjacency:
 
 
 def ranges(starts: Indices, counts: Indices) -> Indices:
-    """The concatenated ranges start, start + 1, …, start + count - 1 of all pairs."""
+    """Return the concatenated ranges start, start + 1, …, start + count - 1 of all pairs."""
     ends = np.cumsum(counts)
     return np.repeat(starts - (ends - counts), counts) + np.arange(counts.sum())
 
 
 def follow_to_the_end(following: Indices) -> Indices:
-    """Return the last row of the chain from each row; the end of a chain is followed by itself."""
+    """Return the last row of the chain from each row; a last row is followed by itself."""
     # Every round doubles the distance, so even a very long chain takes few rounds.
     while not np.array_equal(following, further := following[following]):
         following = further
@@ -109,7 +105,7 @@ def follow_to_the_end(following: Indices) -> Indices:
 
 
 def compute_levels(parents_of: Adjacency, children_of: Adjacency) -> tuple[Indices, list[Indices]]:
-    """The level of each node, and some cycles; levels are valid only if there is no cycle."""
+    """Return the level of each node, and some cycles; with cycles, the levels are not valid."""
     waiting = parents_of.degrees.copy()
     levels = np.zeros(len(parents_of), dtype=np.int64)
     frontier, level = np.flatnonzero(waiting == 0), 0
@@ -130,7 +126,7 @@ def compute_levels(parents_of: Adjacency, children_of: Adjacency) -> tuple[Indic
 
 
 def _cycles(parents_of: Adjacency, unvisited: NDArray[np.bool_]) -> Iterator[Indices]:
-    """Some cycles that share no node, each from a parent to its child and so on."""
+    """Yield some cycles without common nodes, each in the direction from parents to children."""
     for start in np.flatnonzero(unvisited).tolist():
         walk: dict[int, int] = {}
         node = start

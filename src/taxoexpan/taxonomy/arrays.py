@@ -1,4 +1,4 @@
-"""Array types that the package shares."""
+"""The array types of the package."""
 
 from __future__ import annotations
 

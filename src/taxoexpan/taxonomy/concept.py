@@ -10,7 +10,7 @@ from taxoexpan.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One node of a taxonomy; only the id identifies it, labels may repeat."""
+    """One node of a taxonomy, identified only by its id; labels may repeat."""
 
     id: str
     label: str
@@ -20,7 +20,7 @@ class Concept:
 
 
 def as_concepts(concepts: Iterable[str | Concept]) -> list[Concept]:
-    """Return a list of concepts, given concepts or labels."""
+    """Convert concepts or labels to a list of concepts."""
     if isinstance(concepts, str | Concept):
         raise ConfigurationError(f"{concepts!r} is not a list; give a list: [{concepts!r}]")
     if isinstance(concepts, Mapping) or not isinstance(concepts, Iterable):
@@ -29,7 +29,7 @@ def as_concepts(concepts: Iterable[str | Concept]) -> list[Concept]:
 
 
 def as_concept(concept: str | Concept) -> Concept:
-    """Return a concept, or make one without an id from a label."""
+    """Convert a label to a concept without an id; return a concept unchanged."""
     made = Concept("", concept) if isinstance(concept, str) else concept
     if not isinstance(made, Concept) or not made.label.strip():
         raise ConfigurationError(f"{concept!r} is not a label or a Concept; give one of the two")

@@ -1,4 +1,4 @@
-"""Short and long forms of one id: CURIEs such as `SO:0000110`, and IRIs."""
+"""Short and long forms of ids: CURIEs such as `SO:0000110`, and IRIs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _LOCAL_NAME = re.compile(r"\w(?:[\w.-]*\w)?")
 
 
 def is_long(id: str) -> bool:
-    """Return whether an id is a web IRI or a URN, and not a CURIE or a plain text."""
+    """Return whether an id is a web IRI or a URN, and not a CURIE or a plain string."""
     return "://" in id or id.startswith("urn:")
 
 
 @dataclass(frozen=True)
 class Prefixes:
-    """The namespaces of the prefixes that a file declares; others are expanded as in OBO."""
+    """The namespaces of the declared prefixes; other prefixes are expanded as in OBO."""
 
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
     def __or__(self, others: Prefixes) -> Prefixes:
-        """Return these prefixes, and the prefixes of `others` that are not among them."""
+        """Return these prefixes, and the missing prefixes from `others`."""
         return Prefixes({**others.namespaces, **self.namespaces})
 
     def expand(self, id: str) -> str:
-        """Return a CURIE as an IRI; other ids stay as they are."""
+        """Expand a CURIE to an IRI; other ids do not change."""
         obo = _OBO_IRI.fullmatch(id)
         if obo:
             return f"{OBO_BASE}{obo['prefix']}_{obo['local']}"  # http and https are the same
@@ -42,7 +42,7 @@ class Prefixes:
         return namespace + curie["local"] if namespace else obo_iri(curie["prefix"], curie["local"])
 
     def compact(self, id: str) -> str | None:
-        """Return an IRI as a CURIE, or None if no prefix fits; a CURIE stays as it is."""
+        """Shorten an IRI to a CURIE, or return None if no prefix fits; a CURIE does not change."""
         if not is_long(id):
             return id if _CURIE.fullmatch(id) else None
         for namespace, prefix in self._longest_first:

@@ -1,4 +1,4 @@
-"""The differences between two taxonomies whose ids may be written in different ways."""
+"""The differences between two taxonomies, also if they write ids in different ways."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The old and the new version of a concept in both taxonomies."""
+    """The old and the new version of a concept that is in both taxonomies."""
 
     old: Concept
     new: Concept
@@ -33,13 +33,13 @@ class ParentChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """The changes from `old` to `new`; concepts are identified by their ids."""
+    """The changes from `old` to `new`; concepts are compared by id."""
 
     old: Taxonomy
     new: Taxonomy
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return any((self.added, self.removed, self.changed, self.moved))
 
     @cached_property
@@ -61,12 +61,12 @@ class Difference:
 
     @property
     def relabeled(self) -> list[Change]:
-        """Changed concepts with another label."""
+        """Concepts with another label."""
         return [change for change in self.changed if change.old.label != change.new.label]
 
     @property
     def redescribed(self) -> list[Change]:
-        """Changed concepts with another definition, deprecation or other synonyms."""
+        """Concepts whose synonyms, definition or deprecation differ."""
         return [
             change
             for change in self.changed
@@ -104,7 +104,7 @@ class Difference:
 
 
 def _equal(old: Concept, new: Concept) -> bool:
-    """Whether two concepts are equal; the order of synonyms does not matter."""
+    """Return whether two concepts are equal; the order of synonyms does not matter."""
     return (old.label, old.definition, old.deprecated, sorted(old.synonyms)) == (
         new.label,
         new.definition,
@@ -117,7 +117,7 @@ _BLANK: Mapping[str, Any] = {"definition": "", "synonyms": ()}
 
 
 class MatchedBy(StrEnum):
-    """How a concept was found in the other taxonomy."""
+    """The way in which a concept was found in the other taxonomy."""
 
     ID = "id"
     CURIE = "CURIE"
@@ -130,30 +130,30 @@ class MatchedBy(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two taxonomies; `matches` maps ids of the new one to ids of the old one and to the reason."""
+    """Two taxonomies; `matches` maps new ids to old ids and to the way they were found."""
 
     old: Taxonomy
     new: Taxonomy
     matches: Mapping[str, tuple[str, MatchedBy]]
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return bool(self.difference or self.changed_ids)
 
     @property
     def counts(self) -> dict[MatchedBy, int]:
-        """How many concepts were found in each way; ways that found nothing are left out."""
+        """The number of concepts that were found in each way, without zeros."""
         counts = Counter(how for _, how in self.matches.values())
         return {how: counts[how] for how in MatchedBy if counts[how]}
 
     @property
     def same_ids(self) -> bool:
-        """Whether the taxonomies have ids in common, so that another id is a change."""
+        """Whether the taxonomies share ids, so that another id is a change."""
         return any(how in (MatchedBy.ID, MatchedBy.CURIE) for _, how in self.matches.values())
 
     @property
     def by_name(self) -> list[tuple[str, str, MatchedBy]]:
-        """Old id, new id and the way, for all concepts that were found by their names."""
+        """The old id, new id and way of the concepts that were found by name."""
         return [
             (old, new, how)
             for new, (old, how) in self.matches.items()
@@ -162,24 +162,24 @@ class Comparison:
 
     @property
     def changed_ids(self) -> list[tuple[str, str]]:
-        """Old and new ids of concepts with another id; none if all ids differ."""
+        """The old and new ids of concepts whose id changed; empty if no ids are shared."""
         return [(old, new) for old, new, _ in self.by_name] if self.same_ids else []
 
     @cached_property
     def difference(self) -> Difference:
-        """The difference of the concepts; those that were found have their old ids."""
+        """The difference, with the old ids for all concepts that were found."""
         return Difference(self.old, _with_other_ids(self.new, self._old_ids(list(MatchedBy))))
 
     @cached_property
     def difference_by_id(self) -> Difference:
-        """The difference in which a concept with another id was removed and added."""
+        """The difference in which a concept with a changed id counts as removed and added."""
         if not self.changed_ids:
             return self.difference
         ways = [MatchedBy.ID, MatchedBy.CURIE]
         return Difference(self.old, _with_other_ids(self.new, self._old_ids(ways)))
 
     def without(self, fields: Collection[str]) -> Comparison:
-        """Return the comparison without definitions or synonyms of the concepts in both."""
+        """Return the comparison without some fields (definition, synonyms) of shared concepts."""
         blank = {name: value for name, value in _BLANK.items() if name in fields}
         if not blank:
             return self
@@ -200,7 +200,7 @@ def compare(
     old_prefixes: Prefixes | None = None,
     new_prefixes: Prefixes | None = None,
 ) -> Comparison:
-    """Compare two taxonomies whose ids may be written in different ways."""
+    """Compare two taxonomies that may write ids in different ways."""
     first, second = old_prefixes or Prefixes(), new_prefixes or Prefixes()
     matches = {id: (id, MatchedBy.ID) for id in new if id in old}
     ways = (
@@ -224,7 +224,7 @@ def _with_blanks(taxonomy: Taxonomy, ids: Collection[str], blank: Mapping[str, A
 
 
 def _unique(ids: Iterable[str], key: Callable[[str], Hashable]) -> dict[Hashable, str]:
-    """Return the ids by their keys; None, and keys that several ids share, are left out."""
+    """Return the ids by key, without the key None and keys of several ids."""
     keyed: dict[Hashable, str] = {}
     repeated: set[Hashable] = {None}
     for id in ids:
@@ -236,7 +236,7 @@ def _unique(ids: Iterable[str], key: Callable[[str], Hashable]) -> dict[Hashable
 
 
 def _unique_label(taxonomy: Taxonomy) -> Callable[[str], str | None]:
-    """Return a function for the label of a concept; it is None if another concept has it too."""
+    """Return a function that returns a concept's label, or None if the label is not unique."""
     counts = Counter(taxonomy.labels)
 
     def label(id: str) -> str | None:
@@ -247,7 +247,7 @@ def _unique_label(taxonomy: Taxonomy) -> Callable[[str], str | None]:
 
 
 def _with_other_ids(taxonomy: Taxonomy, ids: Mapping[str, str]) -> Taxonomy:
-    """Return the taxonomy with other ids for the concepts in `ids`."""
+    """Return the taxonomy with ids replaced as in `ids`."""
     if not ids:
         return taxonomy
     return Taxonomy(

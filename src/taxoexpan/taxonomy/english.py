@@ -6,7 +6,7 @@ MIN_PLURAL_LENGTH = 4
 
 
 def singular(word: str) -> str:
-    """Return a lower-case English word without its plural ending; it may not be a real word."""
+    """Return a lower-case English word without its plural ending, maybe not a real word."""
     if len(word) < MIN_PLURAL_LENGTH:
         return word
     if word.endswith(("ies", "ie")):  # berries and berry, cookies and cookie

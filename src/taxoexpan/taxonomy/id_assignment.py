@@ -1,4 +1,4 @@
-"""Giving ids to new concepts: at once or, if they depend on the parent, when it is known."""
+"""The assignment of ids to new concepts, which may have to wait until the parent is known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROVISIONAL = "new:"
 def with_ids(
     taxonomy: Taxonomy, concepts: Sequence[Concept], policy: IdPolicy = DEFAULT_IDS
 ) -> list[Concept]:
-    """Give concepts without an id an unused one, provisional if it depends on the parent."""
+    """Give an unused id to concepts without one; it is provisional if it depends on the parent."""
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
     unnamed = [concept for concept in concepts if not concept.id]
     if not unnamed:
@@ -46,7 +46,7 @@ def _range_used_up(policy: IdPolicy, found: int, needed: int) -> TaxonomyError:
 
 
 def _candidates(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterator[str]]:
-    """Return the function that makes ids, or provisional ids if they depend on the parent."""
+    """Return a function that makes ids, or provisional ids if they depend on the parent."""
     if _parent_style(taxonomy, policy) is not None:
         return lambda label: numbered(PROVISIONAL + slug(label))
     if policy.template is not None:
@@ -61,7 +61,7 @@ ParentStyle = IdTemplate | HierarchicalCodes | PaddedCodes | BranchNumbers
 
 
 def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
-    """Return how ids are made from the id of the parent, or None if they do not depend on it."""
+    """Return the style of ids that depend on the parent's id, or None if they do not."""
     if policy.template is not None:
         return policy.template if policy.template.has("parent") else None
     if policy.kind == "range" or are_paths(taxonomy):
@@ -73,7 +73,7 @@ def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
 def resolve_ids(
     taxonomy: Taxonomy, additions: Additions, policy: IdPolicy = DEFAULT_IDS
 ) -> tuple[Additions, dict[str, str]]:
-    """Replace provisional ids by ids that fit the first parent, and return the new id of each."""
+    """Replace provisional ids by ids that fit the first parent; also return the new ids."""
     waiting = [c for c in additions.concepts if c.id.startswith(PROVISIONAL)]
     if not waiting:
         return additions, {}
@@ -92,7 +92,7 @@ def _ids_below_parents(
     style: ParentStyle,
     policy: IdPolicy,
 ) -> dict[str, str]:
-    """Return the id of each waiting concept, made from the id of its first parent."""
+    """Return new ids for the waiting concepts, made from the ids of their first parents."""
     parent_of = {child: parent for parent, child in reversed(additions.relations)}
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in additions.concepts)}
     siblings: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ def _ids_below_parents(
 def _with_independent_ids(
     taxonomy: Taxonomy, additions: Additions, policy: IdPolicy
 ) -> tuple[Additions, dict[str, str]]:
-    """Replace provisional ids that another policy gave, although ids do not need the parent."""
+    """Replace provisional ids from another policy by ids that do not depend on the parent."""
     if any(id.startswith(PROVISIONAL) for id in taxonomy):
         return additions, {}  # in this file, they are ordinary ids
     waiting = [c for c in additions.concepts if c.id.startswith(PROVISIONAL)]
@@ -137,7 +137,7 @@ def _child_by_template(
     siblings: Sequence[str],
     taken: set[str],
 ) -> str:
-    """Return an unused id by a template with a parent, numbered after the ids of the siblings."""
+    """Fill a template that has the parent's id, with a number after the ids of the siblings."""
     name = slug(concept.label)
     if not template.has("number"):
         filled = (template.fill(spelled, parent, 0) for spelled in numbered(name))
@@ -154,7 +154,7 @@ def _child_by_template(
 
 
 def _renamed(additions: Additions, new: dict[str, str]) -> Additions:
-    """Return the additions with other ids for new concepts."""
+    """Return the additions with other ids for the new concepts."""
 
     def of(id: str) -> str:
         return new.get(id, id)
@@ -170,7 +170,7 @@ def _renamed(additions: Additions, new: dict[str, str]) -> Additions:
 def _template_ids(
     template: IdTemplate, policy: IdPolicy, taxonomy: Taxonomy
 ) -> Callable[[str], Iterator[str]]:
-    """Make ids by a template without a parent."""
+    """Return a function that makes ids by a template without a parent."""
     if not template.has("number"):
         return lambda label: (template.fill(name, "", 0) for name in numbered(slug(label)))
     pattern = template.pattern("")
@@ -180,7 +180,7 @@ def _template_ids(
 
 
 def _numbers_in_range(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterator[str]]:
-    """Make ids with the numbers of a range, after the stem of the taxonomy's numbered ids."""
+    """Return a function that makes ids from the usual stem and the numbers of a range."""
     style = numbering(taxonomy.ids)
     if style is None:
         message = "the ids of this taxonomy have no common numbering, so a range has no meaning"

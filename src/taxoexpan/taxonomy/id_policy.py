@@ -1,4 +1,4 @@
-"""How new concepts get their ids: in the style of the taxonomy, from a range, or by a template."""
+"""The policy for new ids: in the style of the taxonomy, from a range, or by a template."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ _WIDTH = re.compile(r"0\d{1,2}")
 
 @dataclass(frozen=True)
 class IdTemplate:
-    """A template of ids, such as `FOOD:{number:07}` or `{parent}-{number}`.
+    """A template of ids, such as `FOOD:{number:07}` or `{parent}-{number}`; see `FIELDS`.
 
-    The fields are a number (with a width, if it is padded with zeros), the slug of the label, a
-    UUID, and the id of the parent. With a parent, the numbers start again under every parent.
+    With `{parent}`, the numbers start again under every parent.
     """
 
     text: str
 
     def __post_init__(self) -> None:
-        """Refuse unknown fields, and a template that gives every concept the same id."""
+        """Refuse unknown fields, and a template that would give every concept the same id."""
         fields = [(name, spec or "") for _, name, spec, _ in self._parts() if name is not None]
         if any(conversion for *_, conversion in self._parts()):
             raise self._error("a conversion with ! has no meaning here")
@@ -54,7 +53,7 @@ class IdTemplate:
         return ConfigurationError(f"the id template {self.text!r}: {message}")
 
     def has(self, field: str) -> bool:
-        """Whether the template has a field."""
+        """Return whether the template has a field."""
         return any(name == field for _, name, _, _ in self._parts())
 
     def fill(self, slug: str, parent: str, number: int) -> str:
@@ -64,7 +63,7 @@ class IdTemplate:
         return self.text.format(**values, uuid=uuid5(NAMESPACE_URL, stem + slug))
 
     def pattern(self, parent: str) -> re.Pattern[str]:
-        """Return what matches the ids with a number under a parent; the number is its group."""
+        """Return a pattern for the ids under a parent, with the group `number`."""
         expression = ""
         for literal, name, _, _ in self._parts():
             expression += re.escape(literal)
@@ -85,14 +84,14 @@ _CURIE = re.compile(r"(?P<prefix>[A-Za-z][\w.-]*):(?P<local>.+)")
 
 @dataclass(frozen=True)
 class IdPolicy:
-    """The user's template and range for new ids; by default, ids follow the existing ones."""
+    """The user's template and range for new ids; the default is the style of existing ids."""
 
     template: IdTemplate | None = None
     first: int | None = None
     last: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an empty range."""
+        """Refuse an empty range, and a range for a template without a number."""
         if self.first is not None and self.first < 0:
             raise ConfigurationError(
                 f"ids start at {self.first}; the first number must be 0 or more"
@@ -109,24 +108,24 @@ class IdPolicy:
 
     @classmethod
     def of(cls, options: IdOptions) -> IdPolicy:
-        """Return the policy that options ask for."""
+        """Return the policy that the options describe."""
         template = IdTemplate(options.id_template) if options.id_template is not None else None
         first, last = options.id_range or (options.id_start, None)
         return cls(template, first, last)
 
     def numbers_from(self, default: int) -> Iterator[int]:
-        """Return the numbers in order, from the first of the range, or from a default."""
+        """Return the numbers in order, starting at the range or at a default."""
         first = default if self.first is None else self.first
         return count(first) if self.last is None else iter(range(first, self.last + 1))
 
     @property
     def span(self) -> str:
-        """The range in words."""
+        """A description of the range."""
         return f"up to {self.last}" if self.first is None else f"from {self.first} to {self.last}"
 
     @property
     def kind(self) -> Literal["template", "range", "style"]:
-        """What decides about the ids."""
+        """The source of new ids."""
         if self.template is not None:
             return "template"
         return "range" if self.first is not None or self.last is not None else "style"
@@ -136,11 +135,7 @@ DEFAULT_IDS = IdPolicy()
 
 
 def fitting_policy(taxonomy: Taxonomy, policy: IdPolicy) -> IdPolicy:
-    """Return the policy; a template of OBO ids is expanded if the taxonomy has OBO IRIs.
-
-    A template whose ids would not be IRIs, or have blanks, unlike the ids of the taxonomy, is an
-    error.
-    """
+    """Expand a template of OBO ids if the taxonomy uses OBO IRIs; refuse ids of another kind."""
     template, ids = policy.template, taxonomy.ids
     if template is None:
         return policy

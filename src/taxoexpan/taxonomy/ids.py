@@ -1,4 +1,4 @@
-"""Ids of a taxonomy: numbers, slugs and IRIs in the style that it already uses."""
+"""The style of a taxonomy's ids: numbers, slugs or IRIs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ MAX_OUTLIERS = 0.1
 
 
 def next_number(numbers: Iterable[int], default: int = 1) -> int:
-    """Return the number after the last one; a few numbers far above all others do not count.
+    """Return the number after the last one: 501 after 1 to 500, even if 9999999 is used.
 
-    With 1 to 500 and 9999999, the next number is 501. A tenth of the ids may be in such
-    ranges, because some ontologies reserve one for each editor or project.
+    A tenth of the ids may be far above all others, because some ontologies reserve ranges.
     """
     ordered = sorted(set(numbers))
     if not ordered:
@@ -36,7 +35,7 @@ def next_number(numbers: Iterable[int], default: int = 1) -> int:
 
 
 def next_and_width(numbers: Sequence[str]) -> tuple[int, int]:
-    """Return the next number, and the width of the last one before it: 099 is followed by 100."""
+    """Return the next number, and the width of the number before it."""
     following = next_number(map(int, numbers))
     last = max((n for n in numbers if int(n) < following), key=int)
     return following, len(last)
@@ -48,7 +47,7 @@ _NUMBERED = re.compile(rf"(?P<stem>.*?)(?P<number>{NUMBER})")
 
 
 def are_paths(taxonomy: Taxonomy) -> bool:
-    """Whether every id is the label, or a category path that ends in it."""
+    """Return whether every id is the label, or a category path that ends with the label."""
     # A URI may end in the label too, but a bare label is not a URI.
     return all(
         id == label or id.endswith(f"> {label}")
@@ -57,7 +56,7 @@ def are_paths(taxonomy: Taxonomy) -> bool:
 
 
 def id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """Return what makes ids of labels: by the label, the next number, or a prefix and the label."""
+    """Return a function that makes ids for labels in the style of the taxonomy."""
     if are_paths(taxonomy):
         return numbered
     style = numbering(taxonomy.ids)
@@ -69,7 +68,7 @@ def id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
 
 
 def numbering(ids: Sequence[str]) -> tuple[str, int, int] | None:
-    """Return the stem and width of numbered ids and the next number, if most ids are numbered."""
+    """Return the stem, the width and the next number of numbered ids, if most ids are numbered."""
     matches = [match for match in map(_NUMBERED.fullmatch, ids) if match]
     stems = Counter(match["stem"] for match in matches)
     if not stems or stems.most_common(1)[0][1] * 2 <= len(ids):
@@ -81,7 +80,7 @@ def numbering(ids: Sequence[str]) -> tuple[str, int, int] | None:
 
 
 def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """Make ids from the most common prefix and the label; UUIDs if most ids are UUIDs."""
+    """Return a function that makes ids from the common prefix and the label or a UUID."""
     prefix = common_prefix(taxonomy.ids)
     random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]
     if len(random) * 2 > len(taxonomy):
@@ -102,14 +101,14 @@ def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
 
 
 def common_prefix(ids: Sequence[str]) -> str:
-    """Return the prefix of most ids, which ends in `/`, `#` or `:`, or a blank text."""
+    """Return the prefix of most ids, which ends with `/`, `#` or `:`, or an empty string."""
     prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in ids]
     prefix, uses = Counter(prefixes).most_common(1)[0]
     return prefix if uses * 2 > len(prefixes) else ""
 
 
 def make_distinct(names: Sequence[str]) -> list[str]:
-    """Return the names, with a number after repeated ones, so that all differ."""
+    """Return the names, with a number appended to repeated names."""
     taken, used = set(names), set[str]()
     candidates: dict[str, Iterator[str]] = {}
     distinct = []
@@ -125,13 +124,13 @@ def make_distinct(names: Sequence[str]) -> list[str]:
 
 
 def slug(label: str) -> str:
-    """A label as one word of letters, digits and hyphens."""
+    """Return a label as one word of letters, digits and hyphens."""
     kept = "".join(c if _in_slug(c) else " " for c in normalize_name(label))
     return "-".join(kept.split()) or "concept"
 
 
 def _words(label: str) -> list[str]:
-    """The words of a label; the case is kept."""
+    """Return the words of a label, without changing the case."""
     text = GAPS.sub(" ", unicodedata.normalize("NFKC", label))
     return "".join(c if _in_slug(c) else " " for c in text).split() or ["concept"]
 
@@ -161,15 +160,15 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 
 
 def _in_slug(character: str) -> bool:
-    """Whether it is a letter, a digit, or a combining mark (Hindi vowels are such marks)."""
+    """Return whether a character is a letter, a digit, or a combining mark (as in Hindi)."""
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
 def _next_senses(text: str) -> Iterator[str]:
-    """Yield the first sense of a name, then the second and so on."""
+    """Yield the first sense of a name, then the second, and so on."""
     return (f"{text.removesuffix('1')}{number}" for number in count(1))
 
 
 def numbered(text: str) -> Iterator[str]:
-    """Yield the text, then the text with -2, -3 and so on appended."""
+    """Yield the string, then the string with -2, -3 and so on appended."""
     return chain([text], (f"{text}-{number}" for number in count(2)))

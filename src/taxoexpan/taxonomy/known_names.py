@@ -1,4 +1,4 @@
-"""Filters new concepts: removes those that the taxonomy already has."""
+"""A filter for new concepts that the taxonomy already has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FilteredConcepts:
     repeated: tuple[Concept, ...]
 
     def warn_of_present(self, stacklevel: int) -> None:
-        """Warn about each concept with an existing name."""
+        """Warn about each concept with a known name."""
         for concept, known in self.present:
             found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
             message = f"{found}; not placed again"
@@ -34,10 +34,10 @@ class FilteredConcepts:
 def filter_known_names(
     taxonomy: Taxonomy, concepts: Sequence[Concept], ids: IdPolicy = DEFAULT_IDS
 ) -> FilteredConcepts:
-    """Remove the concepts whose names are known, and give every new concept an id.
+    """Remove concepts with a known name, and give every new concept an id.
 
-    A name is known if it is a label or a synonym; case, spaces and hyphens do not matter. Two
-    concepts with the same name are one concept, unless each has its own id.
+    Case, spaces and hyphens do not matter. Concepts with the same name are one concept, unless each
+    has its own id.
     """
     known = known_names(taxonomy)
     new: list[Concept] = []
@@ -61,7 +61,7 @@ def filter_known_names(
 
 
 def known_names(taxonomy: Taxonomy) -> dict[str, int]:
-    """Return the concept of each normalized name: a label, a synonym, or a foreign name."""
+    """Return the concept of each normalized label, synonym and foreign name."""
     known: dict[str, int] = {}
     for others in (taxonomy.foreign_names, taxonomy.synonyms):
         known.update((normalize_name(name), i) for i, names in others.items() for name in names)

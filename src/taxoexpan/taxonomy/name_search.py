@@ -1,4 +1,4 @@
-"""Searching concepts by their names, as a person types them."""
+"""The search for concepts by name."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LAST = "\U0010ffff"
 
 @dataclass(frozen=True)
 class NameIndex:
-    """The names of all concepts of a taxonomy that are not deprecated, ready to be searched.
+    """A search index of the names of all active concepts, without case and accents.
 
-    Case and accents are ignored. Names are numbered in the order in which they are found: labels
-    before synonyms, and short names before long ones. So sorted numbers are sorted results.
+    Names are numbered in the order of results: labels before synonyms, short names before long
+    ones.
     """
 
     concepts: Indices
@@ -38,7 +38,7 @@ class NameIndex:
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> NameIndex:
-        """Index the labels, the synonyms, and the names in other languages."""
+        """Index the labels, synonyms and foreign names."""
         named = sorted((rank, len(name), i, name) for rank, i, name in _all_names(taxonomy))
         folded = [name for *_, name in named]
         names, name_postings = _invert([name] for name in folded)
@@ -47,10 +47,10 @@ class NameIndex:
         return cls(concepts, names, name_postings, words, word_postings)
 
     def search(self, text: str, limit: int) -> list[int]:
-        """Return the indices of the concepts that a text may mean, best first.
+        """Return the indices of matching concepts, best first.
 
-        First come the concepts with this name, then those with a name that begins with it, then
-        those with a name that has all its words, or words that begin with them, in any order.
+        First come exact matches, then names that begin with the string, then names with words that
+        begin with its words, in any order.
         """
         folded = fold_name(text)
         if not folded or limit < 1:
@@ -64,7 +64,7 @@ class NameIndex:
         return list(found)
 
     def _stages(self, folded: str) -> Iterator[Indices]:
-        """Yield the numbers of the matching names, from the strictest rule to the weakest."""
+        """Yield the numbers of matching names, from the strictest rule to the weakest."""
         first = bisect_left(self.names, folded)
         last = first + (first < len(self.names) and self.names[first] == folded)
         yield np.sort(self.name_postings.between(first, last))
@@ -85,7 +85,7 @@ class NameIndex:
 
 @dataclass(frozen=True)
 class Postings:
-    """The numbers of the names that have a term, side by side for consecutive terms."""
+    """The numbers of the names with each term; the numbers of consecutive terms are adjacent."""
 
     offsets: Indices
     numbers: Indices
@@ -105,7 +105,7 @@ def fold_name(name: str) -> str:
 
 
 def split_words(folded: str) -> list[str]:
-    """Return the words of a folded name; symbols such as + and emoji are words, commas are not."""
+    """Return the words of a folded name, including symbols and emoji, but not punctuation."""
     return [
         token
         for token in TOKENS.findall(folded)
@@ -125,7 +125,7 @@ def _all_names(taxonomy: Taxonomy) -> Iterator[tuple[int, int, str]]:
 
 
 def _invert(terms_of: Iterable[Sequence[str]]) -> tuple[list[str], Postings]:
-    """Return the distinct terms of all names, sorted, and the numbers of the names with each."""
+    """Return the distinct terms, sorted, and the numbers of the names with each term."""
     numbers_of: dict[str, list[int]] = {}
     for number, terms in enumerate(terms_of):
         for term in terms:

@@ -1,4 +1,4 @@
-"""Keys for comparing names, and an index of the children of concepts by how their labels end."""
+"""Keys for comparing names, and an index of child concepts by the ends of their labels."""
 
 from __future__ import annotations
 
@@ -16,27 +16,23 @@ GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
 
 
 def normalize_name(name: str) -> str:
-    """A name in lower case, with every run of spaces and hyphens as one space."""
+    """Return a name in lower case, with every run of spaces and hyphens as one space."""
     return GAPS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
 @lru_cache(maxsize=1 << 16)
 def name_key(name: str) -> str:
-    """A normalized name with its last word in the singular."""
+    """Return a normalized name with its last word in the singular."""
     return words_key(normalize_name(name).split())
 
 
 def words_key(words: Sequence[str]) -> str:
-    """The `name_key` of a name that is normalized and split into words."""
+    """Return the `name_key` of a name that is normalized and split into words."""
     return " ".join([*words[:-1], *map(singular, words[-1:])])
 
 
 class LabelEndings:
-    """Finds the children of a concept whose label has more words and ends in a name.
-
-    It holds the hash of every ending, not the text, so that the index of a large taxonomy is small.
-    A search reads only the labels that it finds, however many children the concept has.
-    """
+    """An index of children by the last words of their labels; it stores hashes to save memory."""
 
     def __init__(self, labels: Sequence[str], children_of: Adjacency) -> None:
         self._labels, self._children_of = labels, children_of
@@ -55,7 +51,7 @@ class LabelEndings:
         self._hashes, self._relations = hashed[order], relations[order]
 
     def children(self, parent: int, names: set[str]) -> list[int]:
-        """The children of a concept whose label ends in one of these name keys, in file order."""
+        """Return a concept's children whose labels end with one of these name keys."""
         first, last = self._children_of.offsets[parent : parent + 2]
         found: set[int] = set()
         for name in names:

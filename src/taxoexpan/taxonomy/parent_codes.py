@@ -1,4 +1,4 @@
-"""Ids that are made from the id of the parent: hierarchical codes, padded codes, numbered stems."""
+"""Ids that depend on the parent's id: hierarchical codes, padded codes, and numbered stems."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class HierarchicalCodes:
-    """How a child's id continues the id of its parent: a separator, and a number of some width.
+    """Codes in which a child's id is its parent's id, a separator, and a number of some width.
 
-    If the separator depends on the level, as in `A`, `A1` and `A1.1`, `by_level` has the separator
-    and the width for each level: how many numbers the parent's id contains.
+    If these depend on the level, as in `A`, `A1`, `A1.1`, `by_level` has them by the number of
+    numbers in the parent's id.
     """
 
     separator: str
@@ -35,7 +35,7 @@ class HierarchicalCodes:
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> HierarchicalCodes | None:
-        """Return the pattern of a taxonomy's ids, if nearly all of them follow one."""
+        """Return the pattern of a taxonomy's ids, if nearly all ids follow one."""
         ids, (parents, children) = taxonomy.ids, taxonomy.relation_indices
         levels: dict[int, list[re.Match[str]]] = {}
         for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
@@ -73,12 +73,12 @@ class HierarchicalCodes:
 
 
 def _level(id: str) -> int:
-    """Return how many numbers an id contains: two in hg-2-3."""
+    """Return the number of numbers in an id, such as two in hg-2-3."""
     return len(_DIGITS.findall(id))
 
 
 def _most_common(rests: Sequence[re.Match[str]]) -> tuple[str, int, int]:
-    """The most common separator, the width of its numbers, and how often it is used."""
+    """Return the most common separator, the width of its numbers, and how often it occurs."""
     separator, uses = Counter(rest["separator"] for rest in rests).most_common(1)[0]
     numbers = [rest["number"] for rest in rests if rest["separator"] == separator]
     padded = any(number.startswith("0") and len(number) > 1 for number in numbers)
@@ -92,14 +92,14 @@ STEPS = (2, 3, 1)
 
 @dataclass(frozen=True)
 class PaddedCodes:
-    """The number of digits of a code, and of each level in it."""
+    """Codes of a fixed length, with zeros at the end and `step` digits per level."""
 
     length: int
     step: int
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> PaddedCodes | None:
-        """Return the pattern of a taxonomy's ids, if nearly all of them follow one."""
+        """Return the pattern of a taxonomy's ids, if nearly all ids follow one."""
         ids, (parents, children) = taxonomy.ids, taxonomy.relation_indices
         lengths = {len(id) for id in ids}
         if len(lengths) != 1 or not all(id.isascii() and id.isdigit() for id in ids):
@@ -126,14 +126,14 @@ class PaddedCodes:
         return id
 
     def _fits(self, pair: tuple[str, str]) -> bool:
-        """Whether the code of a child fills the next level of its parent's code."""
+        """Return whether the code of a child fills the next level of its parent's code."""
         parent, child = pair
         stem = self._stem(parent)
         level = self._level(stem, child)
         return bool(level.strip("0")) and child == self._code(stem, int(level))
 
     def _stem(self, code: str) -> str:
-        """The code without the levels at its end that are zero."""
+        """Return the code without the zero levels at its end."""
         digits = len(code.rstrip("0"))
         return code[: -(-digits // self.step) * self.step]
 
@@ -157,7 +157,7 @@ _NUMBERED = re.compile(rf"(?P<stem>.*?[^0-9])(?P<number>{NUMBER})")
 
 @dataclass
 class BranchNumbers:
-    """The stem of each branch, most frequent first, with its next number and their width."""
+    """Numbered ids with one stem per branch: the next number and the width of each stem."""
 
     following: dict[str, int]
     widths: Mapping[str, int]
@@ -165,7 +165,7 @@ class BranchNumbers:
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> BranchNumbers | None:
-        """Return how the ids are numbered, if the branches of the taxonomy have their own stems."""
+        """Return the numbering of the ids, if the branches of the taxonomy have their own stems."""
         matches = [_NUMBERED.fullmatch(id) for id in taxonomy.ids]
         found = [match for match in matches if match]
         stems = Counter(match["stem"] for match in found)
@@ -190,7 +190,7 @@ class BranchNumbers:
 
     @classmethod
     def _numbered(cls, own: Mapping[str, Sequence[str]]) -> BranchNumbers | None:
-        """Return the next numbers; stems of other ontologies, which number for themselves, fail."""
+        """Return the next numbers, or None if the stems belong to different ontologies."""
         every = [number for numbers in own.values() for number in numbers]
         shared = len({int(n) for n in every}) >= (1 - MAX_REPEATED) * len(every)
         # The prefix of an OBO id is the name of an ontology.

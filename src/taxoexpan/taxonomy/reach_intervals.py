@@ -1,8 +1,7 @@
-"""Which rows of an acyclic graph can be reached from which, as intervals of numbers.
+"""Reachability in an acyclic graph, as intervals of numbers (Agrawal, Borgida, Jagadish 1989).
 
-The rows are numbered so that all rows below a row in a spanning forest are consecutive. So the rows
-that can be reached in a tree are one interval, however deep it is, and in a graph that is almost a
-tree they are few (Agrawal, Borgida and Jagadish, 1989).
+All rows below a row in a spanning forest have consecutive numbers. So the rows that can be reached
+are one interval in a tree, and few intervals in a graph that is almost a tree.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from taxoexpan.taxonomy.arrays import Indices
 
 @dataclass(frozen=True)
 class ReachIntervals:
-    """The rows that can be reached from each row of an acyclic graph, itself included.
+    """The rows that can be reached from each row of an acyclic graph, including the row itself.
 
     Args:
         numbers: the number of each row [N].
         rows: the row of each number [N].
         ends: the number after the last row below each row in the spanning forest [N].
-        stored: the row of `sets` that holds the intervals of a row, or -1 [N]. Without one, the
-            intervals are its own in the spanning forest, and the intervals of the rows in `others`.
-        others: for rows without a set, the targets whose intervals are not in their own.
+        stored: the row of `sets` with the intervals of a row, or -1 [N]; in this case they are its
+            interval in the spanning forest, and the intervals of the rows in `others`.
+        others: the targets of each row whose intervals are not in its own.
         sets: the positions of intervals in `starts` and `stops`.
         starts: the first number of each interval.
-        stops: the number after the last one of each interval.
+        stops: the number after the last number of each interval.
     """
 
     numbers: Indices
@@ -43,7 +42,7 @@ class ReachIntervals:
 
     @classmethod
     def build(cls, targets_of: Adjacency, sources_of: Adjacency) -> ReachIntervals:
-        """Number the rows of a graph, given in both directions, and collect their intervals."""
+        """Number the rows of a graph, given in both directions, and collect the intervals."""
         size = len(targets_of)
         levels = compute_levels(sources_of, targets_of)[0]
         order = np.argsort(levels, kind="stable")
@@ -68,7 +67,7 @@ class ReachIntervals:
         return cls(numbers, rows, ends, stored, others, sets, starts, stops)
 
     def intervals(self, wanted: Indices) -> tuple[Indices, Indices, Indices]:
-        """The disjoint intervals of many rows, as (index into `wanted`, start, stop), ascending."""
+        """Return disjoint, ascending intervals of many rows: (index into `wanted`, start, stop)."""
         owners, targets = self.others.of_many(wanted)
         is_stored = self.stored[wanted] >= 0
         derived = ~is_stored[owners]
@@ -88,18 +87,18 @@ class ReachIntervals:
         )
 
     def counts(self, wanted: Indices) -> Indices:
-        """The number of rows that can be reached from each row, itself included."""
+        """Return the number of rows that can be reached from each row, including itself."""
         owners, starts, stops = self.intervals(wanted)
         return np.bincount(owners, stops - starts, len(wanted)).astype(np.int64)
 
     def pairs(self, wanted: Indices) -> tuple[Indices, Indices]:
-        """All rows that can be reached, itself included, as (index into `wanted`, reached)."""
+        """Return all reachable rows, including the rows themselves: (index into `wanted`, row)."""
         owners, starts, stops = self.intervals(wanted)
         lengths = stops - starts
         return np.repeat(owners, lengths), self.rows[ranges(starts, lengths)]
 
     def pairs_among(self, wanted: Indices, candidates: Indices) -> tuple[Indices, Indices]:
-        """Which candidates can be reached, as (index into `wanted`, index into `candidates`)."""
+        """Return reachable candidates: (index into `wanted`, index into `candidates`)."""
         owners, starts, stops = self.intervals(wanted)
         order = np.argsort(self.numbers[candidates], kind="stable")
         ascending = self.numbers[candidates][order]
@@ -108,7 +107,7 @@ class ReachIntervals:
         return np.repeat(owners, counts), order[ranges(first, counts)]
 
     def contain(self, wanted: Indices, targets: Indices) -> NDArray[np.bool_]:
-        """Whether each target [N, B] can be reached from the row of its column [B]."""
+        """Return whether each target [N, B] can be reached from the row of its column [B]."""
         owners, starts, stops = self.intervals(wanted)
         width = len(self.numbers) + 1
         own = np.arange(len(wanted)) * width
@@ -119,7 +118,7 @@ class ReachIntervals:
 
 
 class AncestorIntervals:
-    """The ancestors of some concepts, as intervals that are built for these concepts only."""
+    """The ancestors of some concepts, as intervals for these concepts only."""
 
     def __init__(self, parents_of: Adjacency, concepts: Indices) -> None:
         self._members = np.unique(np.concatenate([concepts, *parents_of.levels_down(concepts)]))
@@ -133,12 +132,12 @@ class AncestorIntervals:
         return self._reach.intervals(np.searchsorted(self._members, concepts))
 
     def pairs(self, concepts: Indices) -> tuple[Indices, Indices]:
-        """All ancestors and the concepts themselves, as (index into `concepts`, ancestor)."""
+        """Return all ancestors, including the concepts: (index into `concepts`, ancestor)."""
         owners, members = self._reach.pairs(np.searchsorted(self._members, concepts))
         return owners, self._members[members]
 
     def contain(self, concepts: Indices, others: Indices) -> NDArray[np.bool_]:
-        """Return whether `others` [N, B] are the concepts [B] of their columns, or ancestors."""
+        """Return whether `others` [N, B] are the concepts of their columns [B], or ancestors."""
         ours, theirs = (np.searchsorted(self._members, each) for each in (concepts, others))
         return self._reach.contain(ours, theirs)
 
@@ -146,7 +145,7 @@ class AncestorIntervals:
 def merge_intervals(
     owners: Indices, starts: Indices, stops: Indices, size: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Unite the intervals of each owner that overlap or touch; all numbers are at most `size`."""
+    """Merge intervals of each owner that overlap or touch; all numbers are at most `size`."""
     if not len(owners):
         return owners, starts, stops
     # One more than the numbers need, so that intervals of different owners never touch.
@@ -161,7 +160,7 @@ def merge_intervals(
 
 
 def _deepest_sources(sources_of: Adjacency, levels: Indices) -> Indices:
-    """The source of each row on the deepest level, which reaches the fewest other rows, or -1."""
+    """Return the deepest source of each row, which reaches the fewest other rows, or -1."""
     targets, sources = sources_of.of_many(np.arange(len(sources_of)))
     order = np.lexsort((-levels[sources], targets))
     targets, first = np.unique(targets[order], return_index=True)
@@ -171,7 +170,7 @@ def _deepest_sources(sources_of: Adjacency, levels: Indices) -> Indices:
 
 
 def _number(above: Indices, order: Indices) -> tuple[Indices, Indices]:
-    """Number the rows of a forest in preorder, given each row's source and a topological order."""
+    """Number the rows of a forest in preorder, given their sources and a topological order."""
     # Plain lists: a chain has as many levels as rows, so there is nothing to do at once.
     sources, downwards = above.tolist(), order.tolist()
     sizes = [1] * len(sources)
@@ -192,7 +191,7 @@ def _number(above: Indices, order: Indices) -> tuple[Indices, Indices]:
 def _collect(
     wanted: Indices, others: Adjacency, numbers: Indices, ends: Indices
 ) -> tuple[Indices, Indices, Indices]:
-    """Collect the intervals of some rows; what a row reaches comes before it."""
+    """Collect the intervals of rows in an order in which targets come before their sources."""
     found: dict[int, list[tuple[int, int]]] = {}
     starts, stops = numbers.tolist(), ends.tolist()
     for row in wanted.tolist():
@@ -211,7 +210,7 @@ def _collect(
 
 
 def _united(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Unite intervals that overlap or touch."""
+    """Merge intervals that overlap or touch."""
     intervals.sort()
     united: list[tuple[int, int]] = []
     start, stop = intervals[0]

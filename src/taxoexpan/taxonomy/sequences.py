@@ -27,7 +27,7 @@ class PackedTexts(Sequence[str]):
 
     @classmethod
     def pack(cls, texts: Iterable[str]) -> PackedTexts:
-        """Encode texts one after the other."""
+        """Encode strings one after the other."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(each) for each in encoded], out=offsets[1:])
@@ -54,7 +54,7 @@ class PackedTexts(Sequence[str]):
                 first = end
 
     def __eq__(self, other: object) -> bool:
-        """Whether another sequence has the same texts."""
+        """Return whether another sequence has the same strings."""
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
@@ -67,7 +67,7 @@ class PackedTexts(Sequence[str]):
 
 
 class _PackedMapping(Mapping[int, Value]):
-    """A read-only mapping from the indices of N concepts; those without a value are left out."""
+    """A read-only mapping from indices of N concepts, without the concepts that have no value."""
 
     def __init__(self, offsets: Indices) -> None:
         self.offsets = _frozen(offsets)
@@ -85,7 +85,7 @@ class _PackedMapping(Mapping[int, Value]):
 
 
 class PackedTextMapping(_PackedMapping[str]):
-    """The texts of some of N concepts by index, such as definitions; an empty text is missing."""
+    """The strings of some of N concepts by index, such as definitions; "" counts as missing."""
 
     def __init__(self, texts: PackedTexts) -> None:
         super().__init__(texts.offsets)
@@ -93,7 +93,7 @@ class PackedTextMapping(_PackedMapping[str]):
 
     @classmethod
     def pack(cls, texts: Mapping[int, str], size: int) -> PackedTextMapping:
-        """Encode the texts of some of `size` concepts."""
+        """Encode the strings of some of `size` concepts."""
         return cls(PackedTexts.pack(texts.get(index, "") for index in range(size)))
 
     def __getitem__(self, index: int) -> str:
@@ -125,7 +125,7 @@ class PackedNameMapping(_PackedMapping[tuple[str, ...]]):
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view of an array that cannot be written to."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.setflags(write=False)
     return view
@@ -135,7 +135,7 @@ Item = TypeVar("Item")
 
 
 class LazySequence(Sequence[Item]):
-    """A sequence that stores no items: `get` builds one, `iterate` builds all of them."""
+    """A sequence that stores no items: `get` builds one item, and `iterate` builds all."""
 
     def __init__(
         self, size: int, get: Callable[[int], Item], iterate: Callable[[], Iterator[Item]]

@@ -1,4 +1,4 @@
-"""A taxonomy as flat arrays that are saved in a model, their validation, and a digest."""
+"""The flat arrays of a taxonomy that are saved in a model, their validation, and a digest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def check_type(arrays: Arrays, name: str, *types: type[np.generic]) -> NDArray[Any]:
-    """Return a one-dimensional array of one of these types."""
+    """Return an array; it must be one-dimensional and have one of these types."""
     array = arrays[name]
     if array.ndim != 1 or array.dtype.type not in types:
         raise ValueError(f"{name} has the wrong type or shape")
@@ -29,7 +29,7 @@ def check_type(arrays: Arrays, name: str, *types: type[np.generic]) -> NDArray[A
 
 
 def check_offsets(arrays: Arrays, name: str, end: int, rows: int | None = None) -> Indices:
-    """Return offsets that ascend from 0 to `end`, for this number of rows."""
+    """Return the offsets of `rows` rows, which must ascend from 0 to `end`."""
     offsets = check_type(arrays, name, np.int64)
     if not len(offsets) or (rows is not None and len(offsets) != rows + 1):
         raise ValueError(f"{name} has the wrong length")
@@ -39,7 +39,7 @@ def check_offsets(arrays: Arrays, name: str, end: int, rows: int | None = None) 
 
 
 def check_texts(arrays: Arrays, name: str, rows: int | None = None) -> PackedTexts:
-    """Return packed texts, after checking that each of them is UTF-8."""
+    """Return packed strings, each of which must be valid UTF-8."""
     text = check_type(arrays, f"{name}.text", np.uint8)
     offsets = check_offsets(arrays, f"{name}.offsets", len(text), rows)
     starts = offsets[:-1][offsets[:-1] < len(text)]
@@ -52,7 +52,7 @@ def check_texts(arrays: Arrays, name: str, rows: int | None = None) -> PackedTex
 
 
 def check_indices(arrays: Arrays, name: str, size: int) -> Indices:
-    """Return indices below `size`."""
+    """Return indices, which must be below `size`."""
     indices = check_type(arrays, name, np.int64)
     if len(indices) and (indices.min() < 0 or indices.max() >= size):
         raise ValueError(f"{name} has an index out of range")
@@ -60,7 +60,7 @@ def check_indices(arrays: Arrays, name: str, size: int) -> Indices:
 
 
 def taxonomy_arrays(taxonomy: Taxonomy) -> dict[str, NDArray[Any]]:
-    """Return all that a taxonomy holds; texts are bytes and the offsets at which they begin."""
+    """Return a taxonomy as arrays; strings are stored as bytes and offsets."""
     size = len(taxonomy)
     texts = {
         "ids": PackedTexts.pack(taxonomy.ids),
@@ -88,7 +88,7 @@ def taxonomy_arrays(taxonomy: Taxonomy) -> dict[str, NDArray[Any]]:
 
 
 def taxonomy_from_arrays(arrays: Arrays) -> Taxonomy:
-    """Restore a taxonomy from arrays that were checked (`check_taxonomy_arrays`), lazily."""
+    """Restore a taxonomy lazily from arrays that `check_taxonomy_arrays` has checked."""
 
     def texts(name: str) -> PackedTexts:
         return PackedTexts(arrays[f"{name}.text"], arrays[f"{name}.offsets"])
@@ -114,7 +114,7 @@ def taxonomy_from_arrays(arrays: Arrays) -> Taxonomy:
 
 
 def check_taxonomy_arrays(arrays: Arrays) -> None:
-    """Refuse arrays that are not a valid taxonomy, without cycles and with distinct ids."""
+    """Refuse arrays that are not a valid taxonomy without cycles and with distinct ids."""
     ids = check_texts(arrays, "ids")
     size = len(ids)
     if not size:
@@ -131,7 +131,7 @@ def check_taxonomy_arrays(arrays: Arrays) -> None:
 
 
 def _check_relations(arrays: Arrays, size: int) -> None:
-    """Refuse directions that differ, repeated relations and wrong levels, and so all cycles."""
+    """Refuse contradictory directions, repeated relations, and wrong levels (and so all cycles)."""
     pairs = []
     for name in ("parents_of", "children_of"):
         targets = check_indices(arrays, f"{name}.targets", size)

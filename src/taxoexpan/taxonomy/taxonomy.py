@@ -38,9 +38,8 @@ levels."""
 class Taxonomy:
     """An immutable directed acyclic graph of concepts, stored in flat arrays.
 
-    Methods take the id of a concept; arrays use its index in `ids`. `parents_of` and
-    `children_of` hold the relations in both directions. `levels` holds the longest distance of
-    each concept from a root.
+    Methods take the id of a concept; arrays use its index in `ids`. `parents_of` and `children_of`
+    hold the relations in both directions. `levels` are the longest distances from a root.
 
     >>> food = Taxonomy([Concept("1", "fruit"), Concept("2", "apple")], [("1", "2")])
     >>> food.children("1"), food.roots, food.leaves
@@ -77,8 +76,8 @@ class Taxonomy:
     ) -> Taxonomy:
         """Build a taxonomy from columns; relation k leads from `parents[k]` to `children[k]`.
 
-        `foreign_names` are names in other languages: they identify a concept, but are not used
-        for training. `reserved` are ids that the file uses for something else.
+        `foreign_names` are names in other languages: they identify a concept, but are not used for
+        training. `reserved` are ids that the file uses for something else.
         """
         taxonomy = cls.__new__(cls)
         taxonomy._fill(ids, labels, synonyms or {}, definitions or {}, deprecated)
@@ -101,7 +100,7 @@ class Taxonomy:
         children_of: Adjacency,
         levels: Indices,
     ) -> Taxonomy:
-        """Restore a taxonomy from the parts of a valid one, without a copy or a check of them."""
+        """Restore a taxonomy from the parts of a valid taxonomy, without copies or checks."""
         taxonomy = cls.__new__(cls)
         taxonomy.ids, taxonomy.labels = ids, labels
         taxonomy.synonyms, taxonomy.definitions = synonyms, definitions
@@ -120,11 +119,11 @@ class Taxonomy:
         columns: str | Mapping[str, str | int] = "",
         sheet: str | None = None,
     ) -> Taxonomy:
-        """Read a file in any supported format; the format is detected unless it is given.
+        """Read a file in any supported format, which is detected unless `format` is given.
 
         `language` selects the labels in a file with several languages; with `instances`, the
-        instance hypernyms of WordNet are relations too. `columns` chooses the columns of a table
-        by header or number, such as `{"id": "Unique ID", "label": 3, "parent": "Parent"}`; `sheet`
+        instance hypernyms of WordNet are relations too. `columns` chooses the columns of a table by
+        header or number, such as `{"id": "Unique ID", "label": 3, "parent": "Parent"}`; `sheet`
         names the sheet of an Excel file.
         """
         from taxoexpan.formats.tables.columns import checked_columns
@@ -168,7 +167,7 @@ class Taxonomy:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        """The index of each concept by its id; built on first use."""
+        """The index of each concept by id, built on first use."""
         return {id: i for i, id in enumerate(self.ids)}
 
     def __len__(self) -> int:
@@ -181,7 +180,7 @@ class Taxonomy:
         return iter(self.ids)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both taxonomies have the same concepts and the same relations."""
+        """Return whether both taxonomies have the same concepts and relations."""
         if not isinstance(other, Taxonomy):
             return NotImplemented
         same_concepts = set(self.concepts) == set(other.concepts)
@@ -193,18 +192,18 @@ class Taxonomy:
         return f"Taxonomy({len(self):,} concepts, {len(self.relations):,} relations)"
 
     def index(self, id: str) -> int:
-        """The index of a concept in the arrays."""
+        """Return the index of a concept in the arrays."""
         try:
             return self._index[id]
         except KeyError:
             raise TaxonomyError(f"no concept has the id {id!r}; check the id") from None
 
     def concept(self, id: str) -> Concept:
-        """The concept with this id."""
+        """Return the concept with this id."""
         return self.concept_at(self.index(id))
 
     def concept_at(self, index: int) -> Concept:
-        """The concept with this index in the arrays."""
+        """Return the concept with this index in the arrays."""
         return Concept(
             self.ids[index],
             self.labels[index],
@@ -214,25 +213,25 @@ class Taxonomy:
         )
 
     def parents(self, id: str) -> tuple[str, ...]:
-        """The ids of a concept's parents, in file order."""
+        """Return the ids of a concept's parents, in file order."""
         return self._ids(self.parents_of.of(self.index(id)))
 
     def children(self, id: str) -> tuple[str, ...]:
-        """The ids of a concept's children, in file order."""
+        """Return the ids of a concept's children, in file order."""
         return self._ids(self.children_of.of(self.index(id)))
 
     def ancestors(self, id: str) -> tuple[str, ...]:
-        """The ids of all ancestors of a concept, nearest first."""
+        """Return the ids of all ancestors of a concept, nearest first."""
         levels = self.parents_of.levels_down(np.array([self.index(id)]))
         return tuple(id for level in levels for id in self._ids(level))
 
     def descendants(self, id: str) -> tuple[str, ...]:
-        """The ids of all descendants of a concept, nearest first."""
+        """Return the ids of all descendants of a concept, nearest first."""
         levels = self.children_of.levels_down(np.array([self.index(id)]))
         return tuple(id for level in levels for id in self._ids(level))
 
     def path(self, id: str) -> tuple[str, ...]:
-        """The labels from a root down to a concept, along the first parent of each concept."""
+        """Return the labels from a root down to a concept, always along first parents."""
         labels, index = [], self.index(id)
         while True:
             labels.append(self.labels[index])
@@ -242,7 +241,7 @@ class Taxonomy:
             index = int(parents[0])
 
     def short_path(self, id: str) -> tuple[str, ...]:
-        """Return the path of a concept; a long path has only the root and its last labels."""
+        """Return the path of a concept; for a long path, only the root and the last labels."""
         above, index = self.first_parents, self.index(id)
         labels = [self.labels[index]]
         while len(labels) < MAX_PATH and above[index] != index:
@@ -253,12 +252,12 @@ class Taxonomy:
 
     @cached_property
     def first_parents(self) -> Indices:
-        """The first parent of each concept; a root is its own."""
+        """The first parent of each concept, or the concept itself if it is a root."""
         return self.parents_of.first_targets
 
     @cached_property
     def tops(self) -> Indices:
-        """The root of each concept along first parents."""
+        """The root of each concept, along first parents."""
         return follow_to_the_end(self.first_parents)
 
     @cached_property
@@ -273,13 +272,13 @@ class Taxonomy:
 
     @property
     def concepts(self) -> Sequence[Concept]:
-        """All concepts, in the order of `ids`; each is built on request."""
+        """All concepts, in the order of `ids`; each concept is built on request."""
         size = len(self)
         return LazySequence(size, self.concept_at, lambda: map(self.concept_at, range(size)))
 
     @property
     def relations(self) -> Sequence[tuple[str, str]]:
-        """All relations as (parent id, child id); each is built on request."""
+        """All relations as (parent id, child id); each relation is built on request."""
 
         def iterate() -> Iterator[tuple[str, str]]:
             parents, children = self.relation_indices
@@ -319,7 +318,7 @@ class Taxonomy:
         return np.argsort(self.levels, kind="stable")
 
     def without(self, ids: Iterable[str]) -> Taxonomy:
-        """The taxonomy without some concepts and without their relations."""
+        """Return the taxonomy without some concepts and their relations."""
         kept = np.ones(len(self), dtype=np.bool_)
         kept[[self.index(id) for id in ids]] = False
         old = np.flatnonzero(kept)
@@ -339,7 +338,7 @@ class Taxonomy:
         )
 
     def with_definitions(self, definitions: Mapping[int, str]) -> Taxonomy:
-        """The taxonomy with other definitions for the concepts with these indices."""
+        """Return the taxonomy with other definitions for the concepts with these indices."""
         if not definitions:
             return self
         same = copy(self)  # it shares all that does not change
@@ -362,7 +361,7 @@ class Taxonomy:
 
     @cached_property
     def without_deprecated_relations(self) -> Taxonomy:
-        """The taxonomy with all its concepts, but without the relations of deprecated ones."""
+        """The taxonomy with all concepts, but without the relations of deprecated concepts."""
         parents, children = self.relation_indices
         active = self.active_indices
         kept = np.isin(parents, active) & np.isin(children, active)

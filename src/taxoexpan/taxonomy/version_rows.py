@@ -1,4 +1,4 @@
-"""The rows of the same concepts in two versions of a taxonomy, and what differs between them."""
+"""The rows of the same concepts in two versions of a taxonomy, and their differences."""
 
 from __future__ import annotations
 
@@ -19,13 +19,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class VersionRows:
-    """Two versions of a taxonomy, M and N concepts, which are matched by their ids.
+    """Two versions of a taxonomy with M and N concepts, matched by id.
 
-    Args:
-        old: the older version.
-        new: the newer version.
-        old_of: the row of each newer concept in the older version [N], or -1.
-        new_of: the row of each older concept in the newer version [M], or -1.
+    `old_of` [N] and `new_of` [M] are the rows of the concepts in the other version, or -1.
     """
 
     old: Taxonomy
@@ -45,34 +41,34 @@ class VersionRows:
 
     @property
     def is_new(self) -> NDArray[np.bool_]:
-        """Whether the older version lacks each newer concept: [N]."""
+        """Whether each newer concept is missing in the older version: [N]."""
         return self.old_of < 0
 
     @cached_property
     def relabeled(self) -> NDArray[np.bool_]:
-        """Whether the concept is in both versions, with another label: [N]."""
+        """Whether each concept is in both versions, with another label: [N]."""
         old, pairs = list(self.old.labels), zip(self.new.labels, self.old_of.tolist(), strict=True)
         return np.array([row >= 0 and old[row] != label for label, row in pairs], dtype=np.bool_)
 
     @cached_property
     def redefined(self) -> NDArray[np.bool_]:
-        """Whether the concept is in both versions, with another definition: [N]."""
+        """Whether each concept is in both versions, with another definition: [N]."""
         return self._differs(self.old.definitions, self.new.definitions)
 
     @cached_property
     def with_other_synonyms(self) -> NDArray[np.bool_]:
-        """Whether the concept is in both versions, with other synonyms or in another order: [N]."""
+        """Whether each concept is in both versions, with other or reordered synonyms: [N]."""
         return self._differs(self.old.synonyms, self.new.synonyms)
 
     @cached_property
     def with_other_deprecation(self) -> NDArray[np.bool_]:
-        """Whether the concept is deprecated in one of both versions only: [N]."""
+        """Whether each concept is deprecated in only one of both versions: [N]."""
         old, new = np.zeros(len(self.old), np.bool_), np.zeros(len(self.new), np.bool_)
         old[list(self.old.deprecated)], new[list(self.new.deprecated)] = True, True
         return (self.old_of >= 0) & (old[self.old_of] != new) if len(old) else self.is_new & False
 
     def _differs(self, old: Mapping[int, Value], new: Mapping[int, Value]) -> NDArray[np.bool_]:
-        """Return whether a concept of both versions has another value; empty ones are missing."""
+        """Return whether each shared concept has another value; empty values count as missing."""
         differs = np.zeros(len(self.new), dtype=np.bool_)
         for row, value in new.items():
             before = int(self.old_of[row])
@@ -86,11 +82,9 @@ class VersionRows:
     def has_other_targets(
         self, old: Adjacency, new: Adjacency, is_changed: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Return whether each row has other neighbors, or one that `is_changed`: [N].
+        """Return whether each row is new, or has other neighbors or one that `is_changed`: [N].
 
-        The rows of `old` [M] belong to the older version, the rows of `new` [N] to the newer one.
-        New concepts count as different. The order of neighbors, which the file
-        gives, does not matter: some programs sort a file anew each time.
+        The order of neighbors does not matter, because some programs reorder a file each time.
         """
         shared = np.flatnonzero(self.old_of >= 0)
         is_as_large = old.degrees[self.old_of[shared]] == new.degrees[shared]
@@ -113,7 +107,7 @@ class VersionRows:
 
 
 def _sorted_targets(rows: Indices, targets: Indices) -> tuple[Indices, Indices]:
-    """Return neighbors in ascending order inside each row; the rows are ascending."""
+    """Sort the neighbors of each row; the rows are ascending."""
     order = np.lexsort((targets, rows))
     return rows[order], targets[order]
 
@@ -121,7 +115,7 @@ def _sorted_targets(rows: Indices, targets: Indices) -> tuple[Indices, Indices]:
 def _missing_relations(
     taxonomy: Taxonomy, other: Taxonomy, rows: Indices
 ) -> Iterator[tuple[str, str]]:
-    """Yield the relations that the other taxonomy lacks; `rows` locate its concepts there."""
+    """Yield the relations that `other` lacks; `rows` are the rows of the concepts in `other`."""
     parents, children = taxonomy.relation_indices
     others = other.relation_indices
     known = others[0] * len(other) + others[1]
