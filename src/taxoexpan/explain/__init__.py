@@ -1,9 +1,8 @@
-"""Why a parent was suggested.
+"""Explanations of suggested parents.
 
-`explain` collects the `Evidence` for suggestions: similar children, shared words, the parts of the
-score, and the relation that decided against the runner-up. `describe` and `describe_move` turn it
-into text; `with_reasons` adds it to suggestions. `explanation` calls the other modules:
-`similarity` compares a query with what is around an anchor, and `removals` splits a score into
+`explain` collects the `Evidence` for suggestions, `describe` and `describe_move` turn it into
+sentences, and `with_reasons` adds these to suggestions. `explanation` calls the other modules:
+`similarity` compares a query with the neighborhood of an anchor, and `removals` splits a score into
 parts and scores again without one relation.
 """
 

@@ -1,7 +1,4 @@
-"""Data types for the evidence behind suggestions, and their JSON form.
-
-In JSON a concept has its id and label only, and numbers have six significant digits.
-"""
+"""Data types for the evidence behind suggestions, and their JSON form."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ class AttentionWeight:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How a query mentions an anchor, and what this adds to the network's raw score."""
+    """The way in which a query mentions an anchor, and its bonus in the network's raw score."""
 
     kind: Kind
     bonus: Number
@@ -52,11 +49,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionEvidence:
-    """What a query has in common with one suggested parent.
+    """The similarities of a query and one suggested parent.
 
-    `cosine` compares whole names and definitions, `head_cosine` head words only. Shared words are
-    spelled as in the query; `shared_words` are those shared with the parent's own names.
-    `nearest_children` are the most similar of the parent's `child_count` children.
+    `cosine` compares whole names and definitions, `head_cosine` head words only. `shared_words` are
+    shared with the parent's own names, and spelled as in the query.
     """
 
     parent: Named
@@ -71,10 +67,7 @@ class SuggestionEvidence:
 
 
 class Part(StrEnum):
-    """A summand of a score.
-
-    The first four are those of the network alone; with a learned fusion, there is one per signal.
-    """
+    """A summand of a score: the first four without a learned fusion, or one per signal."""
 
     MATCH = "match"
     FUSION = "fusion"
@@ -93,11 +86,10 @@ ScoreParts = dict[Part, Number]
 
 @dataclass(frozen=True, slots=True)
 class EgonetWeights:
-    """The weights of the three positions of an anchor's egonet in the readout; they sum to 1.
+    """The readout weights of the three positions of an anchor's egonet; they sum to 1.
 
-    `attention` holds the attention weights of the anchor in the last layer, averaged over heads.
-    Messages flow from parents to children, so an anchor attends to its parents and itself, but not
-    to its children. `attention` is empty for a network without attention.
+    `attention` are the anchor's weights for its parents and itself in the last layer, averaged over
+    heads, or empty without attention. Messages flow only from parents to children.
     """
 
     grandparents: Number
@@ -131,11 +123,7 @@ class Position(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunnerUpComparison:
-    """The first suggestion compared with the runner-up by the sums of score parts.
-
-    `margin` is the lead of the first suggestion. `decisive_relation` is the relation that
-    contributes most to this lead, if any does.
-    """
+    """The comparison of the first suggestion, which leads by `margin`, with the runner-up."""
 
     runner_up: Named
     score_parts: ScoreParts
@@ -146,11 +134,7 @@ class RunnerUpComparison:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why these parents were suggested for a query.
-
-    `suggestions` has an entry per suggestion, best first; the other fields are about the first.
-    `has_vector` is false if no encoder knows any of the query's words.
-    """
+    """The evidence for the suggestions of a query, best first; the rest is about the first."""
 
     query: Named
     has_vector: bool

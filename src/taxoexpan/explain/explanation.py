@@ -1,4 +1,4 @@
-"""Collects the evidence for the suggestions of many queries at a time."""
+"""Collection of the evidence for the suggestions of many queries at a time."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ QUERY_BLOCK = 1024
 
 @dataclass(frozen=True)
 class SuggestedBlock:
-    """The suggestions for a block of new concepts, and the evidence for them if it was wanted."""
+    """The suggestions for a block of new concepts, and the requested evidence."""
 
     suggestions: list[Suggestion]
     evidence: list[Evidence]
 
 
 def query_blocks(concepts: Sequence[Concept]) -> Iterator[Sequence[Concept]]:
-    """Split new concepts into blocks; the same blocks give the same scores, to the last bit."""
+    """Split new concepts into blocks; the same blocks give bitwise the same scores."""
     for start in range(0, len(concepts), QUERY_BLOCK):
         yield concepts[start : start + QUERY_BLOCK]
 
@@ -55,10 +55,7 @@ def query_blocks(concepts: Sequence[Concept]) -> Iterator[Sequence[Concept]]:
 def with_reasons(
     suggestions: Sequence[Suggestion], evidence: Sequence[Evidence]
 ) -> list[Suggestion]:
-    """Return the suggestions with the reasons for the first parent of each concept.
-
-    Suggestions to merge have none.
-    """
+    """Return the suggestions with reasons for each first parent; merges have no reasons."""
     why = {(each.query.id, each.first.parent.id): describe(each) for each in evidence}
     return [
         s
@@ -91,10 +88,7 @@ def egonet_weights(
 def _attention_weights(
     network: MatchingNetwork, anchors: Anchors, selected: Indices
 ) -> list[tuple[AttentionWeight, ...]]:
-    """Return each anchor's attention to its parents and itself, averaged over heads, highest first.
-
-    Each tuple is empty for a network without attention.
-    """
+    """Return each anchor's attention to its parents and itself, averaged over heads, if any."""
     if not isinstance(network.output, AttentionLayer):
         return [()] * len(selected)
     taxonomy = anchors.taxonomy
@@ -122,10 +116,7 @@ MAX_QUERIES, MAX_NEIGHBORS = 128, 250_000
 
 
 def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence]:
-    """Return why each query was given its anchors in the ranking.
-
-    There is no comparison if the ranking has one anchor per query.
-    """
+    """Return the evidence for each query's ranked anchors, with a comparison of the first two."""
     taxonomy, was_training = ranker.anchors.taxonomy, ranker.network.training
     ranker.network.eval()
     lookup = ConceptLookup(taxonomy)

@@ -1,10 +1,8 @@
-"""The scores of suggestions in parts, and how they change if one relation is removed.
+"""The scores of suggestions in parts, and their changes if one relation is removed.
 
-If an anchor has more children than its egonet shows, the egonet keeps its selection except for the
-removed child. A new selection would also exchange other children and blame the removal for that.
-
-An anchor without one of its parents keeps its description: the words of the labels above it, and
-the text that the fine-tuned encoder reads, which names its first parent.
+An egonet that shows only some children keeps its selection except for the removed child, because a
+new selection would also exchange other children. An anchor without one of its parents keeps its
+description: the words of the labels above it, and the text of the fine-tuned encoder.
 """
 
 from __future__ import annotations
@@ -43,9 +41,9 @@ MAX_REMOVALS = 20
 class Removals:
     """V relations, each removed on its own.
 
-    Removal v is about the query `query[v]` and the relation between `anchor[v]`, its first
-    suggestion or the runner-up, and the anchor's parent or child `neighbor[v]`. `change[v]` is
-    how much closer the runner-up comes. A relation between the two suggestions occurs twice.
+    Removal v is about the query `query[v]` and the relation of `anchor[v]` (the first suggestion or
+    the runner-up) with its parent or child `neighbor[v]`. `change[v]` is how much closer the
+    runner-up comes. A relation between the two suggestions occurs twice.
     """
 
     query: Indices
@@ -65,10 +63,10 @@ class Removals:
 def score_removals(
     ranker: Ranker, around: Neighborhood, queries: Queries, mentions: Floats
 ) -> tuple[list[ScoreParts], Removals]:
-    """Score the pairs, in parts, and again after each removal.
+    """Score the pairs in parts, and again after each removal.
 
-    The pairs are the first suggestions of all queries, followed by the runners-up; `mentions` are
-    their bonuses [P]. Without runners-up nothing is removed.
+    The pairs are the first suggestions of all queries, followed by the runners-up, if any;
+    `mentions` are their bonuses [P].
     """
     pairs, count = around.pairs, len(queries)
     rival = np.roll(pairs.anchor, count)
@@ -88,14 +86,14 @@ def score_removals(
 
 
 def _group_sums(values: Floats, groups: Indices) -> Floats:
-    """Return the sum of each value's group."""
+    """Return the sum of the group of each value."""
     sums = np.bincount(groups, values, minlength=1)
     return sums[groups].astype(values.dtype)
 
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """The relations to remove, one at a time: rows of the neighborhood's parents and children."""
+    """The relations to remove one at a time, as rows of the parents and children."""
 
     around: Neighborhood
     parents: Indices
@@ -103,7 +101,7 @@ class RemovedRows:
 
     @property
     def pair(self) -> Indices:
-        """The pair of each removal, first of parents, then of children [V]."""
+        """The pair of each removal, first for parents, then for children [V]."""
         sides = (self.around.parents, self.parents), (self.around.children, self.children)
         return np.concatenate([side.pair[rows] for side, rows in sides])
 
@@ -122,10 +120,7 @@ class RemovedRows:
 def _score_parts(
     ranker: Ranker, queries: Queries, mentions: Floats, removed: RemovedRows
 ) -> tuple[tuple[Part, ...], Floats]:
-    """Return the names of the K parts of scores, and the parts of all pairs: [K, P + V].
-
-    First come the pairs as they are, scored exactly as by the ranker, and then after each removal.
-    """
+    """Return the names of parts, and the parts of pairs (as ranked) and removals: [K, P + V]."""
     network, pairs = ranker.network, removed.around.pairs
     match = _match_scores(ranker, queries, removed)
     owner = np.concatenate([np.arange(len(pairs)), removed.pair])
@@ -167,7 +162,7 @@ def _match_scores(ranker: Ranker, queries: Queries, removed: RemovedRows) -> Ten
 def _keys_without_children(
     network: MatchingNetwork, anchors: Anchors, around: Neighborhood, removed: Indices
 ) -> tuple[Tensor, Tensor]:
-    """Return the keys of all pairs [P, k], and those without one child [V, k].
+    """Return the keys of all pairs [P, k], and the keys without one child [V, k].
 
     A key does not depend on the query, so each distinct key is computed once. A sibling sends no
     messages to other nodes, so its removal is a subtraction.
@@ -196,10 +191,7 @@ def _keys_without_children(
 def _keys_without_parents(
     network: MatchingNetwork, anchors: Anchors, around: Neighborhood, removed: Indices
 ) -> Tensor:
-    """Return the keys without one parent [V, k].
-
-    A parent's messages change the whole egonet, so these keys are computed from scratch.
-    """
+    """Return the recomputed keys without one parent, which changes the whole egonet: [V, k]."""
     taxonomy, names = anchors.taxonomy, anchors.vectors.names
     edges, first, rows = np.unique(
         around.parents.edge[removed], return_index=True, return_inverse=True
@@ -213,10 +205,7 @@ def _keys_without_parents(
 
 
 def _cosine_features(removed: RemovedRows, like: Tensor) -> Tensor:
-    """Return the fusion head's features [8, P + V].
-
-    They are about all children of an anchor and none of its parents.
-    """
+    """Return the fusion head's features, which do not depend on parents: [8, P + V]."""
     around, children = removed.around, removed.around.children
     features, without_child = cosine_features_of_pairs(
         torch.from_numpy(around.anchor_cosines).to(like.device),

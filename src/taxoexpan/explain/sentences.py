@@ -1,4 +1,4 @@
-"""Describes evidence in a few short sentences."""
+"""Descriptions of evidence in a few short sentences."""
 
 from __future__ import annotations
 
@@ -52,11 +52,7 @@ def describe(evidence: Evidence) -> str:
 
 
 def describe_move(evidence: Evidence) -> str:
-    """Describe why a concept may belong under another parent than its current one.
-
-    The first suggestion is the better parent and the runner-up is the current parent. The
-    comparison between them may go either way.
-    """
+    """Describe why a concept may belong under the first suggestion, not the current parent."""
     sentences = list(_reasons(evidence))
     if evidence.comparison is not None and evidence.has_vector:
         sentences += _current_parent_sentences(evidence, evidence.comparison)
@@ -65,7 +61,7 @@ def describe_move(evidence: Evidence) -> str:
 
 
 def _reasons(evidence: Evidence) -> Iterator[str]:
-    """Yield a sentence on similarity, and one on a mention or on shared words."""
+    """Yield a sentence about similarity, and one about a mention or shared words."""
     first, children = evidence.first, _named_children(evidence)
     if not evidence.has_vector:
         yield "None of its words is known to the model, so this suggestion is a guess."
@@ -126,10 +122,7 @@ def _mention_sentence(evidence: Evidence) -> str:
 def _shared_words_sentence(
     suggestion: SuggestionEvidence, children: Sequence[SimilarChild], always: bool = True
 ) -> str:
-    """Name the words shared with the parent and these children, and who shares any of them.
-
-    If there are none, say so, or return nothing unless `always`.
-    """
+    """Describe the words shared with the parent and children; `always` even if there are none."""
     by_concept = [(suggestion.parent, suggestion.shared_words)]
     by_concept += [(child.concept, child.shared_words) for child in children]
     words = list(dict.fromkeys(word for _, shared in by_concept for word in shared))[:MAX_WORDS]
@@ -143,7 +136,7 @@ def _shared_words_sentence(
 
 
 def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> str:
-    """Name the runner-up, how far behind it is, and the relation that decided, if one did."""
+    """Describe the runner-up, its distance, and the decisive relation, if there is one."""
     score, other = evidence.first.score, evidence.suggestions[1].score
     start = "The runner-up is"
     if score < UNSURE_SCORE and score < UNSURE_RATIO * other:
@@ -158,7 +151,7 @@ def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> s
 
 
 def _decisive_signals_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
-    """Yield which signals favor the first suggestion most, for a model that fuses signals."""
+    """Yield the signals that favor the first suggestion most, if signals are fused."""
     others = comparison.score_parts
     leads = {part: value - others[part] for part, value in evidence.score_parts.items()}
     ranked = sorted(leads, key=lambda part: -leads[part])[:MAX_SIGNALS]
@@ -171,7 +164,7 @@ def _decisive_signals_sentence(evidence: Evidence, comparison: RunnerUpCompariso
 
 
 def _signal_phrase(evidence: Evidence, signal: Part) -> str:
-    """Name a signal, and the words of the query's label that only the first suggestion shares."""
+    """Name a signal, and the words of the query that only the first suggestion shares."""
     if signal is not Part.WORDS:
         return PART_PHRASES[signal]
     in_label = name_words(Concept("", evidence.query.label))
@@ -187,7 +180,7 @@ def _signal_phrase(evidence: Evidence, signal: Part) -> str:
 
 
 def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
-    """Yield what the concept has in common with its current parent."""
+    """Yield sentences that compare the concept with its current parent."""
     current, name = evidence.suggestions[1], _runner_up_name(evidence, comparison)
     similar = "similar" if _is_similar(current.cosine) else "not very similar"
     similar += f" to it ({_cosine(current.cosine)})"
@@ -204,7 +197,7 @@ def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison
 
 
 def _preference_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
-    """Yield which parent is preferred unless that is clear, and the relation that decided."""
+    """Yield sentences about the preferred parent and the decisive relation."""
     better, current = evidence.suggestions
     if comparison.margin < 0:
         yield "The model still prefers the current parent."
@@ -219,7 +212,7 @@ def _preference_sentences(evidence: Evidence, comparison: RunnerUpComparison) ->
 
 
 def _effect_of_removal(comparison: RunnerUpComparison) -> str:
-    """Say what the runner-up would do without the decisive relation, if the effect is large."""
+    """Describe the effect of removing the decisive relation, if it is large."""
     relation = comparison.decisive_relation
     if relation is None or relation.margin_without > comparison.margin / 2:
         return ""
@@ -228,7 +221,7 @@ def _effect_of_removal(comparison: RunnerUpComparison) -> str:
 
 
 def _condition(comparison: RunnerUpComparison, relation: RemovedRelation) -> str:
-    """Say that a relation did not exist; "it" is the runner-up."""
+    """Return a clause that excludes this relation, in which "it" is the runner-up."""
     runner_up = comparison.runner_up
     child = "it" if relation.child == runner_up else _quote(relation.child)
     if relation.parent == runner_up:
@@ -237,7 +230,7 @@ def _condition(comparison: RunnerUpComparison, relation: RemovedRelation) -> str
 
 
 def _runner_up_name(evidence: Evidence, comparison: RunnerUpComparison) -> str:
-    """Name the runner-up and its position; its path tells it from a first one of the same label."""
+    """Name the runner-up and its position, with its path if both labels are the same."""
     first, other = evidence.first.parent, evidence.suggestions[1]
     if normalize_name(other.parent.label) == normalize_name(first.label):
         where = f"under '{other.path[-2]}'" if len(other.path) > 1 else "at the top level"
@@ -264,6 +257,6 @@ def _quote(concept: Concept) -> str:
 
 
 def _without_plural(name: str) -> str:
-    """Return a name without case and without the plural of its last word."""
+    """Return a normalized name without the plural of its last word."""
     *rest, last = normalize_name(name).split() or [""]
     return " ".join([*rest, singular(last)])

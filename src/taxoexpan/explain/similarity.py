@@ -1,4 +1,4 @@
-"""What queries and suggested parents have in common: cosines, shared words and mentions."""
+"""Similarities of queries and suggested parents: cosines, shared words and mentions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DENSE_FACTOR = 32
 
 @dataclass(frozen=True)
 class QueryAnchorPairs:
-    """P pairs: pair p is the query `query[p]` with the anchor `anchor[p]`, both [P]."""
+    """P pairs of a query `query[p]` and an anchor `anchor[p]`, both [P]."""
 
     query: Indices
     anchor: Indices
@@ -41,11 +41,10 @@ class QueryAnchorPairs:
 
 @dataclass(frozen=True)
 class Neighbors:
-    """The parents, or the children, of the anchors of pairs, in the order of the pairs.
+    """The parents or children of the anchors of pairs, in the order of the pairs.
 
-    Neighbor e belongs to pair `pair[e]` and is the concept `concept[e]`; `edge[e]` is its index
-    in the targets of the taxonomy's adjacency. `cosines` [2, E] compare it with the query of its
-    pair, by whole names and by head words.
+    Neighbor e of pair `pair[e]` is `concept[e]`, at the index `edge[e]` in the targets of the
+    taxonomy's adjacency. `cosines` [2, E] with the query are by whole names and by head words.
     """
 
     pair: Indices
@@ -54,10 +53,7 @@ class Neighbors:
     cosines: Floats
 
     def nearest(self, count: int, always: Indices | None = None) -> Indices:
-        """Return the rows of the `count` most similar neighbors of each pair, nearest first.
-
-        The concept `always[p]` counts as the nearest neighbor in pair p.
-        """
+        """Return the rows of each pair's nearest neighbors; `always[p]` comes first."""
         cosines = self.cosines[0]
         if always is not None:
             cosines = np.where(self.concept == always[self.pair], np.float32(2), cosines)
@@ -76,11 +72,7 @@ class Neighbors:
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """Pairs with all parents and children of their anchors.
-
-    `anchor_cosines` [2, P] compare each query with its anchor. All cosines are those that the
-    fusion head sees: by whole names and by head words.
-    """
+    """Pairs with their anchors' parents and children, and the fusion head's cosines [2, P]."""
 
     pairs: QueryAnchorPairs
     anchor_cosines: Floats
@@ -95,7 +87,7 @@ class Neighborhood:
 
 
 def find_neighborhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tensor) -> Neighborhood:
-    """Find the parents and children of the pairs' anchors, with cosines; queries are [2, Q, D]."""
+    """Return the parents and children of the pairs' anchors; queries are [2, Q, D]."""
     taxonomy, vectors = anchors.taxonomy, anchors.vectors
     parents, children = _edges(taxonomy.parents_of, pairs), _edges(taxonomy.children_of, pairs)
     concepts = np.concatenate([pairs.anchor, parents[1], children[1]])
@@ -117,10 +109,9 @@ def _edges(adjacency: Adjacency, pairs: QueryAnchorPairs) -> tuple[Indices, Indi
 
 
 def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices) -> Tensor:
-    """Return the dot products [E] of the vector `rows[e]` with the query `query[e]`.
+    """Return the dot products [E] of vectors `rows[e]` with queries `query[e]`.
 
-    If many queries need the same vectors, such as the children of a hub, it is cheaper to multiply
-    each distinct vector with all queries than to multiply pair by pair.
+    It is cheaper to multiply each distinct vector with all queries if many of them need it.
     """
     is_used = np.zeros(len(vectors), dtype=bool)
     is_used[rows] = True
@@ -155,7 +146,7 @@ class ConceptLookup:
         self.name_words = cache(lambda index: name_words(self.concept(index)))
 
     def position(self, index: int, relative_to: int) -> Position:
-        """Return where one concept is, seen from another one."""
+        """Return the position of one concept relative to another one."""
         parents, children = self.taxonomy.parents_of, self.taxonomy.children_of
         own_parents = parents.of(relative_to)
         if index in own_parents:
@@ -214,7 +205,7 @@ def _similar_children(
 def pair_mentions(
     pairs: QueryAnchorPairs, mentions: Mentions | None, bonus: MentionBonus | None
 ) -> list[tuple[Mention, ...]]:
-    """Return how the query of each pair mentions its anchor, if the network uses mentions."""
+    """Return the mentions of each pair's anchor by its query, if the network uses mentions."""
     if mentions is None or bonus is None:
         return [()] * len(pairs)
     bonuses = (bonus.reach * bonus.weight.detach()).tolist()
@@ -243,10 +234,7 @@ def shared_words(words: dict[str, str], keys: frozenset[str]) -> tuple[str, ...]
 
 
 def _words_by_key(texts: Iterable[str]) -> dict[str, str]:
-    """Return the words of the texts without stop words, each by its singular form.
-
-    Words are runs of letters, digits and combining marks (vowels in Hindi).
-    """
+    """Return the words (with digits and combining marks) by singular form, without stop words."""
     words: dict[str, str] = {}
     for text in texts:
         kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in normalize_name(text))
