@@ -1,8 +1,4 @@
-"""A model on disk: a directory of JSON, safetensors and a model card; never a pickle.
-
-`save_archive` writes all parts of a model with a manifest. `load_archive` reads them, and refuses
-parts that are damaged or of another model. `load_summary` reads only what describes the model.
-"""
+"""A model on disk: a directory of JSON, safetensors and a model card; never a pickle."""
 
 from taxoexpan.archive.archive import Archive, new_archive
 from taxoexpan.archive.reader import ModelSummary, load_archive, load_summary

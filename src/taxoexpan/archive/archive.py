@@ -38,10 +38,8 @@ from taxoexpan.training.record import TrainingRecord, training_record
 class Archive:
     """All parts of a trained model; `vectors` and `keys` [N, k] belong to the concepts.
 
-    `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
-    model without them. `held_out` are the ids of the held-out concepts, `rejections` what must not
-    be proposed again, and `growth` how the taxonomy has changed since the training. The model
-    was loaded from `directory`.
+    `texts` are the inputs of the fusion, and `rejections` must not be suggested again; `growth` is
+    the change of the taxonomy since the training.
     """
 
     config: Config
@@ -63,7 +61,7 @@ class Archive:
 
     @contextmanager
     def naming_directory(self) -> Iterator[None]:
-        """Let errors about damage that the use of the model reveals name its directory."""
+        """Add the directory to errors about damage that is found while the model is used."""
         try:
             yield
         except DamagedModelError as error:
@@ -106,7 +104,7 @@ def new_archive(
     parts: FittedParts,
     seconds: float,
 ) -> Archive:
-    """Collect the parts of a model that was fitted in some seconds."""
+    """Collect the parts of a model that was trained in this number of seconds."""
     taxonomy, figures = prepared.taxonomy, (parts.history, parts.tower_history)
     return Archive(
         config=embedder.config,

@@ -1,4 +1,4 @@
-"""What the JSON files of a model may contain; anything else is a ValueError."""
+"""The allowed contents of a model's JSON files; other contents raise a ValueError."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Stored(BaseModel):
 
 
 class _Part(_Stored):
-    """A JSON file; `model` identifies the weights and the taxonomy that it belongs to."""
+    """A JSON file; `model` identifies the weights and the taxonomy of its model."""
 
     model: str
 
@@ -56,7 +56,7 @@ class Configuration(_Part):
 
 
 class Continuation(_Part):
-    """What a continued training must know: the content of `continuation.json`."""
+    """The content of `continuation.json`, which a continued training needs."""
 
     held_out: tuple[str, ...]
     rejections: Rejections
@@ -83,7 +83,7 @@ class _Calibrators(_Part):
 
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
-        """Refuse numbers that are too many, too few or too large."""
+        """Refuse numbers that are too large, and wrong numbers of weights or points."""
         if any(abs(number) > MAX_NUMBER for number in _numbers(self.model_dump())):
             raise ValueError("a number is too large")
         if self.fusion is not None and {*self.fusion} != {*FEATURES}:
@@ -126,7 +126,7 @@ Content = TypeVar("Content", bound=_Part)
 
 
 def read_calibrators(directory: IntactDirectory) -> Calibrators:
-    """Read what was learned from the held-out concepts."""
+    """Read the calibrators, which were learned from the held-out concepts."""
     stored = read_part(directory, CALIBRATION, _Calibrators)
     fusion, priors = stored.fusion, stored.joint_priors
     return Calibrators(
@@ -140,7 +140,7 @@ def read_calibrators(directory: IntactDirectory) -> Calibrators:
 
 
 def read_part(directory: IntactDirectory, part: str, schema: type[Content]) -> Content:
-    """Read a file by its schema; refuse one that names another model."""
+    """Read a file with a schema; refuse a file that names another model."""
     try:
         content = schema.model_validate_json(read_regular(directory.path / part, MAX_BYTES[part]))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Reading a model directory; one that is damaged, foreign or inconsistent is an error."""
+"""Reading of a model directory; damaged, foreign or inconsistent parts are refused."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What a model directory says about itself, without its network and its encoder."""
+    """A model directory without its network and its encoder."""
 
     directory: IntactDirectory
     configuration: Configuration
@@ -89,7 +89,7 @@ class ModelSummary:
 
     @property
     def growth(self) -> TaxonomyGrowth:
-        """How the taxonomy differs from the taxonomy of the training."""
+        """The changes of the taxonomy since the training."""
         return self.continuation.growth
 
     @property
@@ -99,13 +99,13 @@ class ModelSummary:
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """The signals that the fusion weighs, or only the network in a model without the fusion."""
+        """The signals of the fusion, or only the network in a model without fusion."""
         fusion = self.calibrators.fusion
         return (Signal.NETWORK,) if fusion is None else fusion.signals
 
 
 def load_summary(path: Path) -> ModelSummary:
-    """Describe a model directory without its encoder; a damaged one is an error."""
+    """Read a model directory without its network and encoder; refuse a damaged directory."""
     directory = read_intact(path)
     with _consistent_parts(path):
         for name, file in directory.tensor_files.items():
@@ -129,12 +129,10 @@ def load_archive(
     device: str = "auto",
     summary: ModelSummary | None = None,
 ) -> Archive:
-    """Read a model directory; a damaged or foreign one is an error that says what is wrong.
+    """Read a model directory; refuse a damaged or foreign directory with the reason.
 
-    The taxonomy, its words, vectors and keys are memory-mapped: they are read when they are used.
-    `features` gives the new location of the model's vectors, if they have moved since the training.
-    `device` is where the encoder computes, if it does. A `summary` that was loaded before saves
-    checking the files again.
+    Large arrays are memory-mapped. `features` is the new location of the model's vectors, if they
+    have moved. A `summary` from `load_summary` saves checking the files again.
     """
     about = summary or load_summary(path)
     encoder = _read_encoder(about, features or about.config.features, device)
@@ -164,7 +162,7 @@ def load_archive(
 
 
 def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
-    """Make the encoder; without the vectors of the training, scores would be meaningless."""
+    """Create the encoder; refuse vectors that differ from the vectors of the training."""
     path, known = about.directory.path, about.training.encoder
     try:
         encoder = make_encoder(features, about.config.oov, device, path / FEATURES)
@@ -181,7 +179,7 @@ def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
 
 
 def _read_network(about: ModelSummary) -> MatchingNetwork:
-    """Read the weights; their shapes are compared before any memory is reserved for them."""
+    """Read the weights, after their shapes were checked without reserving memory."""
     config, dimension = about.config, about.configuration.dimension
     stored = about.directory.tensor_files[WEIGHTS].tensors
     if config.num_layers > len(stored):
@@ -234,7 +232,7 @@ def _check_anchors(
     encoder: Encoder,
     tower: TextTower | None,
 ) -> None:
-    """Refuse anchors of another taxonomy, another network or other encoders."""
+    """Refuse anchors of another taxonomy, network or encoder."""
     stored = about.directory.tensor_files[ANCHORS].tensors
     if tower is None and {*stored} & OF_TOWER:
         raise ValueError(f"there is no {TOWER}, but the anchors need it")

@@ -1,4 +1,4 @@
-"""Writing a model directory, completely or not at all, with a card for people who find it."""
+"""Writing of a model directory, completely or not at all, with a model card."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
 
 
 def _json_parts(archive: Archive) -> dict[str, dict[str, Any]]:
-    """Return the content of the JSON files; a continued training needs the last one."""
+    """Return the contents of the JSON files."""
     return {
         CONFIG: {
             "preset": archive.preset,
@@ -133,7 +133,7 @@ def _describe_validation(archive: Archive) -> str:
 
 
 def _describe_confidence(archive: Archive) -> str:
-    """Say how good the confidence is or, if it is known, why there is none."""
+    """Describe the calibration error, or the reason why there is no confidence, if known."""
     calibration = archive.calibrators.calibration
     if calibration:
         return (

@@ -17,7 +17,7 @@ from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 @dataclass(frozen=True)
 class FilteredConcepts:
-    """The new concepts, those with an existing concept of the same name, and repeated ones."""
+    """New concepts, known concepts (each with the existing one), and repeated concepts."""
 
     new: tuple[Concept, ...]
     present: tuple[tuple[Concept, Concept], ...]
