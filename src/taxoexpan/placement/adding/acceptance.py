@@ -171,8 +171,9 @@ def _first_of_each(
 def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
     """Mark the suggestions to add as accepted, and those for all other concepts as undecided.
 
-    Without a threshold, `DEFAULT_MIN_CONFIDENCE` is used. Merges are not marked, because the
-    permission to merge decides about them.
+    Without a threshold, concepts without a suitable parent are undecided, and a known confidence
+    must reach `DEFAULT_MIN_CONFIDENCE`. Merges are not marked: the permission to merge decides
+    about them.
     """
     candidates = list(suggestions)
     if not acceptance.has_threshold:

@@ -46,7 +46,7 @@ def train_network(
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
 ) -> History:
-    """Train with this seed, or continue if there are news; leave the caller's rng unchanged."""
+    """Train with this seed, or continue with news; leave the caller's rng unchanged."""
     vectors = data.anchors.vectors
     if data.news is None:
         network.reset(torch.Generator().manual_seed(seed))

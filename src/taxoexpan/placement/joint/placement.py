@@ -149,7 +149,7 @@ class BatchScorer:
         return ranking.anchors[:, 0], ranking.scores[:, 0].astype(np.float64)
 
     def scores(self, parents: Indices) -> BatchScores:
-        """Score the batch, given its current parents [Q]; no egonet contains its own query."""
+        """Score the batch, given its parents [Q]; hide each query from the anchors' egonets."""
         expanded = self._expanded(parents)
         changed = np.concatenate([np.unique(parents[parents < self.known]), self.own])
         others = self._ranker(Anchors(expanded, self.vectors, self.siblings, changed, self.texts))

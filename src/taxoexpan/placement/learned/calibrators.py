@@ -18,7 +18,7 @@ from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
 
 @dataclass(frozen=True)
 class Calibrators:
-    """Everything learned besides the network; None where there was too little data."""
+    """Everything learned besides the network; a field without enough data is None."""
 
     calibration: Calibration | None = None
     abstention: AbstentionModel | None = None

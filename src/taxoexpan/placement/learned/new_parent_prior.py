@@ -58,7 +58,7 @@ class NewParentPrior:
 
     @classmethod
     def learn(cls, batches: Sequence[LabeledBatch]) -> NewParentPrior | None:
-        """Fit the weights by conditional logit; None if all or no parents are new."""
+        """Fit the weights by conditional logit; None if all concepts or none have new parents."""
         has_new = np.concatenate([b.true.any(1) for b in batches] or [np.zeros(0, np.bool_)])
         if not has_new.any() or has_new.all():
             return None
@@ -74,7 +74,7 @@ class NewParentPrior:
         return cls(tuple(weights.tolist()), float(has_new.mean()))
 
     def adjust(self, scores: BatchScores, features: Floats) -> Floats:
-        """Return log f with the gain at the batch's rate of new parents, by EM [Q, Q]."""
+        """Return log f [Q, Q] with the gain at the batch's own rate of new parents (by EM)."""
         gained = _with_gain(scores, features, np.array(self.weights))
         log_odds = _log_sum(gained) - scores.total - _logit(self.rate)
         rate = self.rate

@@ -21,7 +21,7 @@ MAX_CELLS = {"cpu": 1 << 18, "cuda": 1 << 26}
 
 
 class Families:
-    """The children of A anchors (I of them have any), as rows of the concepts that occur."""
+    """The children of A anchors (I of them with children), as rows of the concepts that occur."""
 
     def __init__(self, taxonomy: Taxonomy, chosen: Indices, vectors: ConceptVectors) -> None:
         self.device = vectors.device

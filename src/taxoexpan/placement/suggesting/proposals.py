@@ -79,7 +79,7 @@ class Placer:
     def rank(
         self, queries: Queries, top_k: int
     ) -> tuple[Ranking, NDArray[np.bool_], DuplicateCandidates | None]:
-        """Return the ranking, whether queries have a suitable parent [Q], and duplicates."""
+        """Return the ranking, whether each query has a suitable parent [Q], and duplicates."""
         ranker, calibrators = self.ranker, self.calibrators
         calibration, abstention = calibrators.calibration, calibrators.abstention
         vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
