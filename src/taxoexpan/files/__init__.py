@@ -1,4 +1,4 @@
-"""Reading files of strangers, and writing outputs completely or not at all."""
+"""Reading of untrusted files, and writing of outputs completely or not at all."""
 
 from taxoexpan.files.inputs import file_digest
 from taxoexpan.files.outputs import (

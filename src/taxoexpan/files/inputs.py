@@ -1,4 +1,4 @@
-"""Reading files that a user names, or that may be damaged, foreign or malicious."""
+"""Reading of files that a user names, or that may be damaged, foreign or malicious."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 
 
 def open_input(path: Path) -> BufferedReader:
-    """Open a file or a pipe for reading; a device or a socket is refused."""
+    """Open a file or a pipe for reading; refuse a device or a socket."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
         raise FormatError(path, "is a device or a socket; give a file or a pipe")
@@ -39,7 +39,7 @@ def read_input(path: Path) -> bytes:
 
 
 def _read_stream(path: Path, stream: BinaryIO) -> bytes:
-    """Read piece by piece: Python handles signals only between the pieces."""
+    """Read a stream in chunks, because Python handles signals only between them."""
     content = bytearray()
     while chunk := stream.read(_CHUNK):
         content += chunk
@@ -52,14 +52,14 @@ def _read_stream(path: Path, stream: BinaryIO) -> bytes:
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file of a model or a store; a pipe, which may never end, is a ValueError."""
+    """Open a file of a model or a store; a pipe, which may never end, raises a ValueError."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("it is not a regular file")
     return path.open("rb")
 
 
 def read_regular(path: Path, max_bytes: int | None = None) -> bytes:
-    """Return the content of a file; one with more than `max_bytes` is a ValueError."""
+    """Return the content of a file; more than `max_bytes` raise a ValueError."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if max_bytes is not None and size > max_bytes:
@@ -68,7 +68,7 @@ def read_regular(path: Path, max_bytes: int | None = None) -> bytes:
 
 
 def parse_json(content: bytes) -> Any:
-    """Parse JSON as the standard has it: UTF-8, no key twice, no NaN, and not nested too deeply."""
+    """Parse strict JSON: UTF-8, no repeated key, no NaN, and no extreme nesting."""
     try:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse_constant
@@ -89,7 +89,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def reason_of(error: Exception) -> str:
-    """Describe an error in a few words, as a part of a message."""
+    """Describe an error in a few words, for use in a message."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     text = " ".join(text.split())
     return text if len(text) <= MAX_REASON else f"{text[: MAX_REASON - 1]}…"

@@ -1,8 +1,7 @@
 """Outputs that are written completely or not at all.
 
-An output is written under a temporary name in its folder, flushed to the disk, and renamed. The
-process that writes it holds its lock. So temporary files of an output without a lock were left by a
-killed process, and the next process that takes the lock removes them.
+An output is written under a temporary name in its directory, flushed to the disk, and renamed. The
+process that writes it holds a lock, and removes temporary files of killed processes.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _MAX_NAME_BYTES = 200
 
 
 def check_output(path: Path, force: bool) -> None:
-    """Raise an error, before any work, if `path` exists (unless `force`) or cannot be created."""
+    """Refuse an output, before any work, if it exists (unless `force`) or cannot be created."""
     with _naming(path, "cannot be written"), output_lock(path):  # which creates a file there
         if path.exists() and not force and path != STANDARD_STREAM:
             fix = "choose another name, or overwrite it"
@@ -45,7 +44,7 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def check_directory(path: Path, own: Collection[str], force: bool) -> None:
-    """Check an output directory; `force` replaces one that contains only files named in `own`."""
+    """Check an output directory; `force` allows replacing one with only files named in `own`."""
     check_output(path, force)
     if not path.exists():
         return
@@ -60,7 +59,7 @@ def check_directory(path: Path, own: Collection[str], force: bool) -> None:
 
 
 def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> None:
-    """Check several outputs; they must not overwrite each other or an input."""
+    """Check several outputs, which must not overwrite each other or an input."""
     taken = [path.resolve() for path in inputs]
     for output in outputs:
         check_output(output, force)
@@ -78,10 +77,7 @@ def refuse_inside(path: Path, directory: Path, reason: str = "is written as a wh
 
 @contextmanager
 def output_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of an output; raise an error if another process has it.
-
-    The process that has it may take it again.
-    """
+    """Hold the lock of an output, which one process may take twice; refuse other processes."""
     if path == STANDARD_STREAM:
         yield
         return
@@ -108,14 +104,14 @@ def output_lock(path: Path) -> Iterator[None]:
 
 
 def recover_output(path: Path) -> None:
-    """Finish or undo what a killed process has begun, unless another process works on it."""
+    """Clean up after a killed process, unless another process works on the output."""
     with suppress(FormatError), output_lock(path):
         pass
 
 
 @contextmanager
 def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
-    """Yield a temporary file that is renamed to `path` after it was written without errors."""
+    """Yield a temporary file that is renamed to `path` if no error occurs."""
 
     def check() -> None:
         check_output(path, force)
@@ -128,10 +124,7 @@ def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
 
 
 def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
-    """Write files under temporary names, and then rename all of them.
-
-    The path `-` is standard output, which is written last.
-    """
+    """Write files under temporary names, then rename all, then write to standard output (`-`)."""
     with ExitStack() as stack:
         for path, content in contents.items():
             if path != STANDARD_STREAM:
@@ -144,9 +137,9 @@ def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
 
 @contextmanager
 def whole_directory(path: Path, own: Collection[str], force: bool = False) -> Iterator[Path]:
-    """Yield a temporary directory that is renamed to `path` after it was filled without errors.
+    """Yield a temporary directory that is renamed to `path` if no error occurs.
 
-    With `force` it replaces an existing directory that contains only files named in `own`.
+    With `force`, it replaces a directory that contains only files named in `own`.
     """
     with _staged(path, lambda: check_directory(path, own, force)) as new:
         new.mkdir()
@@ -162,7 +155,7 @@ def whole_directory(path: Path, own: Collection[str], force: bool = False) -> It
 
 @contextmanager
 def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Yield a folder for temporary files; it is removed at the end, or by the next run."""
+    """Yield a temporary directory; it is removed at the end, or by the next run after a crash."""
     place = place or Path(gettempdir())
     for leftover in place.glob(f"{_TEMPORARY}*"):
         with suppress(OSError):
@@ -180,7 +173,7 @@ def temporary_folder(place: Path | None = None) -> Iterator[Path]:
 
 
 def _lock_folder(folder: Path) -> int | None:
-    """Lock a temporary folder; return its descriptor, or None if another process has the lock."""
+    """Lock a temporary directory and return its descriptor, or None if another process has it."""
     if sys.platform == "win32":
         return None
     descriptor = os.open(folder, os.O_RDONLY)
@@ -189,9 +182,9 @@ def _lock_folder(folder: Path) -> int | None:
 
 @contextmanager
 def _staged(path: Path, check: Callable[[], None]) -> Iterator[Path]:
-    """Yield the temporary name of an output, and rename what the caller has written there.
+    """Yield a temporary name, and rename the output that the caller has written there.
 
-    If that is interrupted between the two renames of a directory, the old one comes back.
+    If replacing a directory is interrupted, the old directory is restored.
     """
     target, new = path.resolve(), _beside(path, _NEW)
     with output_lock(path), _naming(path, "cannot be written"):
@@ -208,7 +201,7 @@ def _staged(path: Path, check: Callable[[], None]) -> Iterator[Path]:
 
 
 def _repair(path: Path) -> None:
-    """Remove the temporary files of an output; an old directory without a new one comes back."""
+    """Remove temporary files, and restore an old directory if there is no new one."""
     target, new, old = path.resolve(), _beside(path, _NEW), _beside(path, _OLD)
     if old.exists() and not target.exists():
         old.rename(target)
@@ -220,7 +213,7 @@ def _repair(path: Path) -> None:
 
 
 def _beside(path: Path, ending: str) -> Path:
-    """Return a temporary name next to an output; a symbolic link stays, its target is replaced."""
+    """Return a temporary name next to an output, or next to the target of a symbolic link."""
     target = path.resolve()
     encoded = os.fsencode(target.name)
     if len(encoded) > _MAX_NAME_BYTES:
@@ -229,7 +222,7 @@ def _beside(path: Path, ending: str) -> Path:
 
 
 def _content(lock: Path) -> str:
-    """Return which process has a lock; it may just have released it."""
+    """Return the name of the process that has a lock, or "" if the lock was just released."""
     with suppress(OSError):
         return lock.read_text(encoding="utf-8")
     return ""
@@ -249,7 +242,7 @@ def _take(lock: Path) -> int | None:
 
 
 def _locked(descriptor: int) -> bool:
-    """Lock an open file or folder; close it if another process has the lock."""
+    """Lock an open file or directory; close it if another process has the lock."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -261,7 +254,7 @@ def _locked(descriptor: int) -> bool:
 
 @contextmanager
 def _naming(path: Path, message: str) -> Iterator[None]:
-    """Let errors of the system name the output."""
+    """Add the name of the output to system errors."""
     try:
         yield
     except (OSError, SafetensorError) as error:
@@ -275,7 +268,7 @@ def _sync(file: BinaryIO) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power failure, where the system can do that."""
+    """Flush the file names in a directory to the disk, if the system can do that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

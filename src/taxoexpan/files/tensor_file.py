@@ -1,7 +1,4 @@
-"""What a safetensors file contains, found while its checksum is computed.
-
-The file is read once, in blocks, so that its numbers are checked without a copy of them in memory.
-"""
+"""A scan of a safetensors file: the checksum and the ranges of numbers, read once in blocks."""
 
 from __future__ import annotations
 
@@ -28,9 +25,9 @@ DATA_TYPES = {
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """The type, shape and range of a tensor; an empty one has no range (`low` is above `high`).
+    """The type, shape and range of a tensor; `low` is above `high` if the tensor is empty.
 
-    `is_ascending` says that no number is below the one before it; it is known of integers only.
+    `is_ascending` (never decreasing) is computed for integers only.
     """
 
     dtype: str
@@ -52,7 +49,7 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class TensorFile:
-    """A safetensors file: its checksum, its tensors, and the texts in its header."""
+    """The checksum, the tensors and the metadata of a safetensors file."""
 
     sha256: str
     tensors: Mapping[str, TensorInfo]
@@ -60,7 +57,7 @@ class TensorFile:
 
 
 def scan_tensor_file(path: Path) -> TensorFile:
-    """Read a file; one that is not safetensors is an OSError or a ValueError."""
+    """Scan a file; other formats raise an OSError or a ValueError."""
     digest = hashlib.sha256()
     with open_regular(path) as file:
         try:
