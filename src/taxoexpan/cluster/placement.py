@@ -1,7 +1,6 @@
-"""Placing blocks of new concepts with Ray Data.
+"""Placement of blocks of new concepts with Ray Data.
 
-Ray Data streams the blocks through a pool of actors, keeps their order, restarts an actor that has
-died, and gives its unfinished blocks to an actor again.
+Ray Data keeps the order of the blocks, restarts actors that have died, and repeats their blocks.
 """
 
 from __future__ import annotations
@@ -33,11 +32,9 @@ BLOCKS_PER_WORKER = 2
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Where to place concepts.
+    """The number of workers, and the address of a Ray cluster (HOST:PORT; None is this machine).
 
-    Without an `address`, `workers` processes are started on this machine (by default one per core,
-    at most `MAX_WORKERS`). With the address of a Ray cluster (HOST:PORT), they run there, and the
-    model directory must have the same path on all of its machines.
+    The model directory must have the same path on all machines of a cluster.
     """
 
     workers: int | None = None
@@ -46,7 +43,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPool:
-    """A number of workers, and the number of threads, or the GPU, of each."""
+    """A number of workers, and the threads and GPUs of each worker."""
 
     workers: int
     threads: int
@@ -54,10 +51,7 @@ class WorkerPool:
 
     @classmethod
     def plan(cls, workers: int | None, nodes: list[int], gpus: int = 0) -> WorkerPool:
-        """Divide the cores of the nodes among the workers, so that no core gets two threads.
-
-        Workers compute on GPUs, one on each, if there are any.
-        """
+        """Divide the cores of the nodes, or the GPUs if there are any, among the workers."""
         cores = sum(nodes)
         if gpus:
             return cls(min(workers or gpus, gpus), max(1, cores // gpus), 1)
@@ -66,7 +60,7 @@ class WorkerPool:
 
 
 def check_ray() -> None:
-    """Refuse to start without Ray and Arrow."""
+    """Refuse to start if Ray or Arrow is not installed."""
     missing = [name for name in ("ray", "pyarrow") if find_spec(name) is None]
     if missing:
         message = f"the engine ray needs {' and '.join(missing)}"
@@ -84,9 +78,9 @@ def suggest_on_cluster(
     device: str = "auto",
     features: str | None = None,
 ) -> Iterator[SuggestedBlock]:
-    """Yield what `TaxoExpan.suggest_blocks` yields, computed by several processes.
+    """Yield the blocks of `TaxoExpan.suggest_blocks`, computed by several processes.
 
-    `taxonomy` is the taxonomy of the model in `directory`, and the concepts are new and have ids.
+    `taxonomy` is the taxonomy of the model in `directory`; the concepts must be new and have ids.
     """
     check_ray()
     from taxoexpan.cluster.worker import WorkerTask
@@ -174,7 +168,7 @@ def _placed(ray: Any, blocks: Sequence[Sequence[Concept]], task: Any, pool: Work
 
 
 def _next(tables: Iterator[Any]) -> Any:
-    """Return the next table, or None at the end; an error of Ray becomes one message."""
+    """Return the next table, or None at the end; convert an error of Ray into one message."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

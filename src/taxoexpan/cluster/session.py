@@ -1,7 +1,7 @@
 """A Ray session that leaves nothing behind: no process, no file, no message, no open port.
 
-Without an address, Ray is started on this machine for the session only. It listens on the loopback
-interface, demands a random token, sends no usage statistics, and has no dashboard.
+A local session uses only the loopback interface and a random token, without usage statistics or a
+dashboard.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
 
 
 def _local_environment() -> dict[str, str]:
-    """Return the variables that keep a local session on the loopback interface."""
+    """Return the environment variables that keep a local session on the loopback interface."""
     return {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # without a cluster, only loopback is used
         "RAY_AUTH_MODE": "token",
@@ -82,7 +82,7 @@ def _import_ray() -> Any:
 
 
 def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> None:
-    """Connect to a cluster, or start Ray on this machine, which gives up after 30 seconds."""
+    """Connect to a cluster, or start Ray on this machine."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -110,7 +110,7 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
 
 
 def refuse_ray_client(address: str | None) -> None:
-    """Refuse the address of a Ray Client server, through which Ray Data does not run."""
+    """Refuse the address of a Ray Client server, because Ray Data does not support it."""
     if address is not None and address.startswith("ray://"):
         message = f"Ray Data does not run through Ray Client ({address})"
         fix = "run the command on a machine of the cluster, with the address HOST:PORT"
@@ -118,7 +118,7 @@ def refuse_ray_client(address: str | None) -> None:
 
 
 def _refuse_closed_port(address: str) -> None:
-    """Raise an error if nothing listens at an address, for which Ray would wait for minutes."""
+    """Raise an error at once if nothing listens at an address; Ray would wait for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
@@ -126,7 +126,7 @@ def _refuse_closed_port(address: str) -> None:
 
 @contextmanager
 def _stderr_discarded() -> Iterator[None]:
-    """Discard what is written to standard error, also by libraries in other languages."""
+    """Discard output to standard error, also from libraries in other languages."""
     try:
         before = os.dup(2)
     except OSError:  # there is no standard error
@@ -144,7 +144,7 @@ def _stderr_discarded() -> Iterator[None]:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of the environment, and restore them at the end."""
+    """Set environment variables, and restore them at the end."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -159,7 +159,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _own_handlers() -> Iterator[None]:
-    """Restore the handlers of signals, which Ray replaces when it starts."""
+    """Restore the signal handlers at the end, because Ray replaces them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -173,7 +173,7 @@ def _own_handlers() -> Iterator[None]:
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C and SIGTERM, so that a second one cannot stop the end of a session."""
+    """Ignore Ctrl-C and SIGTERM, so that a second signal cannot interrupt the cleanup."""
     with _own_handlers():
         if threading.current_thread() is threading.main_thread():
             for number in STOP_SIGNALS:
@@ -183,9 +183,9 @@ def interrupts_ignored() -> Iterator[None]:
 
 @contextmanager
 def _separate_groups(ray: Any) -> Iterator[None]:
-    """Start Ray's processes outside of this process group, so that its signals do not reach them.
+    """Start Ray's processes in their own process groups, so that signals do not reach them.
 
-    If one of them ends first, Ray also ends this process, which then cannot remove its files.
+    If one of them ended first, Ray would also end this process before it removes its files.
     """
     services = ray._private.services
     before = services.ConsolePopen
@@ -202,14 +202,14 @@ def _separate_groups(ray: Any) -> Iterator[None]:
 
 
 def _sockets_place() -> Path:
-    """Return the place for the folder with the sockets and logs of a session."""
+    """Return the parent directory for the sockets and logs of a session."""
     usual = tempfile.gettempdir()
     too_long = len(usual) > MAX_FOLDER_LENGTH and sys.platform != "win32"
     return Path("/tmp" if too_long else usual)
 
 
 def _remove(folder: Path) -> None:
-    """Remove the folder of a session, in which processes that are ending may still write."""
+    """Remove the directory of a session; retry while ending processes still write to it."""
     end = time.monotonic() + REMOVE_SECONDS
     while folder.exists() and time.monotonic() < end:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,6 @@
-"""A worker: a process that has loaded the model, and places one block of concepts after another.
+"""A worker process, which loads the model and places blocks of concepts.
 
-Concepts and suggestions travel between the processes as rows of an Arrow table: the number of the
-concept, and JSON.
+Concepts and suggestions are sent as rows of an Arrow table with the concept's number and JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ROWS = pa.schema({"number": pa.int64(), "content": pa.string()})
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask:
-    """What all workers do: the model to load (with a digest), and what to suggest."""
+    """The task of all workers: the model with its digest, and the options of `suggest`."""
 
     model: Path
     digest: str
@@ -40,17 +39,14 @@ class WorkerTask:
 
 
 def concepts_table(first: int, concepts: Sequence[Concept]) -> pa.Table:
-    """Return new concepts as a table; `first` is the number of the first one."""
+    """Return new concepts as a table, numbered from `first`."""
     numbered = enumerate(concepts, start=first)
     rows = [{"number": n, "content": json.dumps(asdict(concept))} for n, concept in numbered]
     return pa.Table.from_pylist(rows, ROWS)
 
 
 class PlacementWorker:
-    """Loads the model once, and then places blocks of concepts.
-
-    An error is returned as a message. As an exception, Ray would wrap it into several others.
-    """
+    """A worker that loads the model once; it returns errors as strings, so Ray cannot wrap them."""
 
     def __init__(self, task: WorkerTask) -> None:
         self._task = task
@@ -79,7 +75,7 @@ class PlacementWorker:
         return pa.Table.from_pylist(rows, ROWS)
 
     def _placed(self, model: TaxoExpan, rows: Sequence[dict[str, Any]]) -> pa.Table:
-        """Return the suggestions; the warnings are in the first row."""
+        """Return the suggestions, with the warnings in the first row."""
         given = [json.loads(row["content"]) for row in rows]
         concepts = [Concept(**each | {"synonyms": tuple(each["synonyms"])}) for each in given]
         with warnings.catch_warnings(record=True) as caught:
@@ -96,7 +92,7 @@ class PlacementWorker:
 
 
 def _by_query(concepts: Sequence[Concept], block: SuggestedBlock) -> list[dict[str, Any]]:
-    """Return the suggestions and the evidence of each concept, for JSON."""
+    """Return the suggestions and the evidence of each concept for JSON."""
     results: dict[str, dict[str, Any]] = {concept.id: {"suggestions": []} for concept in concepts}
     for suggestion in block.suggestions:
         results[suggestion.query.id]["suggestions"].append(suggestion.values())
@@ -114,7 +110,7 @@ def _load(task: WorkerTask) -> TaxoExpan:
 
 
 def _place(task: WorkerTask) -> str:
-    """Return where an error occurred; another machine may have another model."""
+    """Return the machine and model of an error; another machine may have another model."""
     return f" (a worker on {platform.node()} with {task.model})"
 
 
