@@ -67,7 +67,7 @@ def fast_matmul(device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def beside(device: torch.device) -> Iterator[Callable[[], None]]:
-    """Run kernels of a CUDA graph in parallel with later ones, until the result is called.
+    """Run kernels of a CUDA graph beside later kernels, until the yielded function is called.
 
     Outside the recording of a graph this does nothing.
     """

@@ -14,7 +14,7 @@ MAX_LINES = 5
 
 
 class TaxoExpanError(Exception):
-    """The base class of all errors of this package, which users can fix.
+    """An error that the user can fix, and the base class of all errors of this package.
 
     `option` is the Python parameter that the message is about; the command line shows it as a flag.
     """

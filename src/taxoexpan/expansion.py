@@ -1,7 +1,4 @@
-"""The use cases from file to file: expand a taxonomy file, and apply suggestions to it.
-
-Functions here print nothing; an observer can follow the steps.
-"""
+"""The use cases from file to file, without printing: expand a taxonomy, and apply suggestions."""
 
 from __future__ import annotations
 

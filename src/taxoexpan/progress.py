@@ -27,13 +27,7 @@ LONG_SECONDS = 60
 class Progress:
     """A progress display on standard error, with an estimate of the remaining time.
 
-    Args:
-        description: what is done, such as `encoding`.
-        total: how many units there are, if known.
-        unit: the plural of the noun for a unit; `bytes` are shown as kB, MB or GB.
-        shown: whether to show anything.
-        done: how many units were done before.
-        clock: returns the time in seconds.
+    The `unit` is a plural noun; `bytes` are shown as kB, MB or GB. `done` units were done before.
     """
 
     def __init__(

@@ -38,8 +38,8 @@ from taxoexpan.training.record import TrainingRecord, training_record
 class Archive:
     """All parts of a trained model; `vectors` and `keys` [N, k] belong to the concepts.
 
-    `texts` are the inputs of the fusion, and `rejections` must not be suggested again; `growth` is
-    the change of the taxonomy since the training.
+    `texts` are the inputs of the fusion. `rejections` must not be suggested again. `growth` is the
+    change of the taxonomy since the training.
     """
 
     config: Config

@@ -27,8 +27,7 @@ MAX_NAMED = 5
 def note(message: str) -> None:
     """Print a message on standard error, and ignore a closed pipe or a full disk.
 
-    Control characters are escaped, and further lines are indented, so that no label or file name
-    in the message can look like another message.
+    It is escaped and indented, so that no label or file name in it can look like another message.
     """
     text = visible(shortened_message(message), keep="\n")
     first = len(text) - len(text.lstrip("\n"))
@@ -136,7 +135,7 @@ def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
 
 
 def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
-    """Print which new concepts are synonyms of existing ones, and what happened to them."""
+    """Print which new concepts are synonyms of existing ones, and how they were treated."""
     lines = []
     for suggestion in merged:
         known = suggestion.parent.label or suggestion.parent.id

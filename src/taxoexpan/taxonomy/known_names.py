@@ -36,8 +36,7 @@ def filter_known_names(
 ) -> FilteredConcepts:
     """Remove concepts with a known name, and give every new concept an id.
 
-    Case, spaces and hyphens do not matter. Concepts with the same name are one concept, unless each
-    has its own id.
+    Case, spaces and hyphens do not matter. Equal names are one concept, unless each has an id.
     """
     known = known_names(taxonomy)
     new: list[Concept] = []

@@ -23,8 +23,7 @@ LAST = "\U0010ffff"
 class NameIndex:
     """A search index of the names of all active concepts, without case and accents.
 
-    Names are numbered in the order of results: labels before synonyms, short names before long
-    ones.
+    Names are numbered in the order of results: labels before synonyms, short before long.
     """
 
     concepts: Indices

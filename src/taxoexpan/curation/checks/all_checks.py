@@ -73,7 +73,7 @@ def check_file(
 
 
 def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> list[Finding]:
-    """Return all findings; a finding about two concepts names the one that is later in the file."""
+    """Return all findings; of two concepts, the later one in the file gets the finding."""
     findings = [finding for check in STRUCTURE_CHECKS for finding in check(taxonomy)]
     # A deprecated concept may have the same label as its replacement.
     labels = LabelIndex.of(taxonomy.active, find_lines)

@@ -134,7 +134,7 @@ class _Block:
         return np.stack(confidences)
 
     def _pairs(self, columns: Indices, concepts: Indices) -> tuple[Tensor, Tensor]:
-        """Return the anchors of those concepts that are kept, and their columns."""
+        """Return the anchors of the kept concepts, and their columns."""
         row_of = np.full(len(self.taxonomy), -1)
         row_of[self.kept] = np.arange(len(self.kept))
         rows = row_of[concepts]
