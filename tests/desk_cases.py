@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from taxoexpan.desk.store.records import Action, Decision, QueuedConcept, Reason
+from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Reason
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 

@@ -14,7 +14,7 @@ from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.app import create_app
 from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import QueuedConcept
+from taxoexpan.desk.store.decisions import QueuedConcept
 from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_pages
 from taxoexpan.formats.taxonomy_file import TaxonomyFile

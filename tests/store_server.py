@@ -10,7 +10,7 @@ import socketserver
 import sys
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, Decision
+from taxoexpan.desk.store.decisions import Action, Decision
 
 
 def serve(url: str) -> None:

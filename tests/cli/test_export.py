@@ -15,8 +15,8 @@ from kgcl_grammar import rule_of
 
 from taxoexpan import Taxonomy
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Action, Decision, Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
-from taxoexpan.desk.store.records import Action, Decision, Status
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 

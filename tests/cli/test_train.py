@@ -300,7 +300,7 @@ def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
     """A store in which one proposal was accepted, one corrected, and one rejected."""
     pytest.importorskip("sqlalchemy")
     from taxoexpan.desk.store.decision_store import DecisionStore
-    from taxoexpan.desk.store.records import Action, Decision, Reason
+    from taxoexpan.desk.store.decisions import Action, Decision, Reason
 
     path, new = tmp_path / "reviews.db", ["cashew milk", "white tea", "tomato soup"]
     right = Suggestion(Concept("", ""), 1, Concept("milk", "milk"))

@@ -17,7 +17,7 @@ from corruptions import FOOD, NAMES, Files, valid_files
 from fuzz_inputs import pack_workbook, unpack_workbook
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, Decision
+from taxoexpan.desk.store.decisions import Action, Decision
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.glossary.glossary import Glossary

@@ -9,7 +9,7 @@ from typing import Any
 
 import chromium
 import pytest
-from demoreport import COLUMNS, HOSTILE, demo_page, rows
+from demo_report import COLUMNS, HOSTILE, demo_page, rows
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 

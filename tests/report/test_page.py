@@ -7,7 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from demoreport import COLUMNS, HOSTILE, demo_page, rows
+from demo_report import COLUMNS, HOSTILE, demo_page, rows
 from hypothesis import given
 from hypothesis import strategies as st
 

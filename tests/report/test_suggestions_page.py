@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
-from demoreport import HOSTILE
+from demo_report import HOSTILE
 from page_reader import (
     CREATED,
     NEW,

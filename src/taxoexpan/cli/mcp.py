@@ -34,8 +34,8 @@ def run(options: Options) -> int:
         message = "this command needs mcp, which is not installed"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[mcp]'")
     _refuse_unused_options(options)
-    from taxoexpan.desk.assistant.findings import CheckedTaxonomy
-    from taxoexpan.desk.assistant.server import (
+    from taxoexpan.desk.mcp.findings import CheckedTaxonomy
+    from taxoexpan.desk.mcp.server import (
         build_server,
         printing_to_standard_error,
         run_on_stdio,

@@ -14,7 +14,7 @@ from review_cases import NEW, Review, field, open_review, text_of
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.desk.store import database
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, Decision, Reason, Status
+from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 

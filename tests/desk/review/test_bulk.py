@@ -6,7 +6,7 @@ from review_cases import Review, field, open_review, text_of
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.bulk import BulkPreview
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, QueuedConcept, Status
+from taxoexpan.desk.store.decisions import Action, QueuedConcept, Status
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 

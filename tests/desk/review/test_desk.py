@@ -8,7 +8,7 @@ import pytest
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.desk import EvidenceCache, fill_queue, model_name
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, Decision
+from taxoexpan.desk.store.decisions import Action, Decision
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.page import Details

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxoexpan.desk.review.filters import QueueFilter
-from taxoexpan.desk.store.records import Status
+from taxoexpan.desk.store.decisions import Status
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 FOOD = Taxonomy([Concept("1", "food"), Concept("2", "milk")], [("1", "2")])

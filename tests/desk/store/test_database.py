@@ -18,8 +18,8 @@ from sqlalchemy.exc import DBAPIError
 
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, StoreError
 from taxoexpan.desk.store.queue import QueueQuery
-from taxoexpan.desk.store.records import Action, ConflictError, Decision, StoreError
 from taxoexpan.taxonomy import Concept
 
 SECRET = "s3cr3t/p@ss"

@@ -19,8 +19,7 @@ from desk_cases import (
 )
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
-from taxoexpan.desk.store.records import (
+from taxoexpan.desk.store.decisions import (
     Action,
     ConflictError,
     Decision,
@@ -30,6 +29,7 @@ from taxoexpan.desk.store.records import (
     StoreError,
     concept_key,
 )
+from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 

@@ -19,8 +19,8 @@ import pytest
 from postgresql_server import find_programs, running_server
 
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Decision
 from taxoexpan.desk.store.queue import QueueQuery
-from taxoexpan.desk.store.records import Decision
 from taxoexpan.taxonomy import Concept
 
 CLIENTS = 8

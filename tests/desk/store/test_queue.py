@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from postgresql_server import PostgresqlServer
 
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
 from taxoexpan.desk.store.queue import QueueQuery
-from taxoexpan.desk.store.records import Action, Decision, Reason, Status
 
 KEYS = ("oat milk", "crème fraîche", "rye bread")
 STEPS = st.lists(

@@ -10,7 +10,7 @@ from sqlalchemy import inspect, text
 
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Status, StoreError
+from taxoexpan.desk.store.decisions import Status, StoreError
 from taxoexpan.desk.store.tables import migrate, versions
 
 

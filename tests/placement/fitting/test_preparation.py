@@ -151,6 +151,17 @@ def test_a_model_of_another_taxonomy_is_refused(model: TaxoExpan) -> None:
     )
 
 
+@pytest.mark.parametrize(("size", "relations"), [(2, 1), (4, 1), (3, 2), (4, 3)])
+def test_three_concepts_and_two_relations_are_enough(size: int, relations: int) -> None:
+    concepts = [Concept(str(k), str(k)) for k in range(size)]
+    taxonomy = Taxonomy(concepts, [("0", str(k)) for k in range(1, relations + 1)])
+    if relations < 2:
+        with pytest.raises(ModelError, match=f"{size} concept"):
+            preparation.refuse_too_small(taxonomy)
+    else:
+        preparation.refuse_too_small(taxonomy)
+
+
 def _additions(taxonomy: Taxonomy, label: str, parent: str) -> Additions:
     return Additions(
         [Concept(label, label)], [(taxonomy.ids[taxonomy.labels.index(parent)], label)]

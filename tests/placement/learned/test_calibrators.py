@@ -4,8 +4,13 @@ import pytest
 from builders import star
 
 from taxoexpan.config import load_preset
-from taxoexpan.placement.learned.calibrators import missing_confidence
-from taxoexpan.placement.learned.confidence import MIN_HELD_OUT
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.placement.learned.calibrators import (
+    Calibrators,
+    confidence_threshold,
+    missing_confidence,
+)
+from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Calibration, Curve, Reliability
 from taxoexpan.training.holdout import HOLDOUTS
 
 
@@ -47,3 +52,14 @@ def test_the_advised_settings_hold_out_enough_leaves(
 
 def test_with_enough_held_out_leaves_nothing_is_missing() -> None:
     assert not missing_confidence(star(150), load_preset("fast"))
+
+
+def test_a_threshold_must_be_learned_and_must_reach_the_precision() -> None:
+    with pytest.raises(ConfigurationError, match="no confidence"):
+        confidence_threshold(Calibrators(), 0.5)
+    curve = Curve("isotonic", (0.0,), (0.5,))
+    reliability = Reliability((0.9,) * 50 + (0.1,) * 50, (True,) * 50 + (False,) * 50)
+    calibrators = Calibrators(Calibration(1.0, curve, curve, reliability))
+    assert confidence_threshold(calibrators, 0.8) == 0.9
+    with pytest.raises(ConfigurationError, match="100% precision"):
+        confidence_threshold(calibrators, 1.0)

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from taxoexpan import TaxoExpan
+from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.queries import MAX_BLOCK
 from taxoexpan.placement.adding.acceptance import Acceptance, merges, select_additions
 from taxoexpan.placement.learned.abstention import FEATURES, AbstentionModel, abstention_features
 from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.ranking import Ranking
+from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.placement.suggesting.proposals import (
     Placer,
     related_concepts,
@@ -160,3 +165,28 @@ def test_the_assessment_uses_the_features_of_abstention(
     calibrators = replace(Calibrators(), abstention=abstention)
     _, has_parent, _ = Placer(ranker, calibrators).rank(queries, 3)
     assert has_parent.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+def test_scores_of_damaged_weights_are_refused(
+    model: TaxoExpan, monkeypatch: pytest.MonkeyPatch, score: float
+) -> None:
+    ranker, queries = model._ranker, model._queries([Concept("q", "oat")])
+    rank = type(ranker).rank
+
+    def damaged(*arguments: Any) -> Ranking:
+        ranking = rank(*arguments)
+        return replace(ranking, scores=np.full_like(ranking.scores, score))
+
+    monkeypatch.setattr(type(ranker), "rank", damaged)
+    with pytest.raises(DamagedModelError, match="NaN or infinite"):
+        Placer(ranker, Calibrators()).suggest(queries, 3)
+
+
+def test_rejected_parents_are_not_suggested(model: TaxoExpan) -> None:
+    ranker, queries = model._ranker, model._queries([Concept("q", "oat")])
+    first = Placer(ranker, Calibrators()).suggest(queries, 3)[0][0]
+    rejections = Rejections.of([first])
+    others, _ = Placer(ranker, Calibrators(), rejections).suggest(queries, 3)
+    assert first.parent.id not in {each.parent.id for each in others}
+    assert len(others) == 3

@@ -8,6 +8,7 @@ from taxoexpan.placement.suggesting.suggestions import (
     Suggestion,
     SuggestionKind,
     Verdict,
+    join_texts,
 )
 from taxoexpan.taxonomy import Concept
 
@@ -53,6 +54,7 @@ def test_cells_are_short_texts_and_numbers() -> None:
     assert (cells["query"], cells["query_id"], cells["path"]) == ("oat milk", "n1", "food > milk")
     assert (cells["score"], cells["confidence"]) == (0.123457, 0.9877)
     assert (cells["moves"], cells["kind"]) == ('["a|b", "c"]', "insert")
+    assert join_texts(["é|è"]) == '["é|è"]'
 
 
 @pytest.mark.parametrize(

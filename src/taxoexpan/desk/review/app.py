@@ -20,12 +20,12 @@ from taxoexpan.desk.review.concept import (
     show_results,
     show_surroundings,
 )
-from taxoexpan.desk.review.decisions import change_curator, choose_parent, take_decision, undo
+from taxoexpan.desk.review.decision_form import change_curator, choose_parent, take_decision, undo
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.exports import download, show_export
 from taxoexpan.desk.review.pages import Pages, serve_static, show_help, show_history
 from taxoexpan.desk.review.queue import show_queue
-from taxoexpan.desk.store.records import BusyError
+from taxoexpan.desk.store.decisions import BusyError
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import require_csrf_token
 from taxoexpan.errors import TaxoExpanError

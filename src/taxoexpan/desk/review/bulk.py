@@ -12,10 +12,10 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.desk.review.decisions import text_of
+from taxoexpan.desk.review.decision_form import text_of
 from taxoexpan.desk.review.filters import QueueFilter, fraction
 from taxoexpan.desk.review.pages import Pages, see_other
-from taxoexpan.desk.store.records import Action, ConflictError, Decision, QueuedConcept, Status
+from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, QueuedConcept, Status
 from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
 
 LOW_CONFIDENCE = 0.5

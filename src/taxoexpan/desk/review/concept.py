@@ -13,7 +13,7 @@ from starlette.responses import Response
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.records import QueuedConcept
+from taxoexpan.desk.store.decisions import QueuedConcept
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.page import Details
 from taxoexpan.taxonomy import Concept, Taxonomy

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Action, Status
 from taxoexpan.desk.store.queue import UNLISTED, QueueQuery
-from taxoexpan.desk.store.records import Action, Status
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.formats.taxonomy_file import TaxonomyFile

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
+from taxoexpan.desk.store.decisions import Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
-from taxoexpan.desk.store.records import Status
 from taxoexpan.taxonomy import Taxonomy
 
 PAGE_SIZE = 50

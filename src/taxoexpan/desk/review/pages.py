@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
-from taxoexpan.desk.store.records import Action, Reason, Status
+from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.report.page import template_environment
 

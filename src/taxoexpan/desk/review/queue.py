@@ -15,8 +15,8 @@ from taxoexpan.desk.review.concept import panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter
 from taxoexpan.desk.review.pages import Pages
+from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept
 from taxoexpan.desk.store.queue import QueueOrder
-from taxoexpan.desk.store.records import Action, Decision, QueuedConcept
 from taxoexpan.taxonomy import Concept
 
 MAX_BRANCHES = 100

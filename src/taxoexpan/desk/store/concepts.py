@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
+from taxoexpan.desk.store.decisions import Status, StoreError, concept_key, storable
 from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue
-from taxoexpan.desk.store.records import Status, StoreError, concept_key, storable
 from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept

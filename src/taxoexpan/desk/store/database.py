@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from taxoexpan.desk.store.records import BusyError, StoredValueError, StoreError
+from taxoexpan.desk.store.decisions import BusyError, StoredValueError, StoreError
 
 BUSY_SECONDS = 30
 """How long a writer waits for another one."""

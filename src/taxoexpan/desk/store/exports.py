@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
+from taxoexpan.desk.store.decisions import Action, Decision, Reason, pair
 from taxoexpan.desk.store.history import read_decisions, select_decisions
 from taxoexpan.desk.store.queue import ConceptState
-from taxoexpan.desk.store.records import Action, Decision, Reason, pair
 from taxoexpan.desk.store.tables import concepts, decisions
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.taxonomy_file import TaxonomyFile

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from taxoexpan.desk.store.records import Action, Decision
+from taxoexpan.desk.store.decisions import Action, Decision
 from taxoexpan.desk.store.tables import chunks, decisions
 from taxoexpan.formats.tables.formulas import protect_cells
 from taxoexpan.formats.tables.table import csv_text

@@ -11,8 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from taxoexpan.desk.store.history import decisions_about
-from taxoexpan.desk.store.records import (
+from taxoexpan.desk.store.decisions import (
     Action,
     Decision,
     Pair,
@@ -23,6 +22,7 @@ from taxoexpan.desk.store.records import (
     pair,
     short_key,
 )
+from taxoexpan.desk.store.history import decisions_about
 from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 from taxoexpan.desk.store.database import Database
-from taxoexpan.desk.store.records import (
+from taxoexpan.desk.store.decisions import (
     Action,
     Reason,
     Status,

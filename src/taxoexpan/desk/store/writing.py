@@ -9,6 +9,14 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, func, insert, select
 
+from taxoexpan.desk.store.decisions import (
+    Action,
+    ConflictError,
+    Decision,
+    QueuedConcept,
+    StoreError,
+    pair,
+)
 from taxoexpan.desk.store.history import (
     decisions_about,
     not_undone,
@@ -18,14 +26,6 @@ from taxoexpan.desk.store.history import (
     select_decisions,
 )
 from taxoexpan.desk.store.queue import derive_queue, read_concepts
-from taxoexpan.desk.store.records import (
-    Action,
-    ConflictError,
-    Decision,
-    QueuedConcept,
-    StoreError,
-    pair,
-)
 from taxoexpan.desk.store.tables import chunks, decisions
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field
 
 from taxoexpan.curation.checks import CODES
 from taxoexpan.curation.checks.findings import Severity
-from taxoexpan.desk.assistant.findings import CheckedTaxonomy, CheckResponse
+from taxoexpan.desk.mcp.findings import CheckedTaxonomy, CheckResponse
 from taxoexpan.desk.service.concepts import (
     ConceptDetails,
     SearchResponse,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.desk.assistant.findings import CheckedTaxonomy
+from taxoexpan.desk.mcp.findings import CheckedTaxonomy
 from taxoexpan.errors import FormatError
 
 REPEATED = "parent,child\nfood,milk\nfood,tea\nmilk,Oat\nmilk,oat\n"

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
 from taxoexpan.desk.review.queue import show_queue
-from taxoexpan.desk.store.records import (
+from taxoexpan.desk.store.decisions import (
     Action,
     BusyError,
     ConflictError,
