@@ -27,7 +27,8 @@ LONG_SECONDS = 60
 class Progress:
     """A progress display on standard error, with an estimate of the remaining time.
 
-    The `unit` is a plural noun; `bytes` are shown as kB, MB or GB. `done` units were done before.
+    The `unit` is a plural noun; `bytes` are shown as kB, MB or GB. `done` units
+    were finished in an earlier run.
     """
 
     def __init__(

@@ -36,8 +36,8 @@ class ReadingOptions(OptionGroup):
 
     format: str | None = option(
         "format of the input taxonomy: skos, owl, obo, obographs, json, openfoodfacts, wordnet, "
-        "terms (the paper's file pair), or a table of paths, edges or rows (one concept per row) "
-        "(default: detected automatically)",
+        "terms (the two files of the paper's data), paths (a table with one path per row), edges "
+        "(one relation per row) or rows (one concept per row) (default: detected automatically)",
         metavar="NAME",
     )
     language: str | None = option(
@@ -72,8 +72,8 @@ class NewConceptOptions(OptionGroup):
 
     new: Path = argument(
         "NEW",
-        "file with the new concepts: one label per line, or a table with the column label and, "
-        "optionally, id, definition and synonyms",
+        "file with the new concepts: one label per line, or a table with a column named label "
+        "and the optional columns id, definition and synonyms",
     )
 
 
@@ -206,8 +206,8 @@ class AcceptanceOptions(IdOptions):
     )
     all: bool = switch("also add undecided concepts, below their first suggested parent")
     allow_moves: bool = switch(
-        "move existing concepts below a new sibling if their labels end with its label: a new "
-        "concept milk becomes the parent of oat milk"
+        "if the label of an existing concept ends with the label of a new sibling, move it below "
+        "the new concept: oat milk moves below the new concept milk"
     )
     allow_merges: bool = switch(
         "if a new concept is probably a synonym of an existing concept, add its label to that "

@@ -39,7 +39,7 @@ class Options(ReadingOptions):
         "TAXONOMY", "taxonomy files, or - for standard input", several=True
     )
     select: tuple[str, ...] | None = option(
-        "print only findings with these codes, and print all of them",
+        "print only findings with these codes, without shortening the list",
         None,
         CODE_LIST,
         metavar="CODE[,CODE…]",

@@ -38,8 +38,8 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions)
     top: int = option("maximum number of relations to write", 100, POSITIVE)
     inner: bool = switch("also check concepts that have children, not only leaves")
     jobs: int = option(
-        "number of folds to train in parallel; each fold uses 1/FOLDS of the cores, so that the "
-        "results do not depend on this number (default: 1)",
+        "number of folds to train in parallel; each fold always uses 1/FOLDS of the cores, so "
+        "that --jobs does not change the results (default: 1)",
         1,
         POSITIVE,
     )

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 class Options(ReadingOptions, FeatureOptions, DeviceOptions):
     """The options of `embed`."""
 
-    taxonomy: Path = argument("TAXONOMY", "taxonomy file, or a model directory, to use its encoder")
+    taxonomy: Path = argument(
+        "TAXONOMY",
+        "taxonomy file, or model directory; of a model, both the taxonomy and the encoder are used",
+    )
     new: Path | None = argument(
         "NEW", "file with new concepts, which are embedded as well", default=None
     )

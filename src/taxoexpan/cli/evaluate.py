@@ -69,8 +69,8 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Fo
     new: Path = argument("NEW", "new release, in any supported format")
     methods: str | None = option(
         f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors and "
-        "taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last four "
-        "are the models of train with the presets authors, paper, fast and best",
+        "taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last "
+        "four are the models that train makes with the presets authors, paper, fast and best",
         metavar="NAMES",
     )
     features: str | None = option(

@@ -21,8 +21,8 @@ class Options(ModelOptions, ReadingOptions):
     """The options of `mcp`."""
 
     taxonomy: Path | None = option(
-        "taxonomy file for the MCP tool check; reloaded when the file changes (default: the "
-        "taxonomy in the model)",
+        "taxonomy file that the MCP tool named check examines; reloaded when the file changes "
+        "(default: the taxonomy in the model)",
         kind=PATH,
         metavar="FILE",
     )

@@ -78,7 +78,7 @@ def spell_files(files: Sequence[Path]) -> str:
 
 
 def print_file_notes(*files: TaxonomyFile) -> None:
-    """Print the notes of the readers of taxonomy files; print a note about several files once."""
+    """Print the notes that were made while reading taxonomy files, each note once."""
     # A new version usually has what its reader noticed about the old one, on another line.
     found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
     for file in files:

@@ -58,8 +58,8 @@ class Options(
     force: bool = switch("overwrite existing output files")
     top_k: int = option("number of parents to suggest per concept", 5, POSITIVE)
     evidence: bool = switch(
-        "explain the first suggestion of each concept in the column why; with --json, also "
-        "include the underlying numbers"
+        "add a column named why, which explains the first suggestion of each concept; with "
+        "--json, also include the underlying numbers"
     )
     json: bool = switch("write JSON instead of CSV")
     table: bool = switch("write a human-readable table instead of CSV")

@@ -42,7 +42,7 @@ class Method(ABC):
 
     @abstractmethod
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History | None:
-        """Learn, and use the problem's concepts as anchors; return the history of epochs."""
+        """Train on a problem, whose concepts become the anchors; return the epochs."""
 
     @abstractmethod
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:

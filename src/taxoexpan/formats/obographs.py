@@ -69,7 +69,7 @@ class OboGraphs(JsonDocument):
 
     @cached_property
     def classes(self) -> list[str]:
-        """The ids of all classes; if nodes have types, an untyped class needs an `is_a` edge."""
+        """The ids of all classes: nodes with the type CLASS, or without a type but with `is_a`."""
         related = dict.fromkeys(id for edge in self.edges for id in self.ends(edge))
         related |= dict.fromkeys(sorted(self.tops))
         no_types = not any(map(self._types, self.nodes))

@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.placement.adding.acceptance import Acceptance, decide, select_additions
-from taxoexpan.placement.adding.additions import accept_suggestions, validate_additions
+from taxoexpan.placement.adding.acceptance import (
+    Acceptance,
+    decide,
+    leave_undecided,
+    select_additions,
+)
+from taxoexpan.placement.adding.additions import (
+    accept_suggestions,
+    expanded_taxonomy,
+    validate_additions,
+)
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
@@ -274,6 +283,13 @@ def test_a_given_threshold_replaces_the_floor() -> None:
     assert decisions(rows, min_confidence=0.0) == [ACCEPTED, OPEN] * 3
     assert decisions(rows, min_confidence=0.8) == [*[UNDECIDED] * 4, ACCEPTED, OPEN]
     assert decisions(rows, min_score=0.4) == [UNDECIDED] * 6
+
+
+def test_concepts_that_are_left_out_are_named_in_a_warning() -> None:
+    with pytest.warns(UserWarning, match="2 concepts left out"):
+        expanded = expanded_taxonomy(FOOD, [*SURE, *UNSURE, *NOWHERE], Acceptance())
+    assert len(expanded) == len(FOOD) + 1
+    assert {each.decision for each in leave_undecided(SURE)} == {UNDECIDED}
 
 
 def test_a_likely_synonym_is_not_marked() -> None:

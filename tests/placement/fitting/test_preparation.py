@@ -12,7 +12,7 @@ from ctrl_c import press_ctrl_c
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import load_preset
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.placement.fitting import preparation
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
@@ -160,6 +160,13 @@ def test_three_concepts_and_two_relations_are_enough(size: int, relations: int) 
             preparation.refuse_too_small(taxonomy)
     else:
         preparation.refuse_too_small(taxonomy)
+
+
+def test_wrong_inputs_are_refused_before_the_training(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="needs a Taxonomy"):
+        preparation.check_inputs("food.csv", None, None)  # type: ignore[arg-type]
+    with pytest.raises(FormatError, match="absent"):
+        preparation.check_inputs(Taxonomy([], []), tmp_path / "absent" / "log.jsonl", None)
 
 
 def _additions(taxonomy: Taxonomy, label: str, parent: str) -> Additions:

@@ -189,4 +189,5 @@ def test_rejected_parents_are_not_suggested(model: TaxoExpan) -> None:
     rejections = Rejections.of([first])
     others, _ = Placer(ranker, Calibrators(), rejections).suggest(queries, 3)
     assert first.parent.id not in {each.parent.id for each in others}
-    assert len(others) == 3
+    assert [each.rank for each in others] == [1, 2, 3]
+    assert Rejections(**rejections.as_dict()) == rejections

@@ -55,6 +55,8 @@ def test_cells_are_short_texts_and_numbers() -> None:
     assert (cells["score"], cells["confidence"]) == (0.123457, 0.9877)
     assert (cells["moves"], cells["kind"]) == ('["a|b", "c"]', "insert")
     assert join_texts(["é|è"]) == '["é|è"]'
+    assert (join_texts(["a", "b"]), join_texts([" a"])) == ("a|b", '[" a"]')
+    assert (FULL.measure, Suggestion(QUERY, 2, FULL.parent).measure) == ("confidence", "score")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ CODES: dict[str, Code] = {
         "a concept has children but no parent, although most concepts are below another root",
     ),
     "redundant-relation": Code(
-        "info", "a parent of a concept is also an ancestor of another of its parents"
+        "info", "a concept has two parents A and B, and A is already an ancestor of B"
     ),
     "long-chain": Code("info", "a chain of relations from a root is very long"),
     "hub": Code("info", "a concept has very many children"),

@@ -63,7 +63,7 @@ def _write_suggestions(columns: Sequence[str], suggestions: Sequence[Suggestion]
 
 
 def _read_suggestions(text: str) -> tuple[Suggestion, ...]:
-    """Read suggestions with an empty query, which is stored in its own row."""
+    """Read suggestions; their query stays empty, because it is stored in a row of its own."""
     return tuple(Suggestion.restored(Concept("", ""), values) for values in json.loads(text))
 
 

@@ -46,7 +46,7 @@ class Problem:
         return members
 
     def as_json(self) -> Response:
-        """Return the response for a program."""
+        """Return the error as a JSON response, for clients other than browsers."""
         return JSONResponse(
             self.as_dict(), self.status.value, dict(self.headers or {}), media_type=PROBLEM_TYPE
         )

@@ -154,7 +154,7 @@ class GraphIndex:
         return sum(id in subjects for id in self.typical) >= MOST * len(self.typical)
 
     def common(self, property: str) -> list[Any]:
-        """Return the values of an inherited property if they are equal in all typical concepts."""
+        """Return the values of a property that all typical concepts share, or an empty list."""
         values = self.inherited[property]
         used = {tuple(dict.fromkeys(values[id])) for id in self.typical if id in values}
         return list(used.pop()) if len(used) == 1 else []

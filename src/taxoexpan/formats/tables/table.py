@@ -134,7 +134,7 @@ class Table:
         return others | ({"title line": self.rows_above} if self.rows_above else {})
 
     def other_values(self, *names: str) -> Iterator[list[str]]:
-        """Yield for every row the headers of the other columns with a value."""
+        """Yield for every row the headers of its nonempty cells in columns without a meaning."""
         others = self._others(names)
         for row in self.rows:
             yield [name for index, name in others.items() if row.cells[index].strip()]

@@ -64,8 +64,8 @@ def place_jointly(
 ) -> JointPlacement:
     """Place a batch, in any order, below the anchors of a ranker and below each other.
 
-    There is one new-parent prior per round; later rounds use the last one. Mentions refer to
-    existing concepts by index, and to the j-th new concept by N + j.
+    Round r uses the new-parent prior `priors[r]`, or the last one if there are fewer. Mentions
+    refer to existing concepts by index, and to the j-th new concept by N + j.
     """
     order = _sorting_order(queries.concepts)
     if not len(queries):

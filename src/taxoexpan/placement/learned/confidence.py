@@ -99,7 +99,7 @@ class Reliability:
         return [CoveragePoint(*point) for point in points[last].tolist()]
 
     def accepted(self, threshold: float | None) -> tuple[float, float | None]:
-        """Return the fraction of queries at or above a threshold, and its precision, if any."""
+        """Return the fraction of queries that reach a confidence, and their precision."""
         if threshold is None:
             return 0.0, None
         taken = np.array(self.confidence) >= threshold

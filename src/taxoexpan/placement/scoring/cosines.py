@@ -162,7 +162,7 @@ class CosineScores:
 
 
 class _Pairs:
-    """Hidden units and inputs of pairs in one table [H + I, count * size] for one product."""
+    """Hidden units and inputs of pairs, stacked for one matrix product: [H + I, C * S]."""
 
     def __init__(self, hidden: Tensor, count: int, size: int) -> None:
         units, inputs = hidden.shape
