@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
@@ -39,7 +41,7 @@ from taxoexpan.desk.service.schemas import (
 )
 from taxoexpan.desk.service.suggester import Suggester, SuggestionOptions
 from taxoexpan.desk.web.problem import ProblemError
-from taxoexpan.errors import TaxoExpanError, is_out_of_memory
+from taxoexpan.errors import ConfigurationError, TaxoExpanError, is_out_of_memory
 from taxoexpan.taxonomy.name_search import NameIndex
 
 INSTRUCTIONS = (
@@ -186,6 +188,9 @@ def _errors_for_assistants() -> Iterator[None]:
 @contextmanager
 def printing_to_standard_error() -> Iterator[None]:
     """Send the output of libraries, also from C, to standard error; clients could not parse it."""
+    if sys.stdin is None or sys.stdout is None:
+        message = "standard input or output is closed"
+        raise ConfigurationError(f"{message}; let an MCP client start this command")
     sys.stdout.flush()
     original = os.dup(1)
     os.dup2(2, 1)
@@ -201,7 +206,18 @@ def run_on_stdio(server: MCPServer[None], suggester: Suggester) -> None:
     """Serve one client until it closes standard input or a signal arrives."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: _end_process(128 + number))
+    if sys.platform != "win32":
+        # The server of the SDK replaces the descriptor 1 while it runs.
+        threading.Thread(target=_end_with_reader, args=[os.dup(1)], daemon=True).start()
     anyio.run(_serve, server, suggester)
+
+
+def _end_with_reader(output: int) -> None:
+    """End the process when the client no longer reads standard output."""
+    poll = select.poll()
+    poll.register(output, 0)  # errors and the end of the reader are always reported
+    poll.poll()
+    _end_process(0)
 
 
 async def _serve(server: MCPServer[None], suggester: Suggester) -> None:

@@ -63,7 +63,8 @@ def scan_elements(source: TextFile) -> RootElement:
         if depth == 1:
             root.name, root.attributes = name, attributes
         if depth not in root.indents:
-            line = source.lines[parser.CurrentLineNumber - 1]
+            # A lone CR ends a line for the parser only, so its last lines may not exist here.
+            line = "".join(source.lines[parser.CurrentLineNumber - 1 :][:1]) or "?"
             before = line[: parser.CurrentColumnNumber]
             root.indents[depth] = None if before.strip() else before
         if depth > _MAX_DEPTH:
