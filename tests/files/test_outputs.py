@@ -341,3 +341,11 @@ def test_the_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_pat
         with temporary_folder(tmp_path):
             assert len(names(tmp_path)) == 2
         assert names(tmp_path) == [used.name]
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "private.csv"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    write_whole({path: b"new"}, force=True)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", 0o600)

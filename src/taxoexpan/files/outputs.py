@@ -119,6 +119,8 @@ def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
             raise FormatError(path, "is not a regular file; give the name of one")
 
     with _staged(path, check) as new, new.open("wb") as file:
+        if path.exists():
+            new.chmod(path.stat().st_mode)  # a private file stays private
         yield file
         _sync(file)
 
