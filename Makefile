@@ -81,7 +81,7 @@ audit: .venv/bin/python
 
 # A signal inside coverage's own lock makes a process hang, and a measured process starts slowly, so
 # the tests that interrupt processes and those of a time limit are left out.
-INTERRUPTING := ctrl_c or interrupt or sigint or sigterm or kill or stop_signals or does_not_end
+INTERRUPTING := ctrl_c or interrupt or workers_end or sigint or sigterm or kill or stop_signals or does_not_end
 coverage: .venv/installed-dev
 	rm -f .coverage .coverage.*
 	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -m "not slow" -k "not ($(INTERRUPTING))" -n 2 --dist worksteal
