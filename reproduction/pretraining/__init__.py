@@ -1,0 +1,1 @@
+"""Pre-training of the text encoder on public vocabularies."""
