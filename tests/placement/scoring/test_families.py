@@ -1,45 +1,37 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.placement.scoring import families
-from taxoexpan.placement.scoring.families import GroupedMaximum
-
-CPU = torch.device("cpu")
+from taxoexpan.placement.scoring.families import RowGroups
 
 
-def slow_maxima(values: torch.Tensor, members: np.ndarray, sizes: list[int]) -> torch.Tensor:
-    """Return the maximum of each group, one after the other."""
-    groups = np.split(members, np.cumsum(sizes)[:-1])
-    return torch.stack([values[torch.from_numpy(group)].max(0).values for group in groups])
+def groups_of(members: np.ndarray, sizes: list[int]) -> RowGroups:
+    ends = np.cumsum(sizes, dtype=np.int64)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    return RowGroups(*map(torch.from_numpy, (members, ends - sizes, group)))
 
 
 @quickly
-@given(st.lists(st.integers(1, 90), min_size=1, max_size=12), st.integers(0, 9999))
-def test_the_maxima_are_those_of_each_group(sizes: list[int], seed: int) -> None:
+@given(
+    st.lists(st.integers(1, 90) | st.just(4_000), min_size=1, max_size=12),
+    st.sampled_from([1, 3, 40]),
+    st.integers(0, 9999),
+)
+def test_maxima_and_means_are_those_of_each_group(sizes: list[int], width: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    values = torch.from_numpy(rng.normal(size=(40, 3)).astype(np.float32)) - 5
+    values = torch.from_numpy(rng.normal(size=(40, width)).astype(np.float32)) - 5
     members = rng.integers(0, 40, sum(sizes))
-    maximum = GroupedMaximum(members, np.append(0, np.cumsum(sizes)), CPU)
-    assert torch.equal(maximum(values), slow_maxima(values, members, sizes))
+    groups = groups_of(members, sizes)
+    each = [values[torch.from_numpy(own)] for own in np.split(members, np.cumsum(sizes)[:-1])]
+    assert torch.equal(groups.maximum(values), torch.stack([own.amax(0) for own in each]))
+    means = torch.stack([own.double().mean(0) for own in each]).float()
+    torch.testing.assert_close(groups.mean(values), means, rtol=0, atol=1e-4)
 
 
-def test_a_hub_with_many_children_is_split_more_than_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(families.MAX_CELLS, "cpu", 500)
-    rng = np.random.default_rng(0)
-    values = torch.from_numpy(rng.normal(size=(300, 2)).astype(np.float32))
-    sizes = [3, 40_000, 1, 33]
-    members = rng.integers(0, 250, sum(sizes))
-    maximum = GroupedMaximum(members, np.append(0, np.cumsum(sizes)), CPU)
-    assert torch.equal(maximum(values), slow_maxima(values, members, sizes))
-
-
-def test_no_groups_have_no_maxima() -> None:
-    empty = np.zeros(0, dtype=np.int64)
-    maximum = GroupedMaximum(empty, np.zeros(1, dtype=np.int64), CPU)
-    assert maximum(torch.ones(4, 3)).shape == (0, 3)
+def test_no_groups_have_no_maxima_and_no_means() -> None:
+    groups = groups_of(np.zeros(0, dtype=np.int64), [])
+    assert groups.maximum(torch.ones(4, 3)).shape == groups.mean(torch.ones(4, 3)).shape == (0, 3)

@@ -17,8 +17,8 @@ from taxoexpan.taxonomy.arrays import Floats
 
 LEAF_COSINES = [0, 1, Input.ONE - Input.NAME]
 """Those that a leaf anchor has: the cosines of its name and of its head word, and 1."""
-MAX_PAIRS = {"cpu": 1 << 14, "cuda": 1 << 23}
-"""Pairs whose hidden units are computed at a time: few enough for the cache of a CPU."""
+MAX_PAIRS = {"cpu": 1 << 17, "cuda": 1 << 23}
+"""Pairs that are scored at a time: few enough for the cache of a CPU."""
 
 
 class ReusedMemory:
@@ -59,12 +59,15 @@ class QueryCosines:
         return self._product("heads", self.families.heads, self.queries.vectors[1])
 
     @cached_property
-    def _nearest(self) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The cosines with the nearest children, by name, head word and tower [I, B] each."""
-        by_tower = None
+    def _of_children(self) -> tuple[Tensor, ...]:
+        """The cosines with the nearest and the mean child, as in `Input`, and by tower [I, B]."""
+        by_name, by_head = self.families.children, self.families.head_children
+        nearest = by_name.maximum(self.names)
+        by_tower = torch.zeros_like(nearest)
         if self.children is not None and self.queries.tower is not None:
-            by_tower = self.families.nearest(self.children @ self.queries.tower.T)
-        return self.families.nearest(self.names), self.families.nearest_head(self.heads), by_tower
+            by_tower = by_name.maximum(self.children @ self.queries.tower.T)
+        nearest_head = by_head.maximum(self.heads)
+        return nearest, nearest_head, by_name.mean(self.names), by_head.mean(self.heads), by_tower
 
     def fill_leaves(self, inputs: Sequence[Tensor], rows: slice) -> None:
         """Write the two cosines of some anchors as leaves, [a, B] each."""
@@ -73,18 +76,14 @@ class QueryCosines:
 
     def fill_parents(self, inputs: Sequence[Tensor], rows: slice) -> None:
         """Write the inputs `OF_COSINES` of some anchors with children, [i, B] each."""
-        families, (by_name, by_head) = self.families, self.queries.vectors
-        nearest, nearest_head, by_tower = self._nearest
+        families, of_children = self.families, self._of_children
         own, heads = families.own_of_parents[rows], families.heads_of_parents[rows]
         torch.index_select(self.names, 0, own, out=inputs[0])
         torch.index_select(self.heads, 0, heads, out=inputs[1])
-        inputs[2].copy_(nearest[rows])
-        inputs[3].copy_(nearest_head[rows])
-        torch.mm(families.mean_names[rows], by_name.T, out=inputs[4])
-        torch.mm(families.mean_heads[rows], by_head.T, out=inputs[5])
+        for values, place in zip(of_children, (2, 3, 4, 5, 8), strict=True):
+            inputs[place].copy_(values[rows])
         inputs[6].copy_(families.log_counts[rows, None])
         inputs[7].fill_(1.0)
-        inputs[8].zero_() if by_tower is None else inputs[8].copy_(by_tower[rows])
 
     def _product(self, name: str, vectors: Tensor, queries: Tensor) -> Tensor:
         result = self._memory.take(name, vectors, len(vectors), len(queries))
@@ -106,12 +105,16 @@ class CosineScorer:
         hidden = names.new_zeros(0, 8) if head is None else head.hidden.detach()
         output = names.new_zeros(1, 0) if head is None else head.output.detach()
         self.hidden = F.pad(hidden, (0, 1))
-        self.leaf_hidden = hidden[:, LEAF_COSINES].contiguous()
+        self.floor = hidden.new_zeros(len(hidden), 1)
+        self.leaf_hidden, bias = hidden[:, LEAF_COSINES].split([2, 1], 1)
         of_both = weights[0], weights[1, LEAF_COSINES]
         self.outputs, self.leaf_outputs = (
             torch.cat([weight * output, names.new_tensor(own.tolist())[None]], 1)
             for own, weight in zip(of_both, head_weights.tolist(), strict=True)
         )
+        # A product is cheaper without the bias: max(x + b, 0) = max(x, -b) + b.
+        self.leaf_floor = -bias
+        self.leaf_outputs[:, -1:] += head_weights[1].item() * (output @ bias)
 
 
 class CosineScores:
@@ -128,23 +131,19 @@ class CosineScores:
         first, last = families.parents.searchsorted([rows.start, rows.stop]).tolist()
         parents = families.rows_of_parents[first:last] - rows.start
         before = result.index_select(0, parents)
-        self._add_as_leaves(result.view(1, -1), rows)
+        self._add_as_leaves(result, rows)
         result.index_copy_(0, parents, before.add_(self._of_parents[first:last]))
 
-    def _add_as_leaves(self, flat: Tensor, rows: slice) -> None:
+    def _add_as_leaves(self, result: Tensor, rows: slice) -> None:
         """Add the scores of some anchors as if none of them had children."""
-        scorer, names = self._scorer, self._cosines.names
-        size = names.shape[1]
-        for part in row_slices(rows.stop - rows.start, size, MAX_PAIRS, names.device):
-            count, pairs = part.stop - part.start, self._leaf_pairs
-            if pairs is None or pairs.count != count:
-                pairs = self._leaf_pairs = _Pairs(scorer.leaf_hidden, count, size)
-                pairs.inputs[2].fill_(1.0)
-            own = slice(rows.start + part.start, rows.start + part.stop)
-            self._cosines.fill_leaves(pairs.inputs, own)
-            pairs.activate()
-            cells = flat[:, part.start * size : part.stop * size]
-            cells.addmm_(scorer.leaf_outputs, pairs.table)
+        scorer, pairs = self._scorer, self._leaf_pairs
+        if pairs is None or pairs.count != len(result):
+            hidden, floor = scorer.leaf_hidden, scorer.leaf_floor
+            pairs = self._leaf_pairs = _Pairs(hidden, floor, 3, *result.shape)
+            pairs.inputs[2].fill_(1.0)
+        self._cosines.fill_leaves(pairs.inputs, rows)
+        pairs.activate()
+        result.view(1, -1).addmm_(scorer.leaf_outputs, pairs.table)
 
     def _scores_of_parents(self) -> Tensor:
         """Return the scores of the anchors with children: [I, B]."""
@@ -154,7 +153,7 @@ class CosineScores:
         pairs: _Pairs | None = None
         for rows in row_slices(count, size, MAX_PAIRS, names.device):
             if pairs is None or pairs.count != rows.stop - rows.start:
-                pairs = _Pairs(scorer.hidden, rows.stop - rows.start, size)
+                pairs = _Pairs(scorer.hidden, scorer.floor, 9, rows.stop - rows.start, size)
             self._cosines.fill_parents(pairs.inputs, rows)
             pairs.activate()
             torch.mm(scorer.outputs, pairs.table, out=scores[rows].view(1, -1))
@@ -164,17 +163,17 @@ class CosineScores:
 class _Pairs:
     """Hidden units and inputs of pairs, stacked for one matrix product: [H + I, C * S]."""
 
-    def __init__(self, hidden: Tensor, count: int, size: int) -> None:
-        units, inputs = hidden.shape
-        self.count, self._hidden = count, hidden
+    def __init__(self, hidden: Tensor, floor: Tensor, inputs: int, count: int, size: int) -> None:
+        units, used = hidden.shape
+        self.count, self._hidden, self._floor = count, hidden, floor
         self.table = hidden.new_empty(units + inputs, count * size)
-        self._units, self._flat = self.table[:units], self.table[units:]
-        self.inputs = self._flat.view(inputs, count, size).unbind()
+        self._units, self._used = self.table[:units], self.table[units : units + used]
+        self.inputs = self.table[units:].view(inputs, count, size).unbind()
 
     def activate(self) -> None:
         """Compute the hidden units of the inputs."""
-        torch.mm(self._hidden, self._flat, out=self._units)
-        self._units.relu_()
+        torch.mm(self._hidden, self._used, out=self._units)
+        torch.clamp(self._units, self._floor, out=self._units)
 
 
 def row_slices(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,13 +12,7 @@ from torch.nn import functional as F
 
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import ranges
 from taxoexpan.taxonomy.arrays import Indices
-
-WIDTHS = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
-"""The sizes of the runs that groups are split into; a shorter run repeats its last row."""
-MAX_CELLS = {"cpu": 1 << 18, "cuda": 1 << 26}
-"""Numbers that are copied at a time: few enough for the cache of a CPU."""
 
 
 class Families:
@@ -83,32 +78,18 @@ class Families:
         return self._moved(self._head_rows[1][self._own])
 
     @cached_property
-    def nearest(self) -> GroupedMaximum:
-        """The maximum over children of values of the concepts that occur: [n, B] → [I, B]."""
-        return GroupedMaximum(self._child_rows, self._offsets, self.device)
+    def children(self) -> RowGroups:
+        """The children of each anchor with children, among the concepts that occur."""
+        return self._groups(self._child_rows, self._offsets)
 
     @cached_property
-    def nearest_head(self) -> GroupedMaximum:
-        """The maximum over children of values of head words: [V, B] → [I, B]."""
-        heads, size = self._head_rows[1][self._child_rows], max(len(self._head_rows[0]), 1)
-        family = np.repeat(np.arange(len(self.parents)), np.diff(self._offsets))
-        distinct = np.unique(family * size + heads)
-        counts = np.bincount(distinct // size, minlength=len(self.parents))
-        return GroupedMaximum(distinct % size, np.append(0, np.cumsum(counts)), self.device)
-
-    @cached_property
-    def mean_names(self) -> Tensor:
-        """The mean name vector of the children of each anchor with children [I, D]."""
-        return self._mean(self._child_rows, self._vectors.names)
-
-    @cached_property
-    def mean_heads(self) -> Tensor:
-        """The mean head vector of the children of each anchor with children [I, D]."""
-        return self._mean(self._head_rows[1][self._child_rows], self.heads)
+    def head_children(self) -> RowGroups:
+        """The head words of the children of each anchor with children, in `heads`."""
+        return self._groups(self._head_rows[1][self._child_rows], self._offsets)
 
     def mean_of(self, vectors: Tensor) -> Tensor:
         """Return the mean over the children of each anchor with children: [N, D] → [I, D]."""
-        return self._mean(self._children, vectors)
+        return self._groups(self._children, self._offsets).mean(vectors)
 
     def occurring(self, vectors: Tensor) -> Tensor:
         """Select the concepts that occur from all concepts: [N, D] → [n, D]."""
@@ -120,60 +101,30 @@ class Families:
         own = self._moved(self.parents[first:last] - rows.start)
         result[:, own] = values[:, first:last]
 
-    def _mean(self, rows: Indices, vectors: Tensor) -> Tensor:
-        if not len(rows):
-            return vectors.new_zeros(0, vectors.shape[1])
-        starts = self._moved(self._offsets[:-1])
-        return F.embedding_bag(self._moved(rows), vectors, starts, mode="mean")
+    def _groups(self, rows: Indices, offsets: Indices) -> RowGroups:
+        group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        return RowGroups(*map(self._moved, (rows, offsets[:-1], group)))
 
     def _moved(self, array: Indices) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
-class GroupedMaximum:
-    """The maximum of each of G nonempty groups of rows: [n, B] → [G, B].
+@dataclass(frozen=True)
+class RowGroups:
+    """G nonempty groups of rows [M], with the start of each group [G] and the group of each row."""
 
-    Runs of equal length are reduced together. Large groups are split into several runs whose maxima
-    are reduced again, so they cost no more per row than small groups. Group g has the rows
-    `members[offsets[g]:offsets[g + 1]]`.
-    """
+    rows: Tensor
+    starts: Tensor
+    group: Tensor
 
-    def __init__(self, members: Indices, offsets: Indices, device: torch.device) -> None:
-        widest = int(WIDTHS[-1])
-        pieces = -(-np.diff(offsets) // widest)
-        group = np.repeat(np.arange(len(pieces)), pieces)
-        starts = offsets[:-1][group] + widest * ranges(np.zeros_like(pieces), pieces)
-        lengths = np.minimum(offsets[1:][group] - starts, widest)
-        kind = np.searchsorted(WIDTHS, lengths)
-        order = np.argsort(kind, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        self._tables: list[Tensor] = []
-        for number, width in enumerate(WIDTHS.tolist()):
-            runs = np.flatnonzero(kind == number)
-            steps = np.minimum(np.arange(width), lengths[runs, None] - 1)
-            table = torch.from_numpy(members[starts[runs, None] + steps])
-            self._tables.append(table.to(device))
-        self._runs, self._place = len(group), torch.from_numpy(place).to(device)
-        self._rest: GroupedMaximum | None = None
-        if len(group) > len(pieces):
-            self._rest = GroupedMaximum(place, np.append(0, np.cumsum(pieces)), device)
+    def maximum(self, values: Tensor) -> Tensor:
+        """Return the maximum of each group: [n, B] → [G, B]."""
+        members = values.index_select(0, self.rows)
+        result = values.new_full((len(self.starts), values.shape[1]), -torch.inf)
+        return result.scatter_reduce_(0, self.group[:, None].expand_as(members), members, "amax")
 
-    def __call__(self, values: Tensor) -> Tensor:
-        """Return the maximum of each group in each column."""
-        size = values.shape[1]
-        maxima, first = values.new_empty(self._runs, size), 0
-        for table in self._tables:
-            width = table.shape[1]
-            cells = MAX_CELLS.get(values.device.type, MAX_CELLS["cpu"])
-            for part in table.split(max(1, cells // max(width * size, 1))):
-                result = maxima[first : first + len(part)]
-                first += len(part)
-                if width == 1:
-                    torch.index_select(values, 0, part[:, 0], out=result)
-                    continue
-                rows = values.index_select(0, part.reshape(-1)).view(-1, width, size)
-                torch.amax(rows, 1, out=result)
-        if self._rest is not None:
-            return self._rest(maxima)
-        return maxima.index_select(0, self._place)
+    def mean(self, values: Tensor) -> Tensor:
+        """Return the mean of each group: [n, B] → [G, B]."""
+        if not len(self.rows):
+            return values.new_zeros(0, values.shape[1])
+        return F.embedding_bag(self.rows, values, self.starts, mode="mean")

@@ -19,6 +19,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.cosines import (
+    MAX_PAIRS,
     CosineScorer,
     CosineScores,
     QueryCosines,
@@ -101,8 +102,6 @@ def best_of(scores: Tensor, k: int, maxima: Tensor | None = None) -> tuple[Tenso
     return best, rows.gather(0, indices)
 
 
-MAX_PAIRS = {"cpu": 1 << 17, "cuda": 1 << 24}
-"""Pairs whose scores are completed at a time: few enough for the cache of a CPU."""
 FEATURE_PAIRS = {"cpu": 1 << 18}
 """Pairs whose features are computed at a time."""
 
