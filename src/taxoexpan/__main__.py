@@ -14,6 +14,8 @@ def main() -> int:
     """Run the command line and return the exit status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _quit)  # nothing has to be cleaned up yet
+    # Threads sleep while they wait for each other; OpenMP reads this when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         from taxoexpan.cli.main import main as run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -66,6 +67,24 @@ def test_version_is_the_packages() -> None:
     from importlib.metadata import version
 
     assert run_cli("--version").stdout.strip() == f"taxoexpan {version('taxoexpan')}"
+
+
+@pytest.mark.parametrize("own", [None, "active"])
+def test_threads_wait_passively_unless_the_user_says_otherwise(
+    pantry: Path, tmp_path: Path, own: str | None
+) -> None:
+    """OpenMP prints its settings when torch loads it; the unknown device ends the command."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment |= {"OMP_DISPLAY_ENV": "true"} | ({"OMP_WAIT_POLICY": own} if own else {})
+    unknown = ["--device", "abacus"]
+    done = subprocess.run(
+        [sys.executable, "-m", "taxoexpan", "train", pantry, "-o", tmp_path / "model", *unknown],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert f"OMP_WAIT_POLICY = '{(own or 'passive').upper()}'" in done.stderr
 
 
 def test_the_help_names_every_format() -> None:

@@ -65,8 +65,9 @@ def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
 
 
 def _local_environment() -> dict[str, str]:
-    """Return the environment variables that keep a local session on the loopback interface."""
+    """Return the variables for a local session: only the loopback interface, quiet threads."""
     return {
+        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive"),
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # without a cluster, only loopback is used
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),  # without one, Ray writes a file to the home
