@@ -131,7 +131,7 @@ def plain_margin(
     query = queries[:, [removals.query[row]]]
     egonets = anchor_egonets(taxonomy, two, anchors.siblings)
     keys = network.encode(anchors.vectors.names[egonets.concepts], egonets)
-    scores = network.match.score_all(keys, network.match.project_queries(query[0]))
+    scores = network.match.score_all(keys, network.project_queries(query[0], keys))
     family = anchor_egonets(taxonomy, two, len(taxonomy))
     near = anchors.vectors.select(family.concepts)
     around = family.nodes[family.sizes[0] :]

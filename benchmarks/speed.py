@@ -164,7 +164,7 @@ def print_ranking(task: Task) -> None:
     one_product = torch.empty(len(keys), len(queries))
 
     def product() -> None:
-        torch.mm(keys, queries.vectors[0].T, out=one_product)
+        torch.mm(task.both[0], queries.vectors[0].T, out=one_product)
 
     size = f"{len(task.names):,} queries over {len(task.taxonomy):,} anchors"
     print_ratio(

@@ -53,7 +53,7 @@ class NaivePair:
         network, anchors = self.ranker.network, self.ranker.anchors
         alone = np.array([self.anchor])
         key = Anchors(self.taxonomy, anchors.vectors, anchors.siblings, alone).encode(network)
-        query = network.match.project_queries(self.queries.vectors[0, [self.column]])
+        query = network.project_queries(self.queries.vectors[0, [self.column]], key)
         score = float(network.match.score_pairs(key, query))
         if network.fusion is not None:
             inputs = [*self.name_cosines(), math.log1p(len(self.children)), 1.0]

@@ -242,9 +242,8 @@ class WholeNetwork:
     def log_f(self) -> Tensor:
         keys = self.module.encode(self.vectors[0][self.egonets.concepts], self.egonets)
         match = self.module.match
-        return match.log_match(
-            match.score_all(keys, match.project_queries(self.vectors[0, ANCHORS:]))
-        )
+        projected = self.module.project_queries(self.vectors[0, ANCHORS:], keys)
+        return match.log_match(match.score_all(keys, projected))
 
 
 def train(case: Case, world: World, pool: Tensor, generator: torch.Generator) -> None:

@@ -105,9 +105,8 @@ def test_every_model_of_the_authors_gives_the_same_numbers(model: dict[str, Any]
     names, egonets = their_egonets()
     with torch.no_grad():
         embeddings = embed(network, features, egonets)
-        raw = network.match.score_all(
-            network.encode(features, egonets), network.match.project_queries(features)
-        )
+        keys = network.encode(features, egonets)
+        raw = network.match.score_all(keys, network.project_queries(features, keys))
     for key, values in model["embeddings"].items():
         ours = embeddings[names.index(key)]
         torch.testing.assert_close(ours, torch.tensor(values), rtol=1e-5, atol=1e-5)

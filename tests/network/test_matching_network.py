@@ -43,7 +43,7 @@ AS_THEIR_CODE = [
     {**BEST, "matching": "mlp", "quirks": {"mlp_relu": True}},
     {**BEST, "quirks": {"double_exp": True}},
 ]
-DEPTHS = [{"num_layers": 0}, {"num_layers": 3}, {"num_output_heads": 3}]
+DEPTHS = [{"num_layers": 0}, {"num_layers": 3}, {"num_output_heads": 3}, {"hidden_dim": 1}]
 of_the_family = pytest.mark.parametrize(
     "variant",
     [*FAMILY, *AS_THEIR_CODE, *({**member, **depth} for member in FAMILY[::5] for depth in DEPTHS)],
@@ -72,6 +72,20 @@ def random_case(
     return taxonomy, network, vectors / vectors.norm(dim=2, keepdim=True)
 
 
+def test_keys_are_narrow_and_wide_keys_of_version_1_give_the_same_scores() -> None:
+    with double_precision(), torch.no_grad():
+        taxonomy, network, vectors = random_case(3, fusion=0, hidden_dim=1)
+        egonets = anchor_egonets(taxonomy, np.arange(len(taxonomy)), 50)
+        names, queries = vectors[0][egonets.concepts], torch.randn(5, SIZE)
+        keys = network.encode(names, egonets)
+        wide = embed(network, names, egonets) @ network.match.weight
+        assert keys.shape[1] < wide.shape[1] == SIZE
+        torch.testing.assert_close(
+            keys @ network.project_queries(queries, keys).T,
+            wide @ network.project_queries(queries, wide).T,
+        )
+
+
 @of_the_family
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=2, deadline=None)
@@ -84,7 +98,7 @@ def test_batched_encoding_equals_the_equations_node_by_node(
         names = vectors[0][egonets.concepts]
         embeddings, keys = embed(network, names, egonets), network.encode(names, egonets)
         query = torch.randn(SIZE)
-        raw = network.match.score_all(keys, network.match.project_queries(query[None]))
+        raw = network.match.score_all(keys, network.project_queries(query[None], keys))
         for anchor in range(len(taxonomy)):
             slow = anchor_embedding(network, vectors[0], egonet_of(taxonomy, anchor))
             torch.testing.assert_close(embeddings[anchor], slow)

@@ -249,9 +249,9 @@ def _check_anchors(
         is_valid = (info.dtype, len(info.shape)) == ANCHOR_TENSORS[name] and info.shape[0] == rows
         if not is_valid or widths.get(name, info.shape[-1]) != info.shape[-1]:
             raise ValueError(f"{ANCHORS} has {name} of the wrong type or shape")
-    keys, match = anchors["keys"][:1], network.match
+    keys, query = anchors["keys"][:1], anchors["names"][:1]
     with torch.no_grad():  # keys of another width cannot be matched with a query
-        match.score_all(keys, match.project_queries(anchors["names"][:1]))
+        network.match.score_all(keys, network.project_queries(query, keys))
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:

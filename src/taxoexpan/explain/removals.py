@@ -150,7 +150,7 @@ def _match_scores(ranker: Ranker, queries: Queries, removed: RemovedRows) -> Ten
     network, anchors, around = ranker.network, ranker.anchors, removed.around
     keys, without_child = _keys_without_children(network, anchors, around, removed.children)
     without_parent = _keys_without_parents(network, anchors, around, removed.parents)
-    projected = network.match.project_queries(queries.vectors[0])
+    projected = network.project_queries(queries.vectors[0], keys)
     own, own_removed = (
         projected.index_select(0, _tensor(rows, projected))
         for rows in (around.pairs.query, around.pairs.query[removed.pair])

@@ -59,15 +59,23 @@ class MatchingNetwork(nn.Module):
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Encode every anchor as a key that is matched with queries: [C, D1] → [A, k]."""
-        return self.match.keys(self._pool(names, egonets)[0], self._matrix())
+        return self._narrower_keys(self._pool(names, egonets)[0])
 
     def encode_leaving_out(
         self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
     ) -> tuple[Tensor, Tensor]:
         """Return the keys [A, k], and the keys [B, k] of egonets without one sibling."""
-        matrix = self._matrix()
         means, reduced = self._pool(names, egonets, left_out)
-        return self.match.keys(means, matrix), self.match.keys(reduced, matrix)
+        return self._narrower_keys(means), self._narrower_keys(reduced)
+
+    def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Project queries for keys [A, k]: [B, D1] → [B, k].
+
+        The keys of models of version 1.0 may be wider than `encode` makes them.
+        """
+        if keys.shape[1] == queries.shape[1]:
+            return self.match.project_queries(queries)
+        return self.match.project_training_queries(queries, self._matrix())
 
     def message_weights(self, names: Tensor, egonets: Egonets) -> MessageWeights:
         """Return the weights of the messages in the last layer."""
@@ -136,6 +144,13 @@ class MatchingNetwork(nn.Module):
 
     def _layers(self) -> list[Layer]:
         return [*self.hidden, self.output]
+
+    def _narrower_keys(self, means: Tensor) -> Tensor:
+        """Return the keys as in ranking or as in training, whichever is narrower: [A, k]."""
+        matrix = self._matrix()
+        if means.shape[1] < self.match.query:
+            return self.match.training_keys(means, matrix)
+        return self.match.keys(means, matrix)
 
     def _matrix(self) -> Tensor:
         """Return the matrix from a pooled mean to an embedding (`Layer.matrix`)."""

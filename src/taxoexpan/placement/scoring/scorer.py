@@ -163,8 +163,9 @@ class Scorer:
         """Return the scores [A, Q], minus infinity for `excluded` (row, column) pairs."""
         memory = ReusedMemory() if memory is None else memory
         cosines = QueryCosines(self._anchors.families, queries, memory, self._children)
-        side, scores = self._query_side(queries), self._sparse_part(queries, excluded, memory)
-        projected = self._network.match.project_queries(queries.vectors[0])
+        scores = self._sparse_part(queries, excluded, memory)
+        projected = self._network.project_queries(queries.vectors[0], self._keys)
+        side = self._query_side(projected, queries)
         mentions = None
         if self._takes_log and self._network.mentions is not None:
             mentions = self._add_mentions(torch.zeros_like(scores), queries)
@@ -196,7 +197,7 @@ class Scorer:
         """Return the features of all pairs, which the fusion is fitted to: [F, A, Q]."""
         network, anchors, families = self._network, self._anchors, self._anchors.families
         query_words = self._words_of(queries)
-        projected = network.match.project_queries(queries.vectors[0])
+        projected = network.project_queries(queries.vectors[0], self._keys)
         raw = self._add_mentions(network.match.score_all(self._keys, projected), queries)
         cosines = QueryCosines(families, queries, ReusedMemory())
         below = raw.new_zeros(len(Input), len(families.parents), len(queries))
@@ -249,9 +250,9 @@ class Scorer:
             return None
         return CosineScorer(head, self._anchors.families, of_cosines, weights[:, Input.NETWORK])
 
-    def _query_side(self, queries: Queries) -> Tensor | None:
+    def _query_side(self, projected: Tensor, queries: Queries) -> Tensor | None:
         """Return the queries' side of the folded product: [d, Q]."""
-        parts = [queries.vectors[0]] if self._is_folded else []
+        parts = [projected] if self._is_folded else []
         if self._tower is not None:
             parts.append(self._tower_of(queries))
         return torch.cat(parts, 1).T if parts else None
