@@ -3,11 +3,14 @@
 This module imports nothing before it handles Ctrl-C, which must not print a traceback.
 """
 
+import gc
 import os
 import signal
 import sys
 
 INTERRUPTED = 130
+GC_THRESHOLD = 10_000
+"""New objects between two searches for garbage; Python's 700 delay the imports of large modules."""
 
 
 def main() -> int:
@@ -16,6 +19,7 @@ def main() -> int:
         signal.signal(signal.SIGINT, _quit)  # nothing has to be cleaned up yet
     # Threads sleep while they wait for each other; OpenMP reads this when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    gc.set_threshold(GC_THRESHOLD)
     try:
         from taxoexpan.cli.main import main as run
 
@@ -23,6 +27,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
+        gc.freeze()  # the end of the process frees everything without another search
         for number in (signal.SIGINT, signal.SIGTERM):
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)  # while Python ends, they end it at once

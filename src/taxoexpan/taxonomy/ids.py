@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 from uuid import NAMESPACE_URL, uuid5
 
-from taxoexpan.taxonomy.names import GAPS, normalize_name
+from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 NUMBER = r"(?<!\d)\d{1,100}"
@@ -44,6 +44,7 @@ def next_and_width(numbers: Sequence[str]) -> tuple[int, int]:
 _UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SAMPLE_SIZE = 10_000
 _NUMBERED = re.compile(rf"(?P<stem>.*?)(?P<number>{NUMBER})")
+_OTHER = re.compile(r"[\W_]")
 
 
 def are_paths(taxonomy: Taxonomy) -> bool:
@@ -125,14 +126,12 @@ def make_distinct(names: Sequence[str]) -> list[str]:
 
 def slug(label: str) -> str:
     """Return a label as one word of letters, digits and hyphens."""
-    kept = "".join(c if _in_slug(c) else " " for c in normalize_name(label))
-    return "-".join(kept.split()) or "concept"
+    return "-".join(_split(normalize_name(label)))
 
 
 def _words(label: str) -> list[str]:
     """Return the words of a label, without changing the case."""
-    text = GAPS.sub(" ", unicodedata.normalize("NFKC", label))
-    return "".join(c if _in_slug(c) else " " for c in text).split() or ["concept"]
+    return _split(unicodedata.normalize("NFKC", label))
 
 
 def _capital(word: str) -> str:
@@ -159,9 +158,13 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 """Spellings of a label in an id, each with an example for "red wine"."""
 
 
-def _in_slug(character: str) -> bool:
-    """Return whether a character is a letter, a digit, or a combining mark (as in Hindi)."""
-    return character.isalnum() or unicodedata.category(character).startswith("M")
+def _split(text: str) -> list[str]:
+    """Return the runs of letters, digits and combining marks (as in Hindi), or one word."""
+    return _OTHER.sub(_mark_or_space, text).split() or ["concept"]
+
+
+def _mark_or_space(match: re.Match[str]) -> str:
+    return match[0] if unicodedata.category(match[0]).startswith("M") else " "
 
 
 def _next_senses(text: str) -> Iterator[str]:
