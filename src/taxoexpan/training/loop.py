@@ -22,7 +22,7 @@ from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
-from taxoexpan.training.run import Run
+from taxoexpan.training.run import Run, without_compiler
 from taxoexpan.training.sampling import CPU, TrainingSampler
 
 Validate = Callable[[MatchingNetwork], Metrics]
@@ -143,7 +143,7 @@ class TrainingRun(Run):
 
     def __init__(self, network: MatchingNetwork, sampler: TrainingSampler, config: Config) -> None:
         fused = next(network.parameters()).device.type in ("cpu", "cuda")
-        optimizer = torch.optim.Adam(
+        optimizer = without_compiler(torch.optim.Adam)(
             network.parameters(), config.learning_rate, amsgrad=True, fused=fused
         )
         super().__init__(network, optimizer, sampler.rng)

@@ -7,7 +7,8 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from inspect import unwrap
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +20,16 @@ from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.training.checkpoint import Checkpoint, State
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
+
+AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
+
+
+def without_compiler(optimizer: type[AnyOptimizer]) -> type[AnyOptimizer]:
+    """Return an optimizer class that does not load torch's compiler, which takes two seconds."""
+    names = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
+    methods = {name: unwrap(getattr(optimizer, name)) for name in names}
+    methods["step"] = torch.no_grad()(unwrap(optimizer.step))
+    return type(optimizer.__name__, (optimizer,), methods)
 
 
 class Run:

@@ -27,7 +27,7 @@ from taxoexpan.training.continuation import News
 from taxoexpan.training.log import describe_epoch
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
-from taxoexpan.training.run import Run
+from taxoexpan.training.run import Run, without_compiler
 from taxoexpan.training.sampling import blocked_among
 from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
 
@@ -101,7 +101,9 @@ class TowerRun(Run):
     ) -> None:
         self.parameters = [p for p in tower.parameters() if p.requires_grad]
         fused = tower.device.type in ("cpu", "cuda")
-        optimizer = torch.optim.AdamW(self.parameters, config.tower_learning_rate, fused=fused)
+        optimizer = without_compiler(torch.optim.AdamW)(
+            self.parameters, config.tower_learning_rate, fused=fused
+        )
         super().__init__(tower, optimizer, np.random.default_rng(seed))
         self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
         self.seed, self.news = seed, news

@@ -16,6 +16,7 @@ from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.run import without_compiler
 
 CANDIDATES = 50
 """The best anchors by each of `LEADERS`, which become candidates."""
@@ -178,7 +179,7 @@ def fit_fusion(
     mean, scale = features[valid].mean(0), features[valid].std(0).clamp(min=1e-3)
     center = features.new_tensor(prior.weights)
     change = torch.zeros_like(center, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
+    optimizer = without_compiler(torch.optim.LBFGS)(
         [change], max_iter=MAX_STEPS, line_search_fn="strong_wolfe", tolerance_change=1e-6
     )
     is_parent = torch.from_numpy(examples.is_parent).to(device)
