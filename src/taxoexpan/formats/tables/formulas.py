@@ -19,6 +19,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
 _QUOTED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 """A formula after one or more apostrophes."""
+_QUOTED_OR_NOT = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 
 
 def protect_row(row: Sequence[str], keep_formulas: bool) -> list[str]:
@@ -26,18 +27,15 @@ def protect_row(row: Sequence[str], keep_formulas: bool) -> list[str]:
 
     Formulas after an apostrophe always get another one, so that `unprotected` restores all strings.
     """
-    return [
-        f"'{cell}" if _QUOTED.match(cell) or (not keep_formulas and _FORMULA.match(cell)) else cell
-        for cell in row
-    ]
+    is_protected = (_QUOTED if keep_formulas else _QUOTED_OR_NOT).match
+    return [f"'{cell}" if is_protected(cell) else cell for cell in row]
 
 
 def protect_cells(row: Mapping[str, object], keep_formulas: bool) -> dict[str, object]:
     """Return the cells of a row by name, with strings protected as in `protect_row`."""
-    return {
-        name: protect_row([cell], keep_formulas)[0] if isinstance(cell, str) else cell
-        for name, cell in row.items()
-    }
+    texts = {name: cell for name, cell in row.items() if isinstance(cell, str)}
+    protected = zip(texts, protect_row([*texts.values()], keep_formulas), strict=True)
+    return {**row, **dict(protected)}
 
 
 def unprotected(cell: str) -> str:

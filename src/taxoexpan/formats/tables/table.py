@@ -256,10 +256,10 @@ def csv_text(
 ) -> str:
     """Return a CSV table, with or without a header."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n")
     if header:
-        writer.writeheader()
-    writer.writerows(rows)
+        writer.writerow(columns)
+    writer.writerows([row[column] for column in columns] for row in rows)
     return text.getvalue()
 
 
