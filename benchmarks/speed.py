@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from per_egonet_network import plain_step_maker
+from processes import print_processes
 from timing import CONCEPTS, MatrixProducts, measure_undisturbed, print_ratio, synthetic_taxonomy
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
@@ -72,6 +73,7 @@ def main() -> None:
     print_ranking(task)
     print_encoding()
     print_corpus(options.corpus, task)
+    print_processes()
 
 
 def print_training(task: Task) -> None:

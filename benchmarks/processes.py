@@ -1,0 +1,58 @@
+"""CPU seconds of whole commands: starting up, and computing while other programs use the cores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+PROGRAMS_PER_CORE, ROUNDS = 2, 3
+TAXOEXPAN = (sys.executable, "-m", "taxoexpan")
+
+
+def print_processes() -> None:
+    """Print the ratios of a training on busy and on idle cores, and of `suggest` and torch."""
+    foods = str(resources.files("taxoexpan").joinpath("data/food.csv"))
+    with tempfile.TemporaryDirectory() as folder:
+        model, new = str(Path(folder) / "model"), Path(folder) / "new.csv"
+        new.write_text("label\ncold brew coffee\n", encoding="utf-8")
+        train = [*TAXOEXPAN, "train", foods, "--preset", "fast", "-o", model, "--force"]
+        train += ["--set", "epochs=1"]
+        idle = cpu_seconds(train)
+        with busy_cores():
+            busy = cpu_seconds(train)
+        what = f"training of fast, {PROGRAMS_PER_CORE} other programs per core / idle cores"
+        print(f"{busy / idle:6.2f} × {what}, CPU time  ({busy:.1f} s)", flush=True)
+        commands = [*TAXOEXPAN, "suggest", model, str(new)], [sys.executable, "-c", "import torch"]
+        rounds = [[cpu_seconds(command) for command in commands] for _ in range(ROUNDS)]
+    suggest, torch_alone = map(min, zip(*rounds, strict=True))
+    what = "suggest of one term / an interpreter that imports torch, CPU time"
+    print(f"{suggest / torch_alone:6.2f} × {what}  ({suggest:.2f} s)", flush=True)
+
+
+def cpu_seconds(command: Sequence[str]) -> float:
+    """Run a command and return its CPU time, including its start."""
+    before = os.times()
+    subprocess.run(command, check=True, capture_output=True)
+    after = os.times()
+    user = after.children_user - before.children_user
+    return user + after.children_system - before.children_system
+
+
+@contextmanager
+def busy_cores() -> Iterator[None]:
+    """Run programs that compute without pause."""
+    count = PROGRAMS_PER_CORE * (os.cpu_count() or 1)
+    loop = [sys.executable, "-c", "while True: pass"]
+    programs = [subprocess.Popen(loop) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
