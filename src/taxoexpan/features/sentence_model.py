@@ -1,0 +1,74 @@
+"""Sentence models, which turn tokens into unit vectors, in blocks of similar length."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+MAX_TOKENS = 48
+"""Tokens of a text that are read; the rest of a long definition says little about its genus."""
+CPU_BLOCK, GPU_BLOCK = 32, 1024
+"""Texts that are encoded at a time: of similar length, so that little is padding."""
+
+Tokens = Sequence[int]
+"""The numbers of a text's tokens."""
+
+
+class SentenceModel(nn.Module, ABC):
+    """A model that encodes texts as unit vectors of size `dimension` D."""
+
+    dimension: int
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return next(self.parameters()).device
+
+    @abstractmethod
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Split texts into at most `MAX_TOKENS` tokens each."""
+
+    @abstractmethod
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Return unit vectors of token numbers [B, L], of which `mask` [B, L] are valid: [B, D]."""
+
+    def encode_blocks(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Return one unit vector per tokenized text: [N, D]."""
+        order = np.argsort([len(each) for each in tokens], kind="stable")
+        size = CPU_BLOCK if self.device.type == "cpu" else GPU_BLOCK
+        # One tensor: many small ones would lie among the freed memory of the layers, and hold it.
+        vectors = torch.empty(len(tokens), self.dimension, device=self.device)
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            ids, mask = pad([tokens[row] for row in rows.tolist()])
+            block = self(ids.to(self.device), mask.to(self.device))
+            vectors[torch.from_numpy(rows).to(self.device)] = block
+        return vectors
+
+    @torch.no_grad()
+    def encode_tokens(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Encode without gradients and dropout, and equal texts once: [N, D]."""
+        was_training = self.training
+        self.eval()
+        distinct: dict[tuple[int, ...], int] = {}
+        rows = [distinct.setdefault(tuple(each), len(distinct)) for each in tokens]
+        vectors = self.encode_blocks(list(distinct))
+        self.train(was_training)
+        return vectors[torch.tensor(rows, dtype=torch.int64, device=self.device)]
+
+    def encode(self, texts: Sequence[str]) -> Tensor:
+        """Return one unit vector per text: [N, D]."""
+        return self.encode_tokens(self.tokenize(texts))
+
+
+def pad(tokens: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+    """Return the token numbers of texts, padded with 0, and which are valid: [B, L] each."""
+    lengths = np.array([len(each) for each in tokens])
+    ids = np.zeros((len(tokens), lengths.max(initial=0)), dtype=np.int64)
+    for row, each in enumerate(tokens):
+        ids[row, : len(each)] = each
+    return torch.from_numpy(ids), torch.from_numpy(np.arange(ids.shape[1]) < lengths[:, None])
