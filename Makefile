@@ -106,7 +106,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[transformers,web]'
+	$(PIP) --editable '.[web]'
 	@touch $@
 
 .venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt
@@ -114,5 +114,5 @@ clean:
 	@touch .venv/installed $@
 
 .venv/installed-docs: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[docs,transformers]'
+	$(PIP) --editable '.[docs]'
 	@touch .venv/installed $@

@@ -50,7 +50,9 @@ def made_up_taxonomy(size: int, seed: int = 0) -> Taxonomy:
 
 def write(path: Path, size: int) -> None:
     """Save a model of a made-up taxonomy; only its shapes are those of a trained one."""
-    small = TaxoExpan("fast", epochs=1, use_mentions=False).fit(made_up_taxonomy(300))
+    small = TaxoExpan("fast", features="static", epochs=1, use_mentions=False).fit(
+        made_up_taxonomy(300)
+    )
     taxonomy = made_up_taxonomy(size)
     save_random(small, taxonomy, path)
 

@@ -135,7 +135,7 @@ def measure_in_own_process(size: int) -> Measurement:
 def measure(size: int, options: argparse.Namespace) -> Measurement:
     """Measure all steps at one size."""
     torch.set_num_threads(options.threads)
-    device, config = torch.device(options.device), load_preset("fast")
+    device, config = torch.device(options.device), load_preset("thorough")
     task = make_task(size, options.queries, device)
     found = Measurement(size, len(task.taxonomy.relations), options.device)
     clock = Clock(device)

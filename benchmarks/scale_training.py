@@ -144,7 +144,8 @@ def run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     recorder.record_stages()
     new = [f"new {label}" for label in taxonomy.labels[:100]]
     trained = TaxoExpan(
-        "fast",
+        "thorough",
+        features="static",
         device=options.device,
         epochs=options.epochs,
         max_validation_leaves=options.held_out,

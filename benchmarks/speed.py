@@ -156,7 +156,8 @@ def print_step(name: str, config: Config, task: Task) -> None:
 
 def print_ranking(task: Task) -> None:
     """Print the ratios of ranking all queries, and of writing their suggestions."""
-    model = TaxoExpan("fast", epochs=1, validation_fraction=0.0).fit(small(task.taxonomy))
+    model = TaxoExpan("fast", features="static", epochs=1, validation_fraction=0.0)
+    model.fit(small(task.taxonomy))
     network = MatchingNetwork(BEST, DIMENSION).eval()
     network.reset(torch.Generator().manual_seed(0))
     everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.max_siblings)

@@ -1,11 +1,11 @@
 """Compare the CPU time of an update with that of encoding the whole newer version of a taxonomy.
 
     python benchmarks/update_speed.py TAXONOMY --preset fast
-    python benchmarks/update_speed.py TAXONOMY --features static+transformer:all-MiniLM-L6-v2
+    python benchmarks/update_speed.py TAXONOMY --features static+pretrained
 
 The older version lacks some concepts of TAXONOMY, which are held out as taxonomies grow. Weights
-are random, and the fine-tuned encoder is the sentence transformer as it comes: neither the time nor
-the comparison depends on what they have learned. The largest difference of both results is printed.
+are random, and the fine-tuned encoder is the sentence model as it comes: neither the time nor the
+comparison depends on what they have learned. The largest difference of both results is printed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
-from taxoexpan.features.encoder_registry import make_encoder, transformer_of
+from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
@@ -75,8 +75,8 @@ def main() -> None:
     options = parser.parse_args()
     config = load_preset(options.preset, features=options.features, use_mentions=False)
     encoder, device = make_encoder(config.features, config.oov, "cpu"), torch.device("cpu")
-    transformer = transformer_of(encoder)
-    tower = None if transformer is None else TextTower(transformer.copy_model())
+    part = encoder.part_with_model()
+    tower = None if part is None else TextTower(part, device, part.copy_model())
     embedder = Embedder(encoder, config, device, tower)
     network = MatchingNetwork(config, encoder.dimension)
     network.reset(torch.Generator().manual_seed(0))

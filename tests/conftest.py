@@ -41,7 +41,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-SMALL = {"epochs": 15, "hidden_dim": 8, "embedding_dim": 32, "num_negatives": 64, "batch_size": 32}
+SIZES = {"epochs": 15, "hidden_dim": 8, "embedding_dim": 32, "num_negatives": 64, "batch_size": 32}
+SMALL = {**SIZES, "features": "static"}
+"""The settings of a small network, which is trained at once."""
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -21,7 +21,14 @@ ODD_NAMES = (
     'quote " and & and <b>',
     "{{ 7 * 7 }} ${id} %2F..%2F",
 )
-SMALL = {"epochs": 5, "hidden_dim": 8, "embedding_dim": 32, "num_negatives": 16, "batch_size": 32}
+SMALL = {
+    "features": "static",
+    "epochs": 5,
+    "hidden_dim": 8,
+    "embedding_dim": 32,
+    "num_negatives": 16,
+    "batch_size": 32,
+}
 
 
 def odd_taxonomy() -> Taxonomy:

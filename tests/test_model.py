@@ -25,6 +25,7 @@ from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.adding.acceptance import select_additions
+from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Place
 from taxoexpan.training.continuation import Recipe
@@ -220,7 +221,7 @@ def test_a_taxonomy_that_is_too_small_is_refused(tmp_path: Path, text: str) -> N
     path = tmp_path / "tiny.csv"
     path.write_text("label,parents\n" + "".join(f"{line},\n" for line in text.split()))
     with pytest.raises(ModelError, match="needs at least 3 concepts and 2 relations"):
-        TaxoExpan("fast", device="cpu").fit(Taxonomy.read(path))
+        TaxoExpan("fast", device="cpu", features="static").fit(Taxonomy.read(path))
 
 
 def test_the_smallest_taxonomy_trains_without_validation() -> None:
@@ -254,7 +255,7 @@ def test_an_untrained_model_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, fast, paper"),
+        ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, fast, thorough"),
         *(({"seed": seed}, "seed is") for seed in ("a", None, 1.5, True, -1)),
         ({"colour": "red"}, "no setting is called 'colour'"),
         ({"features": "bert"}, "there are no features 'bert'"),
@@ -371,6 +372,7 @@ def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
         "fast",
         seed=0,
         device="cpu",
+        features="static",
         use_mentions=True,
         epochs=12,
         batch_size=8,
@@ -390,7 +392,7 @@ def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
 def test_mentions_are_used_by_default_where_there_are_definitions(
     pantry: Path, tmp_path: Path
 ) -> None:
-    quick: dict[str, Any] = {"preset": "fast", "device": "cpu", "epochs": 1}
+    quick: dict[str, Any] = {"preset": "fast", "device": "cpu", "features": "static", "epochs": 1}
     model = TaxoExpan(**quick)
     assert model.config.use_mentions == "auto"
     assert model.fit(made_up()).config.use_mentions is True
@@ -493,12 +495,28 @@ def test_a_model_with_a_fine_tuned_encoder_can_be_fitted_again(
     assert again.suggest(["cashew milk"], 5) == tuned_model.suggest(["cashew milk"], 5)
 
 
-def test_without_fine_tuning_there_is_no_tower(pantry: Path, tiny_transformer: Path) -> None:
+@pytest.mark.parametrize("map_epochs", [0, 2])
+def test_without_fine_tuning_the_tower_is_the_encoder_with_maps(
+    pantry: Path, tiny_transformer: Path, tmp_path: Path, map_epochs: int
+) -> None:
     settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 1}
-    model = TaxoExpan("best", device="cpu", tower_epochs=0, **settings).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("best", device="cpu", map_epochs=map_epochs, **settings)
+    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
     assert model.tower_history is None
-    assert model._tower is None
+    assert model._tower is not None
+    assert model._tower.tuned is None
+    assert (model._tower.maps is not None) == (tmp_path / "model/tower.safetensors").exists()
+    assert (model._tower.maps is not None) == bool(map_epochs)
     assert model.calibrators.fusion is not None
+    assert Signal.TOWER in model.calibrators.fusion.signals
+    loaded = TaxoExpan.load(tmp_path / "model", "cpu")
+    assert loaded.suggest(["cashew milk"], 5) == model.suggest(["cashew milk"], 5)
+
+
+def test_without_fusion_there_is_no_tower(pantry: Path, tiny_transformer: Path) -> None:
+    settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 1}
+    model = TaxoExpan("best", device="cpu", learn_fusion=False, **settings)
+    assert model.fit(Taxonomy.read(pantry))._tower is None
 
 
 @pytest.mark.parametrize(

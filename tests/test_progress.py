@@ -169,7 +169,16 @@ def test_a_training_on_a_terminal_uses_no_escape_sequences(
     pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    command = ["train", str(pantry), "-o", str(tmp_path / "m"), "--preset", "fast"]
+    command = [
+        "train",
+        str(pantry),
+        "-o",
+        str(tmp_path / "m"),
+        "--preset",
+        "fast",
+        "--features",
+        "static",
+    ]
     shown = run_in_terminal([*command, "--epochs", "3", "--device", "cpu"]).text
     assert "epoch   3" in shown
     assert "\x1b" not in shown

@@ -21,7 +21,7 @@ from urllib.request import urlopen
 from hatchling.build import build_sdist, build_wheel
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = "transformers,web"
+EXTRAS = "web"
 LOCATION = "import taxoexpan; print(taxoexpan.__file__)"
 
 

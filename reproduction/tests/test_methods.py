@@ -22,6 +22,7 @@ from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
 
 QUICK = {
+    "features": "static",
     "epochs": 4,
     "hidden_dim": 8,
     "embedding_dim": 32,

@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.shared_options import FeatureOptions
 
-PRESETS = ("best", "fast", "paper", "authors")
+PRESETS = ("best", "fast", "thorough", "paper", "authors")
 
 _LIMIT = 2**63
 
@@ -96,8 +96,7 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     features: _Text = Field(
-        description="the encoder that makes the vectors of concepts; auto is the best one that is "
-        "installed"
+        description="the encoder that makes the vectors of concepts, or several joined with +"
     )
     oov: Literal["skip", "zero"] = Field(
         description="how a word counts that a vector file lacks: skip (ignored) or zero (as a zero "
@@ -158,7 +157,10 @@ class Config(BaseModel):
         "shared"
     )
     learning_rate: _PositiveFloat = Field(description="initial learning rate of Adam")
-    epochs: _PositiveInt = Field(description="maximum number of passes over the relations")
+    epochs: _Count = Field(
+        description="maximum number of passes over the relations in which the network is trained; "
+        "0 leaves the network out"
+    )
     patience: _PositiveInt = Field(
         description="epochs without a better validation result before training stops"
     )
@@ -179,11 +181,16 @@ class Config(BaseModel):
     )
     learn_fusion: _Bool = Field(
         description="whether anchors are ranked by a learned fusion of the network with the names, "
-        "the words and the fine-tuned encoder, instead of by the network alone"
+        "the words and the text encoder, instead of by the network alone"
+    )
+    map_epochs: _Count = Field(
+        default=0,  # models of version 1.0.0 have none
+        description="passes over the relations in which linear maps adapt the vectors of texts to "
+        "the taxonomy; 0 leaves the vectors as they are",
     )
     tower_epochs: _Count = Field(
-        description="passes over the relations in which the sentence transformer is fine-tuned; 0 "
-        "leaves it as it is and out of the fusion"
+        description="passes over the relations in which all layers of the sentence model are "
+        "fine-tuned, which takes long; 0 leaves them as they are"
     )
     tower_batch_size: _PositiveInt = Field(description="relations per batch of the fine-tuning")
     tower_learning_rate: _PositiveFloat = Field(
@@ -208,6 +215,8 @@ class Config(BaseModel):
             raise ValueError(
                 "name_weight and definition_weight are both 0; set one of them above 0"
             )
+        if not self.epochs and not self.learn_fusion:
+            raise ValueError("epochs is 0 and learn_fusion is false, so nothing ranks; set one")
         return self
 
 
@@ -215,10 +224,16 @@ SETTINGS: tuple[str, ...] = tuple(name for name in Config.model_fields if name !
 """The settings that a user can change."""
 
 
+_OF_NETWORK = SETTINGS[SETTINGS.index("propagation") : SETTINGS.index("epochs")]
+"""The settings of the network and of its training."""
+
+
 def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, str]:
-    """Return settings without effect and the reasons; `features` must not be `auto`."""
+    """Return settings without effect and the reasons."""
     reasons: dict[str, str] = {}
     encoders = [part.strip().partition(":")[0] for part in config.features.split("+")]
+    if not config.epochs:
+        reasons |= dict.fromkeys(_OF_NETWORK, "epochs is 0, so there is no network")
     if config.propagation in ("gcn", "gat"):
         reasons |= dict.fromkeys(("position_dim", "position_norm"), "propagation has no positions")
     if config.negative_sampling == "all":
@@ -227,13 +242,14 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
         reasons["oov"] = f"the encoder {config.features!r} reads no vector file"
     tower = dict.fromkeys(("tower_batch_size", "tower_learning_rate"), "tower_epochs is 0")
     reasons |= {} if config.tower_epochs else tower
-    if "transformer" not in encoders:
-        tuned = f"the encoder {config.features!r} has no sentence transformer to fine-tune"
-        reasons |= dict.fromkeys(("tower_epochs", *tower), tuned)
+    learned = ("map_epochs", "tower_epochs", *tower)
+    if not {"pretrained", "transformer"} & {*encoders}:
+        reasons |= dict.fromkeys(learned, f"the encoder {config.features!r} has no sentence model")
     if not config.learn_fusion:
-        reasons |= dict.fromkeys(("tower_epochs", *tower), "learn_fusion is false")
-    if not config.tower_epochs:
-        reasons.pop("tower_epochs", None)  # nothing is fine-tuned, as requested
+        reasons |= dict.fromkeys(learned, "learn_fusion is false")
+    for name in ("map_epochs", "tower_epochs"):
+        if not getattr(config, name):
+            reasons.pop(name, None)  # nothing is learned, as requested
     return {name: reasons[name] for name in names if name in reasons}
 
 

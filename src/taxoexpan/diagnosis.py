@@ -30,7 +30,7 @@ PURPOSES = {
     "mcp": "a server for AI assistants (Model Context Protocol)",
     "postgresql": "curators' decisions in PostgreSQL",
     "tensorboard": "training curves in TensorBoard",
-    "transformers": "the sentence transformer of the default preset, best",
+    "transformers": "other sentence transformers (transformer:NAME_OR_PATH)",
     "web": "review in the browser, and serve",
 }
 """What the extras are for; extras for developers are left out."""
@@ -51,12 +51,9 @@ facts = {"devices": devices, "threads": torch.get_num_threads()}
 from taxoexpan.features.static import StaticEncoder
 facts = {"dimension": StaticEncoder().encode(["green tea"]).shape[1]}
 """,
-    "transformer:all-MiniLM-L6-v2": """
-from taxoexpan.features.transformer.model_files import (
-    find_model, module_files, read_modules, refuse_damaged
-)
-folder = find_model("all-MiniLM-L6-v2")
-refuse_damaged([path for module in read_modules(folder) for path in module_files(module)])
+    "pretrained": """
+from taxoexpan.features.pretrained import PretrainedEncoder
+facts = {"dimension": PretrainedEncoder("cpu").encode(["green tea"]).shape[1]}
 """,
 }
 """Code that tries more than the import of a package; `facts` is what it finds out."""
@@ -157,10 +154,6 @@ def examine() -> Installation:
         packages.append(package)
         torch = facts if requirement.name == "torch" else torch
     extras = [_examine_extra(name, purpose) for name, purpose in PURPOSES.items()]
-    missing = next(extra for extra in extras if extra.name == "transformers").missing
-    name = "transformer:all-MiniLM-L6-v2"
-    broken = f"{', '.join(missing)} is not installed" if missing else attempt(TRIALS[name])[1]
-    static = attempt(TRIALS["static"])[1]
     return Installation(
         version=own,
         platform=f"{platform.system()} {platform.machine()}",
@@ -169,8 +162,8 @@ def examine() -> Installation:
         packages=packages,
         torch=torch,
         encoders=[
-            Encoder("static", "word vectors; the preset fast", static),
-            Encoder(name, "the preset best", broken),
+            Encoder("static", "word vectors", attempt(TRIALS["static"])[1]),
+            Encoder("pretrained", "the encoder of the package", attempt(TRIALS["pretrained"])[1]),
         ],
         extras=extras,
         cache=_cache(),

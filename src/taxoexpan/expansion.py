@@ -14,7 +14,6 @@ from typing import Any
 from taxoexpan.config import changed_settings, load_preset, settings_without_effect
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
-from taxoexpan.features.encoder_registry import with_chosen_encoder
 from taxoexpan.features.glossary.glossary import (
     LookedUpDefinitions,
     look_up_definitions,
@@ -111,7 +110,7 @@ def acceptance_of(options: AcceptanceOptions) -> Acceptance:
 def check_training(options: TrainingOptions) -> None:
     """Refuse invalid settings, and warn about settings without effect, before any work."""
     settings = changed_settings(options, options.epochs)
-    config = with_chosen_encoder(load_preset(options.preset, **settings))
+    config = load_preset(options.preset, **settings)
     for name, reason in settings_without_effect(config, settings).items():
         warnings.warn(f"{name} has no effect, because {reason}", stacklevel=2)
 

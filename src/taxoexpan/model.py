@@ -19,7 +19,7 @@ from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
 from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 from taxoexpan.features.embedding import warn_of_language, warn_of_weak_texts
-from taxoexpan.features.encoder_registry import make_encoder, with_chosen_encoder
+from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
@@ -73,7 +73,7 @@ class TaxoExpan:
         check_seed(seed)
         self.preset, self.seed = preset, seed
         self.device = choose_device(device)
-        self.config = self._requested = with_chosen_encoder(load_preset(preset, **changes))
+        self.config = self._requested = load_preset(preset, **changes)
         self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
         self.history: History | None = None
         self.tower_history: History | None = None

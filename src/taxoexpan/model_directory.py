@@ -45,7 +45,7 @@ FEATURES, CALIBRATION, CONTINUATION, CARD = (
 REQUIRED = (CONFIG, WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
 """The files that every model has, besides the manifest."""
 OPTIONAL = (TOWER, WORDS, "search.safetensors")
-"""The files that only models with a fine-tuned encoder or the fusion have. Earlier versions also
+"""The files that only models with a text encoder or the fusion have. Earlier versions also
 wrote a candidate search, `search.safetensors`, which is not used."""
 OWN = (MANIFEST, *REQUIRED, *OPTIONAL, FEATURES, CARD, "taxonomy")
 """The contents of a model directory; a directory with other files is never replaced. The folder

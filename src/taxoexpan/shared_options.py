@@ -94,10 +94,10 @@ class FeatureOptions(OptionGroup):
     """The encoder, and single settings of a preset."""
 
     features: str | None = option(
-        "encoder for names and definitions: static (included word vectors), vectors:FILE (word "
-        "vectors in a file), transformer:NAME_OR_PATH (a sentence transformer), skipgram:CORPUS "
-        "(word vectors trained on a corpus), or auto (the best installed encoder); join several "
-        "with + (default: set by the preset)",
+        "encoder for names and definitions: pretrained (the package's own), static (included word "
+        "vectors), vectors:FILE (word vectors in a file), transformer:NAME_OR_PATH (a sentence "
+        "transformer) or skipgram:CORPUS (word vectors trained on a corpus); join several with + "
+        "(default: set by the preset)",
         metavar="ENCODER",
     )
     settings: tuple[str | tuple[str, Any], ...] = repeated(
@@ -113,8 +113,8 @@ class TrainingOptions(FeatureOptions, DeviceOptions):
     """The options for training a model."""
 
     preset: str = option(
-        "best (default), fast (static word vectors instead of a sentence transformer), paper "
-        "(settings of the paper) or authors (settings of the authors' code)",
+        "best (default), fast (no network), thorough (trains much longer), paper (settings of the "
+        "paper) or authors (settings of the authors' code)",
         "best",
     )
     seed: int | None = option("random seed (default: 0)", None, SEED)

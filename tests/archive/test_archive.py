@@ -235,9 +235,11 @@ def test_a_fine_tuned_encoder_is_saved_and_loaded(
     weights = load_file(tuned_directory / "tower.safetensors")
     assert tuned_model._tower is not None
     assert loaded._tower is not None
-    for name, tensor in tuned_model._tower.state_dict().items():
+    learned, again = tuned_model._tower.weights(), loaded._tower.weights()
+    assert weights.keys() == learned.keys() == again.keys()
+    for name, tensor in learned.items():
         assert torch.equal(weights[name], tensor)
-        assert torch.equal(loaded._tower.state_dict()[name], tensor)
+        assert torch.equal(again[name], tensor)
     loaded.save(tmp_path / "again")
     for part in ("tower", "anchors", "weights"):
         one, other = (p / f"{part}.safetensors" for p in (tuned_directory, tmp_path / "again"))
@@ -267,13 +269,12 @@ def test_a_summary_refuses_a_damaged_part(copied: Path, part: str) -> None:
 
 
 def test_a_fine_tuned_encoder_of_another_transformer_is_refused(copied: Path) -> None:
-    tower = copied / "tower.safetensors"
     change_tensors(
         copied,
-        tower.name,
+        "tower.safetensors",
         lambda weights: weights.update({name: each[:1] for name, each in weights.items()}),
     )
-    with pytest.raises(ModelError, match=f"{tower.name} has the weights of another transformer"):
+    with pytest.raises(ModelError, match="the parts of the model do not fit together"):
         TaxoExpan.load(copied)
 
 
@@ -295,6 +296,5 @@ def test_the_transformer_may_move(
 def test_a_model_that_lost_its_fine_tuned_encoder_is_refused(copied: Path) -> None:
     """The anchors were encoded by it, so new concepts must be, too."""
     (copied / "tower.safetensors").unlink()
-    reseal(copied)
-    with pytest.raises(ModelError, match="but the anchors need it"):
+    with pytest.raises(ModelError, match=r"tower\.safetensors"):
         TaxoExpan.load(copied)

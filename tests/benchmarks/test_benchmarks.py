@@ -107,6 +107,7 @@ def test_small_taxonomies_prints_a_table(
     monkeypatch.setattr(small_taxonomies, "MIN_SIZE", 80)
     monkeypatch.setattr(small_taxonomies, "MAX_SIZE", 90)
     words = ["--preset", "fast", "--count", "1", "--device", "cpu", "--set", "epochs=2"]
+    words += ["--set", "features=static"]
     monkeypatch.setattr(sys, "argv", ["small_taxonomies.py", str(path), *words])
     main()
     output = capsys.readouterr().out

@@ -19,7 +19,7 @@ from calibration_results import (
     save_result,
     tables,
 )
-from conftest import SMALL
+from conftest import SIZES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,7 +121,7 @@ def test_results_are_computed_saved_and_plotted(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = [
-        f"--set={name}={value}" for name, value in (SMALL | {"validation_fraction": 0.9}).items()
+        f"--set={name}={value}" for name, value in (SIZES | {"validation_fraction": 0.9}).items()
     ]
     options = [*small, "--set=epochs=2", "--device=cpu", "--name=pantry", "-o", tmp_path / "kept"]
     run_benchmark("leaves", pantry, "--out", 16, "--seed", 0, 1, *options)

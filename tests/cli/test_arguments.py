@@ -11,7 +11,7 @@ from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy, expand_file
 
-QUICK = ["--preset", "fast", "--epochs", "2", "--device", "cpu", "--quiet"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "2", "--device", "cpu", "--quiet"]
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_expand_file_takes_a_glossary(
     pantry: Path, new: Path, glossary: Path, tmp_path: Path
 ) -> None:
     model = tmp_path / "model"
-    settings = {"preset": "fast", "device": "cpu", "epochs": 1}
+    settings = {"preset": "fast", "features": "static", "device": "cpu", "epochs": 1}
     applied = expand_file(
         pantry, new, tmp_path / "o.csv", glossary=glossary, model=model, **settings
     )

@@ -25,7 +25,7 @@ from taxoexpan.cli.parser import add_options
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
-QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--quiet", "--device", "cpu"]
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def _train_parser() -> argparse.ArgumentParser:
 @pytest.mark.parametrize(
     ("change", "note"),
     [
-        ("tower_epochs=3", "the encoder 'static' has no sentence transformer to fine-tune"),
+        ("tower_epochs=3", "the encoder 'static' has no sentence model"),
         ("hidden_dim=8", ""),
     ],
 )
@@ -120,7 +120,7 @@ def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_pat
     model, suggestions = tmp_path / "model", tmp_path / "suggestions.csv"
     out = tmp_path / "out.csv"
     command = ["train", pantry, "-o", model, "--epochs", "20", "--device", "cpu"]
-    trained = run(*command, "--preset", "fast")
+    trained = run(*command, "--preset", "fast", "--features", "static")
     assert "validation MR" in trained.err
     assert trained.out == ""
     ranked = run_cli("suggest", model, new, "-o", suggestions, "--top-k", "3")
@@ -161,7 +161,7 @@ def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
 def test_the_demo_places_new_foods_and_saves_its_outputs(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     command = ["demo", "-o", str(folder), "--epochs", "1", "--quiet", "--device", "cpu"]
-    command += ["--preset", "fast"]
+    command += ["--preset", "fast", "--features", "static"]
     captured = run(*command)
     assert "oat milk" in captured.out
     first = {row["query"]: row for row in reversed(rows_of(folder / "suggestions.csv"))}
@@ -321,7 +321,18 @@ def test_help_names_the_settings_and_where_they_are_explained() -> None:
 
 def test_ctrl_c_before_the_first_epoch_writes_nothing(tmp_path: Path) -> None:
     food = str(resources.files("taxoexpan") / "data" / "food.csv")
-    command = ["train", food, "-o", str(tmp_path / "model"), "--device", "cpu", "--preset", "fast"]
+    command = [
+        "train",
+        food,
+        "-o",
+        str(tmp_path / "model"),
+        "--device",
+        "cpu",
+        "--preset",
+        "fast",
+        "--features",
+        "static",
+    ]
     status, messages = interrupt_cli(command, "training on")
     assert status == 130, messages
     assert "taxoexpan: stopped" in messages
@@ -377,7 +388,18 @@ def test_the_model_is_kept_where_no_confidence_is_known(pantry: Path, tmp_path: 
     new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
     new.write_text("nut milk\n", encoding="utf-8")
     given = ["expand", pantry, new, "-o", out, "--model", model]
-    more = ["--preset", "fast", "--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
+    more = [
+        "--preset",
+        "fast",
+        "--features",
+        "static",
+        "--epochs",
+        "1",
+        "--device",
+        "cpu",
+        "--accept-at-precision",
+        "1",
+    ]
     messages = run(*given, *more, status=2).err
     assert "train with the setting validation_fraction=0.38" in messages
     assert "training on" not in messages

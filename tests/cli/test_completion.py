@@ -17,7 +17,7 @@ from expanded_files import write_file
 
 from taxoexpan.cli.completion import SHELLS, VALUES
 from taxoexpan.config import PRESETS
-from taxoexpan.features.encoder_registry import ARGUMENTS
+from taxoexpan.features.encoder_registry import ARGUMENTS, PLAIN
 from taxoexpan.formats.registry import FORMATS
 
 BASH = """
@@ -127,8 +127,7 @@ def _read_until(terminal: int, text: str) -> bool:
 def test_completed_values_exist() -> None:
     assert set(VALUES["format"]) == {*FORMATS}
     assert VALUES["preset"] == PRESETS
-    encoders = {f"{name}:" for name in ARGUMENTS}
-    assert set(VALUES["features"]) == {"auto", "static", *encoders}
+    assert set(VALUES["features"]) == {*PLAIN, *(f"{name}:" for name in ARGUMENTS)}
 
 
 def test_an_unknown_shell_is_refused() -> None:

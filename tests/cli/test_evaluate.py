@@ -13,7 +13,6 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.evaluate import DEFAULT_METHODS
 from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.evaluation.growth import growth_between
-from taxoexpan.features.encoder_registry import choose_features
 from taxoexpan.training.metrics import compute_metrics
 
 CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
@@ -158,8 +157,8 @@ def test_each_preset_has_its_own_encoder_by_default(pantry: Path, new: Path) -> 
     command = ["evaluate", str(pantry), str(new), "--methods", "taxoexpan-fast,taxoexpan-paper"]
     command += ["--quiet", "--json", "--device", "cpu", "--set", "epochs=1"]
     output = json.loads(run(*command).out)
-    assert [one["features"] for one in output["methods"]] == ["static", "static"]
-    assert output["features"] == choose_features("auto")
+    assert [one["features"] for one in output["methods"]] == ["static+pretrained", "static"]
+    assert output["features"] == "static+pretrained"
 
 
 def test_boosted_trees_run_where_xgboost_is(pantry: Path, new: Path) -> None:

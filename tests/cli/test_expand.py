@@ -15,7 +15,7 @@ from messy_pantry import large_pantry
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
-QUICK = ["--preset", "fast", "--quiet", "--device", "cpu", "--seed", "1"]
+QUICK = ["--preset", "fast", "--features", "static", "--quiet", "--device", "cpu", "--seed", "1"]
 CALIBRATED = ["--epochs", "25", "--set", "validation=leaves", "--set", "validation_fraction=0.35"]
 NEW = [
     *("yak cheese", "cashew milk", "rice milk", "lime sauce", "pea soup", "corn bread"),

@@ -15,7 +15,19 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
 
-QUICK = ["--preset", "fast", "--epochs", "15", "--quiet", "--device", "cpu", "--seed", "1"]
+QUICK = [
+    "--preset",
+    "fast",
+    "--features",
+    "static",
+    "--epochs",
+    "15",
+    "--quiet",
+    "--device",
+    "cpu",
+    "--seed",
+    "1",
+]
 BASE = "http://example.org/"
 DRINKS = Taxonomy(
     [
@@ -202,6 +214,7 @@ def test_expand_moves_children_named_after_a_new_concept_and_reports_it(
 def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
     taxonomy = Taxonomy.read(pantry_without_soup)
     small = {
+        "features": "static",
         "epochs": 15,
         "hidden_dim": 8,
         "embedding_dim": 32,

@@ -21,7 +21,7 @@ from taxoexpan.explain import describe
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
-QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--quiet", "--device", "cpu"]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ ATTACKS = (
 )
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 VISIBLE = re.compile(r"\\(x|u00)(1b|7f|9b)|\\u20|\\[rn]taxoexpan")
-SETTINGS = {"epochs": 1, "hidden_dim": 4, "embedding_dim": 8, "num_negatives": 8}
+SETTINGS = {"features": "static", "epochs": 1, "hidden_dim": 4, "embedding_dim": 8}
 
 
 def hostile(text: str, number: int) -> str:
@@ -120,7 +120,7 @@ COMMANDS = [
     "convert old.json - --to obo",
     "apply old.json suggestions.csv -o -",
 ]
-TINY = "--quiet --preset fast --set epochs=1 --set hidden_dim=4"
+TINY = "--quiet --preset fast --features static --set epochs=1 --set hidden_dim=4"
 MODEL_COMMANDS = [
     "info model",
     "suggest model terms.csv",

@@ -201,9 +201,10 @@ def test_changes_of_fused_scores_equal_those_of_really_removing_the_relation(
 def test_changes_of_scores_with_a_real_tower_equal_those_of_really_removing_the_relation(
     tiny_transformer: Path,
 ) -> None:
-    tower = TextTower(TransformerEncoder(str(tiny_transformer), "cpu").copy_model())
+    tower = TextTower(TransformerEncoder(str(tiny_transformer), "cpu"), torch.device("cpu"))
     taxonomy, queries = labeled_taxonomy(5, 40), random_queries(5, 6, has_tower=False)
-    queries = replace(queries, tower=tower.encode([query_text(each) for each in queries.concepts]))
+    described = [query_text(each) for each in queries.concepts]
+    queries = replace(queries, tower=tower.encode_queries(described))
     texts, vectors = AnchorTexts.of(taxonomy, tower), ConceptVectors.of(random_vectors(5, 40))
     network, fusion = random_network(5), random_fusion(5)
     anchors = Anchors(taxonomy, vectors, 100, texts=texts)

@@ -227,10 +227,10 @@ def test_a_mention_is_described_instead_of_shared_words(
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ((1.1, 3.0, 1.0, 1.2, 0.0), " The fine-tuned encoder made the difference."),
+        ((1.1, 3.0, 1.0, 1.2, 0.0), " The text encoder made the difference."),
         (
             (2.0, 2.5, 3.0, 1.0, 1.0),
-            " The similarity of the names and the fine-tuned encoder made the difference.",
+            " The similarity of the names and the text encoder made the difference.",
         ),
         ((3.0, 1.0, 1.0, 1.0, 2.0), " The network and the number of children made the difference."),
         ((1.0, 1.0, 1.0, 2.0, 1.0), " The shared word 'milk' made the difference."),
@@ -261,7 +261,7 @@ def test_decisive_words_are_those_of_the_label_that_the_runner_up_does_not_share
 
 
 def test_the_signals_that_decided_for_a_move_are_named_unless_it_is_unclear() -> None:
-    parts, sentence = (1.0, 3.0, 1.0, 1.0, 1.0), "The fine-tuned encoder made the"
+    parts, sentence = (1.0, 3.0, 1.0, 1.0, 1.0), "The text encoder made the"
     assert sentence in describe_move(oat_milk(parts))
     assert sentence not in describe_move(oat_milk(parts, second={"score": 0.59}))
     assert sentence not in describe_move(oat_milk(parts, comparison={"margin": -0.4}))

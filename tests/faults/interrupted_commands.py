@@ -15,7 +15,7 @@ from builders import pantry_csv
 
 from taxoexpan.model_directory import is_archive, read_intact
 
-QUICK = "--preset fast --epochs 2 --device cpu --quiet"
+QUICK = "--preset fast --features static --epochs 2 --device cpu --quiet"
 NEW = "cashew milk\nrye bread\ntomato juice\nred lentil soup\n"
 
 

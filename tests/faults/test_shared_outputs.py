@@ -51,7 +51,17 @@ def test_the_second_of_two_trainings_is_refused(
     pantry: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     model = tmp_path / "model"
-    command = ["train", str(pantry), "-o", str(model), "--preset", "fast", "--quiet"]
+    command = [
+        "train",
+        str(pantry),
+        "-o",
+        str(model),
+        "--preset",
+        "fast",
+        "--features",
+        "static",
+        "--quiet",
+    ]
     command += ["--device", "cpu", "--epochs", "2"]
     seeds = (["--seed", "1"], ["--seed", "2"])
     assert run_at_once(*([*command, *seed] for seed in seeds)) == [0, 2]

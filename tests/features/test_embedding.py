@@ -20,7 +20,6 @@ from taxoexpan.features.embedding import (
     warn_of_language,
     warn_of_wordless,
 )
-from taxoexpan.features.encoder_registry import BEST
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.features.word_vectors import read_vectors
 from taxoexpan.taxonomy import Concept
@@ -145,14 +144,16 @@ ENGLISH = {
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_labels_in_another_language_get_a_warning(language: str) -> None:
-    for features in ("static", BEST, "transformer:/models/all-MiniLM-L6-v2"):
+    for features in ("static", "static+pretrained", "transformer:/models/all-MiniLM-L6-v2"):
         with pytest.warns(UserWarning, match="multilingual"):
             warn_of_language(features, OTHERS[language].split(", "))
 
 
 @pytest.mark.parametrize("subject", ENGLISH)
 def test_english_latin_and_chemical_labels_get_none(subject: str) -> None:
-    warn_of_language(BEST, ENGLISH[subject].split(", "))  # a warning would be an error
+    warn_of_language(
+        "static+pretrained", ENGLISH[subject].split(", ")
+    )  # a warning would be an error
 
 
 def test_letters_may_be_composed_or_not() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SMALL
+from conftest import SIZES
 from letters import Letters, linear_vectors
 from safetensors.numpy import load_file, save_file
 
@@ -120,7 +120,7 @@ def test_the_fallback_must_be_the_same(tmp_path: Path) -> None:
 
 pytest.importorskip("gensim")
 
-QUICK = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
+QUICK = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +221,7 @@ def test_the_same_corpus_gives_the_same_model(
     taxonomy = Taxonomy.read(pantry)
     scores = []
     for _ in range(2):
-        model = TaxoExpan(features=f"skipgram:{corpus}", device="cpu", **SMALL | {"epochs": 2})
+        model = TaxoExpan(features=f"skipgram:{corpus}", device="cpu", **SIZES | {"epochs": 2})
         model.fit(taxonomy, expected=["moon broth", Concept("", "moon juice")])
         scores.append([one.score for one in model.suggest(["moon broth"])])
     assert scores[0] == scores[1]

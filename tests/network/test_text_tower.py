@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network import text_tower
 from taxoexpan.network.text_tower import (
+    TextMaps,
     TextTower,
     TokenEmbedding,
     anchor_texts,
@@ -18,27 +19,23 @@ from taxoexpan.network.text_tower import (
 )
 from taxoexpan.taxonomy import Concept, Taxonomy
 
-TEXTS = ["oat milk", "green tea < tea: a drink of tea", "tea", "a drink of oat milk of oat", "rye"]
+TEXTS = ["oat milk", "green tea < tea: a drink of tea", "tea", "rye"]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def encoder(tiny_transformer: Path) -> TransformerEncoder:
+    return TransformerEncoder(str(tiny_transformer), "cpu")
 
 
 @pytest.fixture
-def tower(tiny_transformer: Path) -> TextTower:
-    return TextTower(TransformerEncoder(str(tiny_transformer), "cpu").copy_model())
-
-
-@pytest.fixture
-def encoded(tower: TextTower, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of texts in each block that the transformer gets."""
-    sizes: list[int] = []
-    forward = tower.transformer.forward
-
-    def count(inputs: dict[str, Tensor], **options: object) -> dict[str, Tensor]:
-        sizes.append(len(inputs["input_ids"]))
-        outputs: dict[str, Tensor] = forward(inputs, **options)
-        return outputs
-
-    monkeypatch.setattr(tower.transformer, "forward", count)
-    return sizes
+def tower(encoder: TransformerEncoder) -> TextTower:
+    """A tower with changed weights and random maps."""
+    generator, tuned = torch.Generator().manual_seed(0), encoder.copy_model()
+    for weight in tuned.parameters():
+        weight.data += 0.3 * torch.randn(weight.shape, generator=generator)
+    maps = TextMaps(*torch.randn(2, tuned.dimension, tuned.dimension, generator=generator))
+    return TextTower(encoder, CPU, tuned, maps)
 
 
 def test_a_query_is_described_by_its_label_and_definition() -> None:
@@ -59,78 +56,67 @@ def test_an_anchor_is_described_by_its_first_parent_too_but_not_by_its_children(
     assert anchor_texts(Taxonomy(concepts[:3], relations[:3])) == texts[:3]
 
 
-def test_vectors_are_those_of_the_sentence_transformer_at_unit_length(tower: TextTower) -> None:
-    expected = tower.transformer.encode(
-        TEXTS, convert_to_tensor=True, normalize_embeddings=True, show_progress_bar=False
-    )
-    vectors = tower.encode(TEXTS)
-    assert torch.allclose(vectors, expected, atol=1e-5)
-    assert torch.allclose(vectors.norm(dim=1), torch.ones(len(TEXTS)), atol=1e-6)
-
-
-def test_neither_padding_nor_order_nor_blocks_change_a_vector(
-    tower: TextTower, monkeypatch: pytest.MonkeyPatch
+def test_a_tower_that_has_learned_nothing_gives_the_vectors_of_the_encoder(
+    encoder: TransformerEncoder,
 ) -> None:
-    together = tower.encode(TEXTS)
-    alone = torch.cat([tower.encode([text]) for text in TEXTS])
-    assert torch.allclose(together, alone, rtol=0, atol=1e-5)
-    assert (together - together.roll(1, 0)).abs().amax(1).min() > 0.01
-    assert torch.allclose(tower.encode(TEXTS[::-1]).flip(0), together, rtol=0, atol=1e-5)
-    monkeypatch.setattr(text_tower, "CPU_BLOCK", 2)
-    assert torch.allclose(tower.encode(TEXTS), together, rtol=0, atol=1e-5)
+    tower = TextTower(encoder, CPU)
+    expected = torch.from_numpy(encoder.encode(TEXTS))
+    for encode in (tower.encode, tower.encode_queries, tower.encode_anchors):
+        assert torch.equal(encode(TEXTS), expected)
+        assert encode([]).shape == (0, tower.dimension) == (0, 16)
+    assert tower.weights() == {}
 
 
-def test_texts_are_tokenized_in_blocks(tower: TextTower, monkeypatch: pytest.MonkeyPatch) -> None:
-    together = tower.tokenize(TEXTS)
-    monkeypatch.setattr(text_tower, "TOKENIZER_BLOCK", 2)
-    assert tower.tokenize(TEXTS) == together
-    assert [len(tokens) for tokens in together] == [4, 11, 3, 9, 3]
+def test_maps_multiply_the_vectors_of_queries_and_of_anchors(tower: TextTower) -> None:
+    assert tower.tuned is not None
+    assert tower.maps is not None
+    vectors = tower.tuned.encode(TEXTS)
+    assert torch.equal(tower.encode(TEXTS), vectors)
+    for found, matrix in (
+        (tower.encode_queries(TEXTS), tower.maps.queries),
+        (tower.encode_anchors(TEXTS), tower.maps.anchors),
+    ):
+        expected = torch.stack([vector @ matrix / (vector @ matrix).norm() for vector in vectors])
+        torch.testing.assert_close(found, expected)
 
 
-def test_equal_texts_are_encoded_once(tower: TextTower, encoded: list[int]) -> None:
-    vectors = tower.encode(["tea", "oat milk", "tea", "oat milk", "tea"])
-    assert sum(encoded) == 2
-    assert torch.equal(vectors[[0, 1]], vectors[[2, 3]])
-    assert torch.equal(vectors[0], vectors[4])
-    assert not torch.allclose(vectors[0], vectors[1])
+def test_a_vector_of_zeros_stays_zero(tower: TextTower) -> None:
+    mapped = replace(tower, tuned=None)
+    assert not mapped.encode_queries([""]).any()
+    assert not mapped.encode_anchors([""]).any()
 
 
-def test_texts_of_similar_length_share_a_block(
-    tower: TextTower, encoded: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_tower, "CPU_BLOCK", 2)
-    tower.encode(TEXTS)
-    assert encoded == [2, 2, 1]
+@pytest.mark.parametrize("kept", [("tuned", "maps"), ("tuned",), ("maps",), ()])
+def test_a_tower_is_restored_from_its_weights(tower: TextTower, kept: tuple[str, ...]) -> None:
+    plain = TextTower(tower.encoder, CPU)
+    learned = replace(plain, **{name: getattr(tower, name) for name in kept})
+    again = plain.with_weights(learned.weights())
+    assert (again.tuned is None, again.maps is None) == ("tuned" not in kept, "maps" not in kept)
+    assert torch.equal(again.encode_queries(TEXTS), learned.encode_queries(TEXTS))
+    assert torch.equal(again.encode_anchors(TEXTS), learned.encode_anchors(TEXTS))
+    assert again.weights().keys() == learned.weights().keys()
 
 
-def test_no_texts_give_no_vectors(tower: TextTower) -> None:
-    assert tower.encode([]).shape == (0, 16)
-
-
-def test_encoding_ignores_dropout_and_leaves_the_mode_as_it_was(tower: TextTower) -> None:
-    tower.eval()
-    expected = tower.encode(TEXTS)
-    assert not tower.training
-    tower.train()
-    assert torch.equal(tower.encode(TEXTS), expected)
-    assert tower.training
-    assert not torch.allclose(tower(tower.tokenize(TEXTS)), expected)
-
-
-def test_only_the_first_tokens_of_a_long_text_are_read(tower: TextTower) -> None:
-    words = ["oat", "milk"] * 40
-    assert len(tower.tokenize([" ".join(words)])[0]) == text_tower.MAX_TOKENS
-    same = tower.encode([" ".join(words), " ".join(["tea", *words[1:]]), " ".join([*words, "tea"])])
-    assert torch.equal(same[0], same[2])
-    assert not torch.allclose(same[0], same[1])
+@pytest.mark.parametrize("change", ["missing", "unknown", "shape"])
+@pytest.mark.parametrize("part", [0, -1], ids=["tuned", "maps"])
+def test_weights_of_another_tower_are_refused(tower: TextTower, part: int, change: str) -> None:
+    weights = tower.weights()
+    name = [*weights][part]
+    weight = weights[name] if change == "unknown" else weights.pop(name)
+    if change == "unknown":
+        weights[f"{name}.other"] = weight
+    elif change == "shape":
+        weights[name] = weight[:1]
+    with pytest.raises((KeyError, ValueError, RuntimeError)):
+        TextTower(tower.encoder, CPU).with_weights(weights)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_a_gpu_gives_the_same_vectors(tower: TextTower) -> None:
-    expected = tower.encode(TEXTS)
-    on_gpu = tower.to("cuda").encode(TEXTS)
+    expected = tower.encode_queries(TEXTS)
+    on_gpu = tower.to(torch.device("cuda")).encode_queries(TEXTS)
     assert on_gpu.device.type == "cuda"
-    assert torch.allclose(on_gpu.cpu(), expected, rtol=0, atol=1e-4)
+    torch.testing.assert_close(on_gpu.cpu(), expected, rtol=0, atol=1e-4)
 
 
 class TwoEmbeddings(nn.Module):

@@ -23,7 +23,9 @@ NEW = (
 def food_model() -> TaxoExpan:
     """Return a barely trained model of the foods, with enough leaves for a calibration."""
     food = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
-    return TaxoExpan("fast", seed=1, device="cpu", epochs=1).fit(Taxonomy.read(food))
+    return TaxoExpan("fast", device="cpu", seed=1, epochs=1, features="static").fit(
+        Taxonomy.read(food)
+    )
 
 
 def table_of(page: Page, title: str = "Suggestions") -> Table:

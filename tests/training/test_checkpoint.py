@@ -114,11 +114,11 @@ def test_an_unusable_checkpoint_of_the_fine_tuning_is_refused_before_the_network
         left.write_bytes(b"nothing")
     settings = {**QUICK, "epochs": 1, "features": f"transformer:{tiny_transformer}"}
     with pytest.raises(ModelError, match=r"checkpoint\.tower: "):
-        TaxoExpan("best", device="cpu", **settings).fit(
+        TaxoExpan("thorough", device="cpu", **settings).fit(
             Taxonomy.read(pantry), checkpoint=checkpoint
         )
     assert not checkpoint.exists()
-    untuned = TaxoExpan("best", device="cpu", tower_epochs=0, **settings)
+    untuned = TaxoExpan("best", device="cpu", **settings)
     with pytest.raises(ModelError, match=r"checkpoint\.tower: .* fine-tunes no encoder; use"):
         untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)
     assert not checkpoint.exists()
@@ -173,7 +173,17 @@ def test_a_run_killed_during_an_epoch_and_resumed_ends_with_the_same_weights(
 ) -> None:
     def command(out: Path, *more: str) -> list[str]:
         options = ["--epochs", "12", "--device", "cpu", "--quiet", *more]
-        return ["train", str(pantry), "-o", str(out), "--preset", "fast", *options]
+        return [
+            "train",
+            str(pantry),
+            "-o",
+            str(out),
+            "--preset",
+            "fast",
+            "--features",
+            "static",
+            *options,
+        ]
 
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     assert main(command(alone)) == 0
@@ -201,7 +211,18 @@ def test_ctrl_c_saves_the_best_weights_and_the_training_is_resumed_without_force
 ) -> None:
     """The checkpoint is the permission to replace the best model so far, which Ctrl-C saves."""
     monkeypatch.chdir(tmp_path)
-    command = ["train", str(pantry), "-o", "m", "--preset", "fast", "--device", "cpu"]
+    command = [
+        "train",
+        str(pantry),
+        "-o",
+        "m",
+        "--preset",
+        "fast",
+        "--features",
+        "static",
+        "--device",
+        "cpu",
+    ]
     command += ["--set", "patience=2000"]
     with monkeypatch.context() as patched:
         patched.setattr(TrainingLog, "write", lambda *_: press_ctrl_c())

@@ -47,7 +47,7 @@ def test_all_relations_are_drawn_once_if_nothing_is_new() -> None:
 def test_the_settings_of_a_continued_training_are_those_of_the_first_but_shorter_and_slower() -> (
     None
 ):
-    config = load_preset("best")
+    config = load_preset("thorough")
     recipe = Recipe(epochs=3, learning_rate=0.5, tower_epochs=1, tower_learning_rate=0.1)
     changed = recipe.changed(config)
     assert (changed.epochs, changed.tower_epochs) == (3, 1)

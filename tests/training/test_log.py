@@ -79,7 +79,16 @@ def test_an_unwritable_folder_is_refused_before_the_training(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, message: str
 ) -> None:
     (tmp_path / "file").write_text("precious")
-    command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--preset", "fast"]
+    command = [
+        "train",
+        str(pantry),
+        "-o",
+        str(tmp_path / "model"),
+        "--preset",
+        "fast",
+        "--features",
+        "static",
+    ]
     assert main([*command, "--tensorboard", str(tmp_path / name)]) == 2
     messages = capsys.readouterr().err
     assert message in messages
@@ -120,7 +129,7 @@ def test_without_tensorboard_the_error_says_how_to_install_it(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--quiet", "--epochs", "1"]
-    command += ["--preset", "fast"]
+    command += ["--preset", "fast", "--features", "static"]
     assert main([*command, "--tensorboard", str(tmp_path / "curves")]) == 2
     message = capsys.readouterr().err.splitlines()[0]
     assert message.startswith("taxoexpan: TensorBoard cannot be used here")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,9 @@ from torch import Tensor
 
 from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ModelError
+from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
+from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training import tower as tower_run
@@ -27,7 +28,7 @@ from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_paren
 from taxoexpan.training.tower import train_tower
 from taxoexpan.training.tower_gradients import TowerBatch, contrastive_loss
 
-MakeTower = Callable[[], TextTower]
+MakeTower = Callable[[], SentenceModel]
 Weights = dict[str, Tensor]
 
 
@@ -35,7 +36,7 @@ Weights = dict[str, Tensor]
 def make_tower(tiny_transformer: Path) -> MakeTower:
     """Return towers with the same weights."""
     encoder = TransformerEncoder(str(tiny_transformer), "cpu")
-    return lambda: TextTower(encoder.copy_model())
+    return encoder.copy_model
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def settings(epochs: int = 4, batch_size: int = 16) -> Config:
     )
 
 
-def weights_of(tower: TextTower) -> Weights:
+def weights_of(tower: SentenceModel) -> Weights:
     return {name: tensor.clone() for name, tensor in tower.state_dict().items()}
 
 
@@ -66,7 +67,7 @@ class Validation:
         self.held, self.after = held, after
         self.calls = 0
 
-    def __call__(self, tower: TextTower, anchors: Tensor) -> Metrics:
+    def __call__(self, tower: SentenceModel, anchors: Tensor) -> Metrics:
         queries = tower.encode([query_text(concept) for concept in self.held.concepts])
         metrics = compute_metrics(rank_true_parents(anchors @ queries.T, self.held.parents, 0.5))
         self.after(self.calls)
@@ -74,11 +75,11 @@ class Validation:
         return metrics
 
 
-def given(*values: float | None) -> Callable[[TextTower, Tensor], Metrics]:
+def given(*values: float | None) -> Callable[[SentenceModel, Tensor], Metrics]:
     """Return a validation that gives these results, first without training; None is Ctrl-C."""
     results = iter(values)
 
-    def validate(tower: TextTower, anchors: Tensor) -> Metrics:
+    def validate(tower: SentenceModel, anchors: Tensor) -> Metrics:
         del tower, anchors
         result = next(results)
         if result is None:
@@ -207,7 +208,7 @@ def test_ctrl_c_in_the_first_epoch_keeps_the_encoder_as_it_came(
     tower, seen = make_tower(), 0
     before = weights_of(tower)
 
-    def interrupt(module: object, arguments: tuple[Sequence[Tokens]]) -> None:
+    def interrupt(module: object, arguments: tuple[Tensor, Tensor]) -> None:
         nonlocal seen
         del module
         seen += len(arguments[0])
@@ -241,10 +242,10 @@ def test_without_validation_the_last_epoch_is_the_best(
     assert same(weights_of(tower), weights_of(last))
 
 
-def fail_above(tower: TextTower, texts: int, message: str) -> None:
+def fail_above(tower: SentenceModel, texts: int, message: str) -> None:
     """Raise an error whenever the tower gets more texts than this with gradients or dropout."""
 
-    def refuse(module: TextTower, arguments: tuple[Sequence[Tokens]]) -> None:
+    def refuse(module: SentenceModel, arguments: tuple[Tensor, Tensor]) -> None:
         if module.training and len(arguments[0]) > texts:
             raise RuntimeError(message)
 

@@ -9,8 +9,8 @@ import torch
 from builders import KINDS, SORTS
 from torch import Tensor
 
+from taxoexpan.features.sentence_model import SentenceModel, Tokens
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_tower import TextTower, Tokens
 from taxoexpan.training.tower_gradients import (
     SCALE,
     TowerBatch,
@@ -19,7 +19,7 @@ from taxoexpan.training.tower_gradients import (
     text_blocks,
 )
 
-MakeTower = Callable[[], TextTower]
+MakeTower = Callable[[], SentenceModel]
 Weights = dict[str, Tensor]
 
 
@@ -27,10 +27,10 @@ Weights = dict[str, Tensor]
 def make_tower(tiny_transformer: Path) -> MakeTower:
     """Return towers with the same weights."""
     encoder = TransformerEncoder(str(tiny_transformer), "cpu")
-    return lambda: TextTower(encoder.copy_model())
+    return encoder.copy_model
 
 
-def some_batch(tower: TextTower, size: int = 9) -> tuple[list[Tokens], TowerBatch]:
+def some_batch(tower: SentenceModel, size: int = 9) -> tuple[list[Tokens], TowerBatch]:
     """Return the tokens of queries and anchors, and a batch with some blocked pairs."""
     names = [f"{sort} {kind}" for kind in KINDS for sort in SORTS][:size]
     anchors = ["food", *(f"{kind} < food" for kind in KINDS)]
@@ -41,11 +41,11 @@ def some_batch(tower: TextTower, size: int = 9) -> tuple[list[Tokens], TowerBatc
     return tower.tokenize([*names, *anchors]), batch
 
 
-def gradients(tower: TextTower) -> Weights:
+def gradients(tower: SentenceModel) -> Weights:
     return {n: p.grad.clone() for n, p in tower.named_parameters() if p.grad is not None}
 
 
-def assert_same_gradients(one: TextTower, other: TextTower) -> None:
+def assert_same_gradients(one: SentenceModel, other: SentenceModel) -> None:
     expected, found = gradients(one), gradients(other)
     assert expected.keys() == found.keys()
     assert max(float(g.abs().max()) for g in expected.values()) > 0.01
@@ -66,7 +66,9 @@ def test_gradients_are_those_of_the_loss(make_tower: MakeTower) -> None:
     tower, plain = make_tower().eval(), make_tower().eval()
     compute_gradients(tower, *some_batch(tower, 40))  # in two blocks
     texts, batch = some_batch(plain, 40)
-    contrastive_loss(plain(texts[:40]), plain(texts[40:]), batch).backward()
+    contrastive_loss(
+        plain.encode_blocks(texts[:40]), plain.encode_blocks(texts[40:]), batch
+    ).backward()
     assert_same_gradients(plain, tower)
 
 

@@ -48,7 +48,7 @@ class _Part(_Stored):
 class Configuration(_Part):
     """The content of `config.json`."""
 
-    preset: Literal["best", "fast", "paper", "authors"]
+    preset: Literal["best", "fast", "thorough", "paper", "authors"]
     seed: Count
     dimension: Annotated[int, Field(ge=1, lt=10**6)]
     settings: Annotated[Config, BeforeValidator(configure)]

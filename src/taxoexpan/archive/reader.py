@@ -22,9 +22,10 @@ from taxoexpan.archive.parts import (
     read_part,
 )
 from taxoexpan.config import Config
+from taxoexpan.device import choose_device
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.features.encoder_registry import make_encoder, transformer_of
+from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.stored_words import check_words, words_from_arrays
 from taxoexpan.files.inputs import reason_of
 from taxoexpan.model_directory import (
@@ -40,8 +41,8 @@ from taxoexpan.model_directory import (
     read_intact,
 )
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.text_tower import TextTower
+from taxoexpan.network.matching_network import MatchingNetwork, make_network
+from taxoexpan.network.text_tower import TUNED, TextTower
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import AnchorTexts
@@ -94,8 +95,9 @@ class ModelSummary:
 
     @property
     def fine_tuned(self) -> bool:
-        """Whether the model has a fine-tuned encoder."""
-        return self.directory.has(TOWER)
+        """Whether the layers of the model's text encoder were fine-tuned."""
+        files = self.directory.tensor_files
+        return TOWER in files and any(name.startswith(TUNED) for name in files[TOWER].tensors)
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -138,7 +140,7 @@ def load_archive(
     encoder = _read_encoder(about, features or about.config.features, device)
     with _consistent_parts(path):
         network = _read_network(about)
-        tower = _read_tower(path, encoder) if about.fine_tuned else None
+        tower = _read_tower(about, encoder, device)
         anchors = load_file(path / ANCHORS)
         _check_anchors(about, anchors, network, encoder, tower)
         return Archive(
@@ -182,36 +184,34 @@ def _read_network(about: ModelSummary) -> MatchingNetwork:
     """Read the weights, after their shapes were checked without reserving memory."""
     config, dimension = about.config, about.configuration.dimension
     stored = about.directory.tensor_files[WEIGHTS].tensors
-    if config.num_layers > len(stored):
+    if config.epochs and config.num_layers > len(stored):
         raise ValueError(f"{WEIGHTS} has fewer layers than the settings")
     with torch.device("meta"):
-        expected = MatchingNetwork(config, dimension).state_dict()
+        expected = make_network(config, dimension).state_dict()
     found = {name: (info.dtype, info.shape) for name, info in stored.items()}
     if found != {name: ("F32", tuple(tensor.shape)) for name, tensor in expected.items()}:
         raise ValueError(f"{WEIGHTS} has the weights of another network")
-    network = MatchingNetwork(config, dimension)
+    network = make_network(config, dimension)
     network.load_state_dict(load_file(about.directory.path / WEIGHTS))
     return network.eval()
 
 
-def _read_tower(path: Path, encoder: Encoder) -> TextTower:
-    """Read the fine-tuned weights into a copy of the encoder's sentence transformer."""
-    transformer = transformer_of(encoder)
-    if transformer is None:
-        raise ValueError("there is a fine-tuned encoder, but the features have no transformer")
-    tower = TextTower(transformer.copy_model())
-    expected, weights = tower.state_dict(), load_file(path / TOWER)
-    is_same = {*expected} == {*weights} and all(
-        weights[name].shape == tensor.shape and weights[name].dtype == tensor.dtype
-        for name, tensor in expected.items()
-    )
-    if not is_same:
-        raise ValueError(f"{TOWER} has the weights of another transformer")
-    tower.load_state_dict(weights)
-    tower.eval()
-    if not tower.encode(["a", "a word"]).isfinite().all():
-        raise ValueError(f"{TOWER} gives vectors with NaN or infinity")
-    return tower
+def _read_tower(about: ModelSummary, encoder: Encoder, device: str) -> TextTower | None:
+    """Return the tower with what it has learned, if the model has a tower."""
+    if not {*about.directory.tensor_files[ANCHORS].tensors} & OF_TOWER:
+        return None
+    part = encoder.part_with_model()
+    if part is None:
+        raise ValueError("there is a text tower, but the features have no sentence model")
+    tower = TextTower(part, choose_device(device))
+    if not about.directory.has(TOWER):
+        if about.training.tower_epochs:
+            raise ValueError(f"there is no {TOWER}, but the encoder was fine-tuned")
+        return tower
+    weights = load_file(about.directory.path / TOWER)
+    if not all(weight.isfinite().all() for weight in weights.values()):
+        raise ValueError(f"{TOWER} has NaN or infinity")
+    return tower.with_weights(weights)
 
 
 def _read_texts(about: ModelSummary, anchors: Mapping[str, Tensor]) -> AnchorTexts:
@@ -234,8 +234,6 @@ def _check_anchors(
 ) -> None:
     """Refuse anchors of another taxonomy, network or encoder."""
     stored = about.directory.tensor_files[ANCHORS].tensors
-    if tower is None and {*stored} & OF_TOWER:
-        raise ValueError(f"there is no {TOWER}, but the anchors need it")
     if {*stored} not in ({*ANCHOR_TENSORS} - OF_TOWER, {*ANCHOR_TENSORS}):
         raise ValueError(f"{ANCHORS} has other tensors")
     heads = len(anchors["heads"])

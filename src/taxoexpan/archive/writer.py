@@ -43,8 +43,8 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         entries = {part: file_entry(directory / part) for part in (WEIGHTS, TAXONOMY)}
         identity = identity_of_parts(entries)
         _save_tensors(_anchor_tensors(archive), directory / ANCHORS, identity)
-        if archive.tower is not None:
-            _save_tensors(archive.tower.state_dict(), directory / TOWER, identity)
+        if archive.tower is not None and (learned := archive.tower.weights()):
+            _save_tensors(learned, directory / TOWER, identity)
         if archive.texts is not None:
             _save_arrays(words_arrays(archive.texts.words), directory / WORDS, identity)
         archive.encoder.save(directory / FEATURES)
@@ -101,8 +101,8 @@ def _card(archive: Archive) -> str:
     record, taxonomy, growth = archive.training, archive.taxonomy, archive.growth
     since = f" Since the training: {growth.sentence(record.concepts)}." if growth else ""
     features = f"features `{archive.config.features}`"
-    if archive.tower is not None and record.tower_epochs != 0:
-        features += ", fine-tuned on the taxonomy"
+    if archive.tower is not None and archive.tower.weights():
+        features += ", adapted to the taxonomy"
     if record.interrupted:
         features += ", stopped before the end of the training"
     return f"""# A taxoexpan model

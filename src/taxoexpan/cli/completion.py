@@ -13,12 +13,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 VALUES = {
     "device": ("auto", "cpu", "cuda", "mps"),
-    "features": ("auto", "static", "vectors:", "transformer:", "skipgram:"),
+    "features": ("pretrained", "static", "vectors:", "transformer:", "skipgram:"),
     "format": (
         *("skos", "owl", "obo", "obographs", "json", "openfoodfacts", "wordnet", "terms"),
         *("paths", "edges", "rows"),
     ),
-    "preset": ("best", "fast", "paper", "authors"),
+    "preset": ("best", "fast", "thorough", "paper", "authors"),
 }
 """Values to complete, of options that accept other ones, too."""
 

@@ -100,7 +100,7 @@ def _opened(
     from taxoexpan.archive import load_archive
     from taxoexpan.config import changed_settings, load_preset
     from taxoexpan.features.embedding import embed_concepts, names_of
-    from taxoexpan.features.encoder_registry import make_encoder, with_chosen_encoder
+    from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.model_directory import is_archive
 
     settings = changed_settings(options)
@@ -111,7 +111,7 @@ def _opened(
         taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.config
         encoder.show_progress(not options.quiet)
     else:
-        c = with_chosen_encoder(load_preset("best", **settings))
+        c = load_preset("best", **settings)
         encoder = make_encoder(c.features, c.oov, options.device)
         encoder.show_progress(not options.quiet)
         taxonomy = read_taxonomy(options.taxonomy, options)

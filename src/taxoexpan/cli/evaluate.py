@@ -50,6 +50,7 @@ MODELS = {
     "taxoexpan-authors": "authors",
     "taxoexpan-paper": "paper",
     "taxoexpan-fast": "fast",
+    "taxoexpan-thorough": "thorough",
     "taxoexpan": "best",
 }
 """The models, as `train` fits them, and their presets."""
@@ -68,9 +69,9 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Fo
     old: Path = argument("OLD", "old release: a taxonomy file")
     new: Path = argument("NEW", "new release, in any supported format")
     methods: str | None = option(
-        f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors and "
-        "taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last "
-        "four are the models that train makes with the presets authors, paper, fast and best",
+        f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors, "
+        "-fast and -thorough; dist-xgboost only if the extra boost is installed). The last five "
+        "are the models that train makes with the presets authors, paper, fast, thorough and best",
         metavar="NAMES",
     )
     features: str | None = option(
@@ -103,11 +104,11 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Fo
 
 def run(options: Options) -> int:
     """Train each method on OLD, and compare its placements of the new concepts of NEW."""
-    from taxoexpan.config import changed_settings
+    from taxoexpan.config import changed_settings, load_preset
     from taxoexpan.device import choose_device
     from taxoexpan.evaluation.growth import evaluate_growth, growth_between
     from taxoexpan.features.embedding import warn_of_language
-    from taxoexpan.features.encoder_registry import choose_features, make_encoder
+    from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
 
     if options.output:
@@ -116,7 +117,7 @@ def run(options: Options) -> int:
     settings = changed_settings(options, options.epochs)
     methods = _methods(_chosen(options.methods), settings, options)
     device = choose_device(options.device)
-    options = replace(options, features=choose_features(settings.get("features", "auto")))
+    options = replace(options, features=load_preset("best", **settings).features)
     assert options.features is not None
     encoder = make_encoder(options.features, device=options.device)
     encoder.show_progress(not options.quiet)

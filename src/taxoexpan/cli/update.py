@@ -75,6 +75,6 @@ def _print_update(report: UpdateReport, output: Path, is_in_place: bool) -> None
     )
     encoded = [f"{pluralize(report.vectors, 'concept')}", f"{pluralize(report.keys, 'anchor')}"]
     if report.texts:
-        encoded.append(f"{pluralize(report.texts, 'text')} of the fine-tuned encoder")
+        encoded.append(f"{pluralize(report.texts, 'text')} of the text encoder")
     note(f"encoded {', '.join(encoded)}, of a taxonomy of {report.concepts:,} concepts")
     note(f"model written to {output}")

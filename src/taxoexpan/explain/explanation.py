@@ -25,7 +25,7 @@ from taxoexpan.explain.similarity import (
     pair_mentions,
     suggestion_evidence,
 )
-from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.matching_network import MatchingNetwork, NoNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
@@ -70,6 +70,8 @@ def egonet_weights(
     network: MatchingNetwork, anchors: Anchors, selected: Indices
 ) -> list[EgonetWeights]:
     """Return the readout weights and the attention weights of the selected anchors."""
+    if isinstance(network, NoNetwork):
+        return [EgonetWeights(0.0, 0.0, 0.0, ())] * len(selected)
     egonets = anchor_egonets(anchors.taxonomy, selected, anchors.siblings)
     egonets = egonets.to(anchors.vectors.device)
     counts = egonets.counts.to(anchors.vectors.names.dtype)
@@ -161,7 +163,7 @@ def _explain_block(
     comparisons: Sequence[RunnerUpComparison | None] = [None] * count
     if top_k > 1:
         comparisons = _comparisons(lookup, ranking.anchors, parts, removals)
-    # A fine-tuned encoder splits words that it does not know, and so has a vector of every text.
+    # A text encoder splits words that it does not know, and so has a vector of every text.
     has_vector = [queries.tower is not None or each for each in queries.vectors[0].any(1).tolist()]
     return [
         Evidence(

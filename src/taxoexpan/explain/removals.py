@@ -2,7 +2,7 @@
 
 An egonet that shows only some children keeps its selection except for the removed child, because a
 new selection would also exchange other children. An anchor without one of its parents keeps its
-description: the words of the labels above it, and the text of the fine-tuned encoder.
+description: the words of the labels above it, and the text of the text encoder.
 """
 
 from __future__ import annotations

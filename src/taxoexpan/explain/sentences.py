@@ -35,7 +35,7 @@ MAX_SIGNALS, MIN_SHARE = 2, 0.5
 difference."""
 PART_PHRASES = {
     Part.NETWORK: "the network",
-    Part.TOWER: "the fine-tuned encoder",
+    Part.TOWER: "the text encoder",
     Part.NAMES: "the similarity of the names",
     Part.WORDS: "the words of the labels",
     Part.STRUCTURE: "the number of children",

@@ -9,12 +9,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from platformdirs import user_cache_path
 
 from taxoexpan.features.encoder import Encoder, Vectors
+
+if TYPE_CHECKING:
+    from taxoexpan.features.sentence_model import SentenceModel
 
 BLOCK_SIZE = 1_024
 """The number of texts that are encoded and stored at a time; a killed run loses at most these."""
@@ -79,6 +82,14 @@ class CachedEncoder(Encoder):
         missing = [text for digest, text in digests.items() if digest not in cached]
         if missing:
             self.inner.prepare(missing)
+
+    def part_with_model(self) -> Encoder | None:
+        """Return this encoder if it caches the vectors of a sentence model."""
+        return None if self.inner.part_with_model() is None else self
+
+    def copy_model(self) -> SentenceModel:
+        """Return a copy of the sentence model."""
+        return self.inner.copy_model()
 
     def unload(self) -> None:
         """Free the memory of the encoder."""

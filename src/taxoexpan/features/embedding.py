@@ -206,7 +206,9 @@ def warn_of_language(features: str, labels: Sequence[str]) -> None:
 def _is_english(encoder: str) -> bool:
     """Return whether an encoder is known to be for English only."""
     is_transformer = encoder.startswith("transformer:")
-    return encoder == "static" or (is_transformer and encoder.endswith("all-minilm-l6-v2"))
+    return encoder in ("pretrained", "static") or (
+        is_transformer and encoder.endswith("all-minilm-l6-v2")
+    )
 
 
 def _is_foreign(label: str) -> bool:

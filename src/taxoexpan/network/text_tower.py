@@ -1,32 +1,19 @@
-"""The text tower: a sentence transformer fine-tuned to encode a query near its parent."""
+"""The text tower, which encodes a query near the description of its parent."""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from taxoexpan.features.encoder import Encoder
+from taxoexpan.features.minilm import Embedding
+from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.taxonomy import Concept, Taxonomy
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
-
-MAX_TOKENS = 48
-"""Tokens of a text that are read; the rest of a long definition says little about its genus."""
-CPU_BLOCK = 32
-"""Texts that a CPU encodes at a time: of similar length, so that little is padding."""
-GPU_BLOCK = 1024
-TOKENIZER_BLOCK = 4096
-"""Texts that are tokenized at a time; the tokenizer's own result is many times larger."""
-
-Tokens = Sequence[int]
-"""The numbers of a text's tokens."""
 
 
 def query_text(concept: Concept) -> str:
@@ -50,74 +37,83 @@ def anchor_texts(taxonomy: Taxonomy) -> list[str]:
     return texts
 
 
-class TextTower(nn.Module):
-    """An encoder of texts as unit vectors, with its own sentence transformer."""
+@dataclass(frozen=True)
+class TextMaps:
+    """Learned linear maps of the vectors of queries and of anchors [D, D]."""
 
-    def __init__(self, transformer: SentenceTransformer) -> None:
-        super().__init__()
-        replace_embeddings(transformer)
-        self.transformer = transformer
+    queries: Tensor
+    anchors: Tensor
 
-    @property
-    def device(self) -> torch.device:
-        """The device of the weights."""
-        return next(self.parameters()).device
+
+@dataclass(frozen=True)
+class TextTower:
+    """The encoder with a sentence model, or its `tuned` copy, and the maps of a taxonomy."""
+
+    encoder: Encoder
+    device: torch.device
+    tuned: SentenceModel | None = None
+    maps: TextMaps | None = None
 
     @property
     def dimension(self) -> int:
         """The size of a vector, D."""
-        return self.transformer.get_embedding_dimension() or 0
+        return self.encoder.dimension
 
-    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Split texts into tokens."""
-        longest = min(MAX_TOKENS, self.transformer.max_seq_length or MAX_TOKENS)
-        tokens: list[Tokens] = []
-        for start in range(0, len(texts), TOKENIZER_BLOCK):
-            block = list(texts[start : start + TOKENIZER_BLOCK])
-            split = self.transformer.tokenizer(block, truncation=True, max_length=longest)
-            tokens += [array("i", each) for each in split["input_ids"]]
-        return tokens
-
-    def forward(self, tokens: Sequence[Tokens]) -> Tensor:
-        """Return one unit vector per text: [B, D]."""
-        order = np.argsort([len(each) for each in tokens], kind="stable")
-        size = CPU_BLOCK if self.device.type == "cpu" else GPU_BLOCK
-        # One tensor: many small ones would lie among the freed memory of the layers, and hold it.
-        vectors = torch.empty(len(tokens), self.dimension, device=self.device)
-        for start in range(0, len(order), size):
-            rows = order[start : start + size]
-            block = self._encode_block([tokens[row] for row in rows.tolist()])
-            vectors[torch.from_numpy(rows).to(self.device)] = block
-        return vectors
-
-    def _encode_block(self, tokens: Sequence[Tokens]) -> Tensor:
-        ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, each in enumerate(tokens):
-            ids[row, : len(each)], mask[row, : len(each)] = each, 1
-        ids[mask == 0] = self.transformer.tokenizer.pad_token_id or 0
-        inputs = {
-            "input_ids": torch.from_numpy(ids).to(self.device),
-            "attention_mask": torch.from_numpy(mask).to(self.device),
-        }
-        vectors: Tensor = self.transformer(inputs)["sentence_embedding"]
-        return F.normalize(vectors.float(), dim=1)
-
-    @torch.no_grad()
     def encode(self, texts: Sequence[str]) -> Tensor:
-        """Return one unit vector per text, without gradients and dropout: [N, D]."""
-        return self.encode_tokens(self.tokenize(texts))
+        """Return one unit vector per text, before the maps: [N, D]."""
+        if self.tuned is not None:
+            return self.tuned.encode(texts)
+        return torch.from_numpy(self.encoder.encode(texts)).to(self.device)
 
-    @torch.no_grad()
-    def encode_tokens(self, tokens: Sequence[Tokens]) -> Tensor:
-        """Return one unit vector per tokenized text, encoding equal texts once: [N, D]."""
-        was_training = self.training
-        self.eval()
-        distinct: dict[tuple[int, ...], int] = {}
-        rows = [distinct.setdefault(tuple(each), len(distinct)) for each in tokens]
-        vectors: Tensor = self(list(distinct))
-        self.train(was_training)
-        return vectors[torch.tensor(rows, dtype=torch.int64, device=self.device)]
+    def encode_queries(self, texts: Sequence[str]) -> Tensor:
+        """Return the unit vectors of queries, given by `query_text`: [N, D]."""
+        vectors = self.encode(texts)
+        return vectors if self.maps is None else apply_map(self.maps.queries, vectors)
+
+    def encode_anchors(self, texts: Sequence[str]) -> Tensor:
+        """Return the unit vectors of anchors, given by `anchor_texts`: [N, D]."""
+        vectors = self.encode(texts)
+        return vectors if self.maps is None else apply_map(self.maps.anchors, vectors)
+
+    def to(self, device: torch.device) -> Self:
+        """Return the same tower on another device."""
+        maps = self.maps
+        if maps is not None:
+            maps = TextMaps(maps.queries.to(device), maps.anchors.to(device))
+        tuned = None if self.tuned is None else self.tuned.to(device)
+        return replace(self, device=device, tuned=tuned, maps=maps)
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return everything that was learned, by name."""
+        learned = {} if self.tuned is None else self.tuned.state_dict()
+        weights = {TUNED + name: weight for name, weight in learned.items()}
+        if self.maps is not None:
+            weights |= {MAPS[0]: self.maps.queries, MAPS[1]: self.maps.anchors}
+        return weights
+
+    def with_weights(self, weights: Mapping[str, Tensor]) -> Self:
+        """Return the tower with the weights of another tower; refuse other names and shapes."""
+        tuned, maps = None, None
+        if of_model := {name: each for name, each in weights.items() if name.startswith(TUNED)}:
+            tuned = self.encoder.copy_model()
+            tuned.load_state_dict({name.removeprefix(TUNED): w for name, w in of_model.items()})
+        if others := {*weights} - {*of_model}:
+            if others != {*MAPS} or any(weights[name].dtype != torch.float32 for name in MAPS):
+                raise ValueError("the maps of the text encoder are not as expected")
+            maps = TextMaps(*(weights[name].view(self.dimension, self.dimension) for name in MAPS))
+        return replace(self, tuned=tuned, maps=maps).to(self.device)
+
+
+TUNED, MAPS = "transformer.", ("maps.queries", "maps.anchors")
+"""The names of stored weights."""
+
+
+def apply_map(matrix: Tensor, vectors: Tensor) -> Tensor:
+    """Multiply vectors by a map, and scale them to unit length: [N, D] → [N, D]."""
+    return F.normalize(vectors @ matrix, dim=1)
+
+
+PLAIN_EMBEDDINGS = (nn.Embedding, Embedding)
 
 
 def replace_embeddings(transformer: nn.Module) -> None:
@@ -125,7 +121,9 @@ def replace_embeddings(transformer: nn.Module) -> None:
     for module in list(transformer.modules()):
         for name, child in list(module.named_children()):
             # Subclasses and rarer options keep torch's own gradient.
-            if type(child) is nn.Embedding and not (child.max_norm or child.scale_grad_by_freq):
+            if not isinstance(child, nn.Embedding) or type(child) not in PLAIN_EMBEDDINGS:
+                continue
+            if not (child.max_norm or child.scale_grad_by_freq):
                 setattr(module, name, TokenEmbedding.of(child))
 
 

@@ -27,7 +27,7 @@ PART_NAMES = {
     Part.MATCH: "neighbors",
     Part.FUSION: "similarity",
     Part.LEAF_BONUS: "no children yet",
-    Part.TOWER: "fine-tuned encoder",
+    Part.TOWER: "text encoder",
 }
 """Names of the parts of a score that differ from their names in JSON."""
 MAX_MOVES = 5

@@ -40,7 +40,7 @@ class Recipe:
         """Return the settings of the continued training."""
         return config.model_copy(
             update={
-                "epochs": self.epochs,
+                "epochs": self.epochs if config.epochs else 0,
                 "patience": self.epochs,
                 "learning_rate": config.learning_rate * self.learning_rate,
                 "tower_epochs": self.tower_epochs if config.tower_epochs else 0,

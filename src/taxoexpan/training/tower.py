@@ -17,7 +17,8 @@ from torch import Tensor
 from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError
-from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
+from taxoexpan.features.sentence_model import SentenceModel
+from taxoexpan.network.text_tower import anchor_texts, query_text, replace_embeddings
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
@@ -33,7 +34,7 @@ from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
 
 
 def train_tower(
-    tower: TextTower,
+    tower: SentenceModel,
     taxonomy: Taxonomy,
     config: Config,
     seed: int,
@@ -83,7 +84,7 @@ MAX_NORM = 1.0
 BLOCK_SIZE = 512
 """Queries whose nearest anchors are found at a time."""
 
-Validate = Callable[[TextTower, Tensor], Metrics]
+Validate = Callable[[SentenceModel, Tensor], Metrics]
 """Returns the metrics of a tower, given its vectors of all anchors."""
 
 
@@ -92,13 +93,14 @@ class TowerRun(Run):
 
     def __init__(
         self,
-        tower: TextTower,
+        tower: SentenceModel,
         taxonomy: Taxonomy,
         config: Config,
         seed: int,
         validate: Validate | None,
         news: News | None = None,
     ) -> None:
+        replace_embeddings(tower)
         self.parameters = [p for p in tower.parameters() if p.requires_grad]
         fused = tower.device.type in ("cpu", "cuda")
         optimizer = without_compiler(torch.optim.AdamW)(

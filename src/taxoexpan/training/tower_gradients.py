@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.network.text_tower import CPU_BLOCK, TextTower, Tokens
+from taxoexpan.features.sentence_model import CPU_BLOCK, SentenceModel, Tokens
 from taxoexpan.taxonomy.arrays import Indices
 
 SCALE = 20.0
@@ -39,12 +39,11 @@ class TextBlock:
     rows: Indices
     seed: int
 
-    def encode(self, tower: TextTower, texts: Sequence[Tokens]) -> Tensor:
+    def encode(self, tower: SentenceModel, texts: Sequence[Tokens]) -> Tensor:
         """Return the vectors of the block's texts, given all texts of the batch: [b, D]."""
         if tower.training:
             torch.manual_seed(self.seed)
-        vectors: Tensor = tower([texts[row] for row in self.rows.tolist()])
-        return vectors
+        return tower.encode_blocks([texts[row] for row in self.rows.tolist()])
 
 
 def text_blocks(texts: Sequence[Tokens], size: int, seeds: Sequence[int]) -> list[TextBlock]:
@@ -56,7 +55,7 @@ def text_blocks(texts: Sequence[Tokens], size: int, seeds: Sequence[int]) -> lis
 
 
 def compute_gradients(
-    tower: TextTower,
+    tower: SentenceModel,
     texts: Sequence[Tokens],
     batch: TowerBatch,
     seeds: Sequence[int] = (),

@@ -193,8 +193,10 @@ def test_a_continued_training_starts_from_the_earlier_weights(
         assert torch.equal(tensor, other.network.state_dict()[name])
     assert (one.tower is None) == (other.tower is None)
     if one.tower is not None and other.tower is not None:
-        for name, tensor in one.tower.state_dict().items():
-            assert torch.equal(tensor, other.tower.state_dict()[name])
+        assert one.tower.tuned is not None
+        assert other.tower.tuned is not None
+        for name, tensor in one.tower.tuned.state_dict().items():
+            assert torch.equal(tensor, other.tower.tuned.state_dict()[name])
 
 
 @pytest.mark.parametrize("kind", ["model", "tuned_model"])
@@ -213,7 +215,7 @@ def test_the_network_and_the_tower_learn_from_decisions(
     again = same._fitted()
     assert all(torch.equal(t, again.network.state_dict()[n]) for n, t in new.items())
     if one._tower is not None and same._tower is not None and before._tower is not None:
-        first, second = one._tower.state_dict(), same._tower.state_dict()
+        first, second = one._tower.weights(), same._tower.weights()
         assert all(torch.equal(first[name], second[name]) for name in first)
     assert one.calibrators == same.calibrators
     assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 4

@@ -167,7 +167,7 @@ def food_without_drinks() -> tuple[TaxoExpan, list[str]]:
     whole = Taxonomy.read(FOOD)
     (branch,) = (id for id in whole if id.startswith("alcohol#"))
     gone = [branch, *whole.descendants(branch)]
-    model = TaxoExpan("fast", seed=1, device="cpu", epochs=3).fit(whole.without(gone))
+    model = TaxoExpan("fast", 1, "cpu", epochs=3, features="static").fit(whole.without(gone))
     return model, gone
 
 

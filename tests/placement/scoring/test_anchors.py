@@ -8,7 +8,7 @@ from fused_cases import fused_case
 
 from taxoexpan import Taxonomy
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_tower import TextTower, anchor_texts
+from taxoexpan.network.text_tower import TextMaps, TextTower, anchor_texts
 from taxoexpan.placement.scoring.anchors import AnchorTexts
 
 
@@ -36,10 +36,12 @@ def test_the_texts_of_a_taxonomy_are_encoded_as_anchors_and_as_queries(
     pantry: Path, tiny_transformer: Path
 ) -> None:
     taxonomy = Taxonomy.read(pantry)
-    tower = TextTower(TransformerEncoder(str(tiny_transformer), "cpu").copy_model())
+    encoder, generator = TransformerEncoder(str(tiny_transformer)), torch.Generator().manual_seed(0)
+    maps = TextMaps(*torch.randn(2, 16, 16, generator=generator))
+    tower = TextTower(encoder, torch.device("cpu"), maps=maps)
     texts = AnchorTexts.of(taxonomy, tower)
     assert texts.as_anchors is not None
     assert texts.as_queries is not None
-    assert torch.equal(texts.as_anchors, tower.encode(anchor_texts(taxonomy)))
-    assert torch.equal(texts.as_queries, tower.encode(taxonomy.labels))
+    assert torch.equal(texts.as_anchors, tower.encode_anchors(anchor_texts(taxonomy)))
+    assert torch.equal(texts.as_queries, tower.encode_queries(taxonomy.labels))
     assert AnchorTexts.of(taxonomy, None).as_anchors is None

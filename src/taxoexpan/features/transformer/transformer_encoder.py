@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
+    from taxoexpan.features.transformer.loaded_transformer import LoadedTransformer
+
 
 BATCH_SIZE = 64
 
@@ -67,9 +69,15 @@ class TransformerEncoder(Encoder):
         self._declared = declared_dimension(self._folder, modules)
         self.dimension = self._declared or len(_vectors(self._model, [_PROBE])[0])
 
-    def copy_model(self) -> SentenceTransformer:
+    def part_with_model(self) -> Encoder:
+        """Return this encoder."""
+        return self
+
+    def copy_model(self) -> LoadedTransformer:
         """Return a copy of the model, whose weights may be changed."""
-        return copy.deepcopy(self._model)
+        from taxoexpan.features.transformer.loaded_transformer import LoadedTransformer
+
+        return LoadedTransformer(copy.deepcopy(self._model))
 
     def show_progress(self, shown: bool) -> None:
         """Show or hide a progress bar when there are many texts."""

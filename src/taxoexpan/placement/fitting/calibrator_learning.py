@@ -84,7 +84,7 @@ def _learn_fused_calibrators(
         return _without_held_out(prepared, prior_for(ranker)), None
     if embedder.tower is not None:
         described = [query_text(concept) for concept in queries.concepts]
-        encoded = embedder.tower.encode(described).to(queries.vectors.device)
+        encoded = embedder.tower.encode_queries(described).to(queries.vectors.device)
         queries = replace(queries, tower=encoded)
     examples = collect_examples(ranker, queries, seed)
     release_memory()

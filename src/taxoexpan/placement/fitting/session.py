@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,9 +16,15 @@ from torch import Tensor
 
 from taxoexpan.config import Config
 from taxoexpan.device import release_memory
-from taxoexpan.features.encoder_registry import transformer_of
-from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.text_tower import TextTower, query_text
+from taxoexpan.features.sentence_model import SentenceModel
+from taxoexpan.network.matching_network import MatchingNetwork, make_network
+from taxoexpan.network.text_tower import (
+    TextMaps,
+    TextTower,
+    anchor_texts,
+    apply_map,
+    query_text,
+)
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, TrainingData
@@ -35,6 +41,7 @@ from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.record import History
 from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.text_maps import learn_maps
 from taxoexpan.training.tower import train_tower
 
 
@@ -48,6 +55,8 @@ def train_network(
 ) -> History:
     """Train with this seed, or continue with news; leave the caller's rng unchanged."""
     vectors = data.anchors.vectors
+    if not config.epochs:
+        return History()
     if data.news is None:
         network.reset(torch.Generator().manual_seed(seed))
     network.to(vectors.device)
@@ -66,80 +75,114 @@ def train_network(
     return history
 
 
-if TYPE_CHECKING:
-    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-
 VALIDATION_BLOCK = 256
-"""Held-out concepts that are ranked at a time while the tower is fine-tuned."""
+"""Held-out concepts that are ranked at a time while the tower learns."""
 
 
-def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
-    """Return the sentence transformer to fine-tune by the settings, if there is one."""
+def tunes_encoder(embedder: Embedder) -> bool:
+    """Return whether the layers of the encoder's sentence model are to be fine-tuned."""
     wanted = embedder.config.tower_epochs and embedder.config.learn_fusion
-    return transformer_of(embedder.encoder) if wanted else None
+    return bool(wanted) and embedder.encoder.part_with_model() is not None
 
 
-def describe_fine_tuning(prepared: PreparedTaxonomy, embedder: Embedder) -> str:
-    """Describe what `fine_tune` will do, or return an empty string if it does nothing."""
-    epochs = embedder.config.tower_epochs
-    if not epochs or _transformer_of(prepared, embedder) is None:
-        return ""
-    return f"the encoder is fine-tuned ({pluralize(epochs, 'epoch')})"
-
-
-def _transformer_of(prepared: PreparedTaxonomy, embedder: Embedder) -> TransformerEncoder | None:
-    """Return the sentence transformer to fine-tune; continued training decides as before."""
-    if prepared.start is None:
-        return transformer_to_tune(embedder)
-    return None if embedder.tower is None else transformer_of(embedder.encoder)
-
-
-def fine_tune(
+def fit_tower(
     prepared: PreparedTaxonomy,
     embedder: Embedder,
     seed: int,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
-) -> tuple[TextTower, History] | None:
-    """Fine-tune the encoder's sentence transformer, if any, on the remaining taxonomy."""
-    transformer = _transformer_of(prepared, embedder)
-    if transformer is None:
+    learns: bool = True,
+) -> tuple[TextTower, History | None] | None:
+    """Return the tower, if the encoder has a sentence model, and the history of its tuning.
+
+    If it `learns`, its layers are fine-tuned and its maps are learned, as the settings say.
+    """
+    part = embedder.encoder.part_with_model() if embedder.config.learn_fusion else None
+    if part is None:
         return None
-    tower, holdout = TextTower(transformer.copy_model()), prepared.holdout
-    if embedder.tower is not None:
-        tower.load_state_dict(embedder.tower.state_dict())
-    tower.to(embedder.device)
+    tower, history = embedder.tower or TextTower(part, embedder.device), None
+    if learns and embedder.config.tower_epochs:
+        tuned, history = _fine_tune(prepared, embedder, tower, seed, progress, checkpoint)
+        tower = TextTower(part, embedder.device, tuned)
+    if learns and embedder.config.map_epochs:
+        tower = replace(tower, maps=None)
+        tower = replace(tower, maps=_learn_maps(prepared, embedder, tower, seed, progress))
+    return tower, history
+
+
+def _fine_tune(
+    prepared: PreparedTaxonomy,
+    embedder: Embedder,
+    tower: TextTower,
+    seed: int,
+    progress: bool,
+    checkpoint: Checkpoint | None,
+) -> tuple[SentenceModel, History]:
+    """Fine-tune the tower's sentence model on the remaining taxonomy."""
+    model = tower.encoder.copy_model()
+    if tower.tuned is not None:
+        model.load_state_dict(tower.tuned.state_dict())
+    model.to(embedder.device)
     embedder.encoder.unload()  # the fine-tuning needs the most memory
     gc.collect()  # models have reference cycles
-    texts, news = [query_text(concept) for concept in holdout.concepts], prepared.data.news
+    holdout, news = prepared.holdout, prepared.data.news
+    texts = [query_text(concept) for concept in holdout.concepts]
 
-    def validate(tower: TextTower, anchors: Tensor) -> Metrics:
-        return _validate(tower, anchors, texts, holdout.parents)
+    def validate(model: SentenceModel, anchors: Tensor) -> Metrics:
+        return _validate(model.encode(texts), anchors, holdout.parents)
 
     history = train_tower(
-        tower,
+        model,
         holdout.taxonomy,
         embedder.config,
         seed,
-        validate if texts and (news is None or news.recipe.keep_best) else None,
+        validate if _selects_best(prepared) else None,
         progress,
         checkpoint,
         news,
     )
     gc.collect()  # so have optimizers
     release_memory()
-    return tower, history
+    return model, history
 
 
-def _validate(
-    tower: TextTower, anchors: Tensor, texts: Sequence[str], parents: Sequence[Indices]
-) -> Metrics:
-    """Rank the parents of held-out concepts, given their texts and the anchors' vectors [N, D]."""
+def _learn_maps(
+    prepared: PreparedTaxonomy, embedder: Embedder, tower: TextTower, seed: int, progress: bool
+) -> TextMaps | None:
+    """Learn the maps of the tower's vectors on the remaining taxonomy."""
+    remaining = prepared.holdout.taxonomy
+    queries = tower.encode([query_text(concept) for concept in remaining.concepts])
+    anchors = tower.encode(anchor_texts(remaining.without_deprecated_relations))
+    held_out = tower.encode([query_text(concept) for concept in prepared.holdout.concepts])
+
+    def validate(maps: TextMaps) -> Metrics:
+        mapped = apply_map(maps.queries, held_out), apply_map(maps.anchors, anchors)
+        return _validate(*mapped, prepared.holdout.parents)
+
+    return learn_maps(
+        queries,
+        anchors,
+        remaining,
+        embedder.config,
+        seed,
+        validate if _selects_best(prepared) else None,
+        progress,
+        prepared.data.news,
+    )
+
+
+def _selects_best(prepared: PreparedTaxonomy) -> bool:
+    """Return whether held-out concepts select the best epoch."""
+    news = prepared.data.news
+    return bool(prepared.holdout.concepts) and (news is None or news.recipe.keep_best)
+
+
+def _validate(queries: Tensor, anchors: Tensor, parents: Sequence[Indices]) -> Metrics:
+    """Rank the parents of held-out queries [Q, D] among the anchors [N, D]."""
     ranks: list[NDArray[np.floating]] = []
-    for start in range(0, len(texts), VALIDATION_BLOCK):
+    for start in range(0, len(queries), VALIDATION_BLOCK):
         stop = start + VALIDATION_BLOCK
-        scores = anchors @ tower.encode(texts[start:stop]).T
-        ranks += rank_true_parents(scores, parents[start:stop], TIES)
+        ranks += rank_true_parents(anchors @ queries[start:stop].T, parents[start:stop], TIES)
     return compute_metrics(ranks)
 
 
@@ -186,21 +229,24 @@ def fit_parts(
     outputs: FittingOutputs,
 ) -> FittedParts:
     """Fit all parts of a model; if Ctrl-C ends the training, do not fine-tune the encoder."""
-    network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
-    if prepared.start is not None:
-        network.load_state_dict(prepared.start.network.state_dict())
+    if prepared.start is None:
+        network = make_network(embedder.config, embedder.encoder.dimension)
+    else:
+        network = copy.deepcopy(prepared.start.network)
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
-    following = describe_fine_tuning(prepared, embedder)
+    tuning = tunes_encoder(embedder)
+    following = ""
+    if tuning:
+        epochs = pluralize(embedder.config.tower_epochs, "epoch")
+        following = f"the encoder is fine-tuned ({epochs})"
     with closing(TrainingLog(outputs.progress, outputs.log, writer, following)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
         history = train_network(network, prepared.data, embedder.config, seed, log, kept)
-    tuned = None
-    history.skipped_fine_tuning = history.interrupted and bool(following)
-    if not history.interrupted:
-        kept = None if kept is None else kept.of_tower()
-        tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
-    # An interrupted training that continues an earlier one keeps the encoder of that one.
-    tower, tower_history = tuned or (embedder.tower, None)
+    history.skipped_fine_tuning = history.interrupted and tuning
+    kept = None if kept is None else kept.of_tower()
+    learns = not history.interrupted
+    fitted = fit_tower(prepared, embedder, seed, outputs.progress, kept, learns)
+    tower, tower_history = fitted or (None, None)
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:
@@ -233,8 +279,8 @@ def _checkpoint(
     digest, fingerprint = taxonomy_digest(prepared.taxonomy), embedder.encoder.fingerprint()
     checkpoint = Checkpoint(path, identity_of(digest, settings, seed, held_out, fingerprint))
     checkpoint.check()
-    if transformer_to_tune(embedder) is None:
-        checkpoint.of_tower().refuse_unused()
-    else:
+    if tunes_encoder(embedder):
         checkpoint.of_tower().check()
+    else:
+        checkpoint.of_tower().refuse_unused()
     return checkpoint

@@ -221,18 +221,17 @@ def _updated_texts(
     pairs = zip(after, versions.old_of.tolist(), strict=True)
     described = np.flatnonzero([row < 0 or before[row] != text for text, row in pairs])
     anchors = [after[index] for index in described.tolist()]
-    as_anchors = _reencoded(old.tower[0], versions, described, anchors, tower)
-    as_queries = _reencoded(old.tower[1], versions, named, queries, tower)
+    as_anchors = _replaced(old.tower[0], versions, described, tower.encode_anchors(anchors))
+    as_queries = _replaced(old.tower[1], versions, named, tower.encode_queries(queries))
     return AnchorTexts(words, as_anchors, as_queries), len(queries) + len(anchors)
 
 
-def _reencoded(
-    old: Tensor, versions: VersionRows, rows: NDArray[np.int64], texts: list[str], tower: TextTower
+def _replaced(
+    old: Tensor, versions: VersionRows, rows: NDArray[np.int64], encoded: Tensor
 ) -> Tensor:
-    """Return the tower's vectors of the newer version with new texts in some rows: [N, D]."""
-    vectors = _rows_of(old.to(tower.device), versions)
-    if texts:
-        vectors[torch.from_numpy(rows).to(vectors.device)] = tower.encode(texts)
+    """Return the tower's vectors of the newer version with new ones in some rows: [N, D]."""
+    vectors = _rows_of(old.to(encoded.device), versions)
+    vectors[torch.from_numpy(rows).to(vectors.device)] = encoded
     return vectors
 
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.network.matching_network import NoNetwork
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
@@ -148,8 +149,11 @@ def _examples_of(
 
 
 def prior_for(ranker: Ranker) -> SignalFusion:
-    """Return the prior for a ranker with or without a tower."""
-    return PRIOR_WITHOUT_TOWER if ranker.anchors.tower is None else PRIOR
+    """Return the prior for a ranker with or without a tower and a network."""
+    prior = PRIOR_WITHOUT_TOWER if ranker.anchors.tower is None else PRIOR
+    if not isinstance(ranker.network, NoNetwork):
+        return prior
+    return SignalFusion.from_mapping(prior.as_mapping() | {"network": 0.0})
 
 
 def learn_fusion(

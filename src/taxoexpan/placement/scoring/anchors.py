@@ -37,9 +37,9 @@ class AnchorTexts:
         words = LabelWords.from_taxonomy(taxonomy)
         if tower is None:
             return cls(words)
-        queries = tower.encode([query_text(concept) for concept in taxonomy.concepts])
+        queries = tower.encode_queries([query_text(concept) for concept in taxonomy.concepts])
         described = anchor_texts(taxonomy.without_deprecated_relations)
-        return cls(words, tower.encode(described), queries)
+        return cls(words, tower.encode_anchors(described), queries)
 
     @property
     def tower(self) -> tuple[Tensor, Tensor] | None:

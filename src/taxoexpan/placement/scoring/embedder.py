@@ -44,7 +44,11 @@ class Embedder:
     def queries(self, concepts: Sequence[Concept], lexicon: Lexicon | None) -> Queries:
         """Embed concepts, and find the concepts of a lexicon that they mention."""
         mentions = None if lexicon is None else lexicon.mentions(concepts)
-        tower = None if self.tower is None else self.tower.encode([query_text(c) for c in concepts])
+        tower = (
+            None
+            if self.tower is None
+            else self.tower.encode_queries([query_text(c) for c in concepts])
+        )
         return Queries(self.tensor(concepts), mentions, concepts, tower)
 
     def labeled_queries(self, holdout: Holdout, lexicon: Lexicon | None) -> LabeledQueries:

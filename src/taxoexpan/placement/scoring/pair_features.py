@@ -25,7 +25,7 @@ class Signal(StrEnum):
     """The sources of features."""
 
     NETWORK = "network"
-    TOWER = "fine-tuned encoder"
+    TOWER = "text encoder"
     NAMES = "similar names"
     WORDS = "shared words"
     STRUCTURE = "structure"

@@ -260,7 +260,7 @@ class Scorer:
     def _tower_of(self, queries: Queries) -> Tensor:
         """Return the tower's vectors of queries: [Q, D]."""
         if queries.tower is None:
-            raise ModelError("the queries were not encoded by the fine-tuned encoder")
+            raise ModelError("the queries were not encoded by the text encoder")
         return queries.tower
 
     def _words_of(self, queries: Queries) -> QueryWords:

@@ -1,0 +1,81 @@
+"""The encoder `pretrained`, a part of the package: MiniLM, pre-trained on taxonomies."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from taxoexpan.features.encoder import Encoder, Vectors
+from taxoexpan.files import file_digest
+from taxoexpan.progress import Progress
+
+if TYPE_CHECKING:
+    from taxoexpan.features.minilm import MiniLM
+
+BLOCK_SIZE = 1024
+"""Texts that are encoded between two steps of the progress bar."""
+MIN_TEXTS_FOR_PROGRESS = 2_000
+"""The number of texts at or above which a progress bar is shown."""
+
+
+class PretrainedEncoder(Encoder):
+    """The encoder of the package; it loads its weights for the first text."""
+
+    name, dimension = "pretrained", 384
+
+    def __init__(self, device: str = "auto") -> None:
+        self._device, self._progress = device, False
+
+    def show_progress(self, shown: bool) -> None:
+        """Show or hide a progress bar when there are many texts."""
+        self._progress = shown
+
+    def fingerprint(self) -> str:
+        """Return a digest of the weights."""
+        return file_digest(model_folder() / "weights.safetensors")[:16]
+
+    def unload(self) -> None:
+        """Free the model."""
+        self.__dict__.pop("model", None)
+
+    def part_with_model(self) -> Encoder:
+        """Return this encoder."""
+        return self
+
+    def copy_model(self) -> MiniLM:
+        """Return a copy of the model, whose weights may be changed."""
+        return copy.deepcopy(self.model)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, or zeros for a text without any known token."""
+        tokens, special = self.model.tokenize(texts), self.model.special
+        rows = [row for row, each in enumerate(tokens) if not special.issuperset(each)]
+        rows.sort(key=lambda row: -len(tokens[row]))  # a lack of memory shows early
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        shown = self._progress and len(rows) >= MIN_TEXTS_FOR_PROGRESS
+        with Progress("encoding", len(rows), "texts", shown=shown) as bar:
+            for start in range(0, len(rows), BLOCK_SIZE):
+                block = rows[start : start + BLOCK_SIZE]
+                encoded = self.model.encode_tokens([tokens[row] for row in block])
+                vectors[block] = encoded.cpu().numpy()
+                bar.update(len(block))
+        return vectors
+
+    @cached_property
+    def model(self) -> MiniLM:
+        """The loaded model."""
+        from taxoexpan.device import choose_device
+        from taxoexpan.features.minilm import load_minilm
+
+        return load_minilm(model_folder()).to(choose_device(self._device))
+
+
+def model_folder() -> Path:
+    """Return the directory of the model's weights and tokenizer."""
+    return Path(str(resources.files("taxoexpan"))) / "data" / "encoder"

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import SMALL
+from torch import Tensor
+
+from taxoexpan import Taxonomy
+from taxoexpan.config import load_preset
+from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.network.text_tower import TextMaps, anchor_texts
+from taxoexpan.placement.fitting import session
+from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, prepare_taxonomy
+from taxoexpan.placement.fitting.session import fit_tower
+from taxoexpan.placement.scoring.embedder import Embedder
+
+
+def prepared(
+    pantry: Path, features: str, **settings: object
+) -> tuple[Taxonomy, PreparedTaxonomy, Embedder]:
+    whole = Taxonomy.read(pantry)
+    changes = {**SMALL, "validation_fraction": 0.5, "features": features, **settings}
+    embedder = Embedder(
+        make_encoder(features, device="cpu"), load_preset("best", **changes), torch.device("cpu")
+    )
+    return whole, prepare_taxonomy(whole, embedder, seed=0), embedder
+
+
+def test_maps_are_learned_from_the_remaining_concepts_only(
+    pantry: Path, tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[Tensor, Tensor, Taxonomy]] = []
+
+    def keep(queries: Tensor, anchors: Tensor, taxonomy: Taxonomy, *_: object) -> TextMaps | None:
+        seen.append((queries, anchors, taxonomy))
+        return None
+
+    monkeypatch.setattr(session, "learn_maps", keep)
+    whole, each, embedder = prepared(pantry, f"static+transformer:{tiny_transformer}")
+    fitted = fit_tower(each, embedder, 0)
+    held_out = {concept.id for concept in each.holdout.concepts}
+    rest = Taxonomy(
+        [concept for concept in whole.concepts if concept.id not in held_out],
+        [pair for pair in whole.relations if not held_out & {*pair}],
+    )
+    assert len(held_out) == 40
+    assert fitted is not None
+    tower, history = fitted
+    assert (tower.tuned, tower.maps, history) == (None, None, None)
+    ((queries, anchors, taxonomy),) = seen
+    assert taxonomy == rest
+    assert torch.equal(queries, tower.encode(rest.labels))
+    assert torch.equal(anchors, tower.encode(anchor_texts(rest)))
+
+
+@pytest.mark.parametrize(("tower_epochs", "map_epochs"), [(0, 0), (0, 1), (1, 0), (1, 1)], ids=str)
+def test_the_tower_learns_as_the_settings_say(
+    pantry: Path,
+    tiny_transformer: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tower_epochs: int,
+    map_epochs: int,
+) -> None:
+    maps = TextMaps(torch.eye(16), torch.eye(16))
+    monkeypatch.setattr(session, "learn_maps", lambda *_: maps)
+    settings = {"tower_epochs": tower_epochs, "map_epochs": map_epochs}
+    _, each, embedder = prepared(pantry, f"static+transformer:{tiny_transformer}", **settings)
+    fitted = fit_tower(each, embedder, 0)
+    assert fitted is not None
+    tower, history = fitted
+    assert tower.encoder is embedder.encoder.part_with_model()
+    assert (tower.tuned is None, history is None) == (not tower_epochs, not tower_epochs)
+    assert tower.maps is (maps if map_epochs else None)
+    idle = fit_tower(each, embedder, 0, learns=False)
+    assert idle is not None
+    assert idle[0].weights() == {}
+
+
+def test_an_encoder_without_a_sentence_model_has_no_tower(pantry: Path) -> None:
+    _, each, embedder = prepared(pantry, "static")
+    assert fit_tower(each, embedder, 0) is None
