@@ -24,10 +24,10 @@ from taxoexpan.training.run import without_compiler
 from taxoexpan.training.sampling import blocked_among
 from taxoexpan.training.tower_gradients import SCALE
 
-BATCH_SIZE = 256
-NEGATIVES = 500
+BATCH_SIZE = 512
+NEGATIVES = 1500
 """Anchors that a batch is compared with, besides its parents; small taxonomies have fewer."""
-LEARNING_RATE = 1e-3
+LEARNING_RATE = 2e-3
 
 
 def learn_maps(
