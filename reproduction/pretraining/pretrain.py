@@ -39,7 +39,6 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
-from taxoexpan.training.sampling import blocked_among
 from taxoexpan.training.tower import MAX_NORM, NEAREST, WARM_UP
 from taxoexpan.training.tower_gradients import TowerBatch, contrastive_loss
 
@@ -133,14 +132,7 @@ class Pretraining:
         """Return a batch of relations, with one hard negative per query."""
         queries, parents = data.children[relations], data.parents[relations]
         drawn = nearest[queries, self.rng.integers(0, nearest.shape[1], len(queries))]
-        anchors = np.unique(np.concatenate([parents, drawn]))
-        positives = np.searchsorted(anchors, parents)
-        blocked = np.zeros((len(queries), len(anchors)), dtype=np.bool_)
-        of_anchor, of_query = blocked_among(data.taxonomy, queries, anchors)
-        blocked[of_query, of_anchor] = True
-        blocked[np.arange(len(queries)), positives] = False
-        moved = (torch.from_numpy(array).to(self.device) for array in (positives, blocked))
-        return TowerBatch(queries, anchors, *moved)
+        return TowerBatch.of(data.taxonomy, queries, parents, drawn, self.device)
 
     def _train_batch(self, drawn: VocabularyBatch) -> Tensor:
         """Make one step of the optimizer, and return the loss."""

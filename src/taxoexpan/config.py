@@ -216,7 +216,10 @@ class Config(BaseModel):
                 "name_weight and definition_weight are both 0; set one of them above 0"
             )
         if not self.epochs and not self.learn_fusion:
-            raise ValueError("epochs is 0 and learn_fusion is false, so nothing ranks; set one")
+            raise ValueError(
+                "epochs is 0 and learn_fusion is false, so nothing ranks the parents; set epochs "
+                "above 0, or learn_fusion to true"
+            )
         return self
 
 

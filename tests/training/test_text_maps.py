@@ -20,7 +20,7 @@ from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.text_maps import learn_maps
-from taxoexpan.training.tower_gradients import SCALE
+from taxoexpan.training.tower_gradients import SCALE, TowerBatch
 
 COUNT, WIDTH = 40, 6
 Losses = list[tuple[Indices, Indices, Indices, float]]
@@ -53,17 +53,10 @@ def losses(monkeypatch: pytest.MonkeyPatch) -> Losses:
     seen: Losses = []
     compute = text_maps._loss
 
-    def keep(
-        maps: TextMaps,
-        queries: Tensor,
-        anchors: Tensor,
-        taxonomy: Taxonomy,
-        children: Indices,
-        parents: Indices,
-        compared: Indices,
-    ) -> Tensor:
-        loss = compute(maps, queries, anchors, taxonomy, children, parents, compared)
-        seen.append((children, parents, compared, loss.item()))
+    def keep(maps: TextMaps, queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
+        loss = compute(maps, queries, anchors, batch)
+        parents = batch.anchors[batch.positives.numpy()]
+        seen.append((batch.queries, parents, batch.anchors, loss.item()))
         return loss
 
     monkeypatch.setattr(text_maps, "_loss", keep)
@@ -114,6 +107,12 @@ def test_each_batch_has_the_loss_of_its_relations(
     assert sorted(learned[: len(relations)]) == sorted(learned[len(relations) :]) == relations
 
 
+def all_anchors(taxonomy: Taxonomy, child: int, parent: int) -> TowerBatch:
+    """A batch of one relation, which is compared with all anchors."""
+    pair, everyone = (np.array([child]), np.array([parent])), np.arange(len(taxonomy))
+    return TowerBatch.of(taxonomy, *pair, everyone, torch.device("cpu"))
+
+
 def test_a_blocked_anchor_has_no_influence() -> None:
     """A descendant of a query, or another parent of it, is not a wrong parent."""
     names = ["food", "drink", "milk", "oat milk"]
@@ -124,10 +123,9 @@ def test_a_blocked_anchor_has_no_influence() -> None:
     queries, anchors = torch.rand(2, 4, 4, generator=torch.Generator().manual_seed(0))
     maps = TextMaps(torch.eye(4), torch.eye(4))
     for child, parent in ((2, 0), (2, 1)):  # no anchor is left to compare the parent with
-        batch = np.array([child]), np.array([parent]), np.arange(4)
-        assert float(text_maps._loss(maps, queries, anchors, taxonomy, *batch)) == 0
-    batch = np.array([3]), np.array([2]), np.arange(4)
-    assert float(text_maps._loss(maps, queries, anchors, taxonomy, *batch)) > 0
+        batch = all_anchors(taxonomy, child, parent)
+        assert float(text_maps._loss(maps, queries, anchors, batch)) == 0
+    assert float(text_maps._loss(maps, queries, anchors, all_anchors(taxonomy, 3, 2))) > 0
 
 
 def test_rejected_anchors_are_compared_with_their_query(

@@ -11,7 +11,6 @@ from contextlib import suppress
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from taxoexpan.config import Config
 from taxoexpan.network.text_tower import TextMaps, apply_map
@@ -21,12 +20,11 @@ from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.continuation import News
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.run import without_compiler
-from taxoexpan.training.sampling import blocked_among
-from taxoexpan.training.tower_gradients import SCALE
+from taxoexpan.training.tower_gradients import TowerBatch, contrastive_loss
 
 BATCH_SIZE = 512
 NEGATIVES = 1500
-"""Anchors that a batch is compared with, besides its parents; small taxonomies have fewer."""
+"""Anchors that a batch is compared with, besides its parents, if there are as many."""
 LEARNING_RATE = 2e-3
 
 
@@ -56,16 +54,17 @@ def learn_maps(
     with (
         suppress(KeyboardInterrupt),
         Progress(
-            "adapting texts", config.map_epochs * len(starts), "batches", shown=progress
+            "adapting the encoder", config.map_epochs * len(starts), "batches", shown=progress
         ) as bar,
     ):
         for _ in range(config.map_epochs):
             order = rng.permutation(len(children))
             for rows in (order[start : start + BATCH_SIZE] for start in starts):
-                near = _compared(taxonomy, children[rows], parents[rows], rng, news)
-                loss = _loss(maps, queries, anchors, taxonomy, children[rows], parents[rows], near)
+                others = _others(taxonomy, children[rows], rng, news)
+                pairs = children[rows], parents[rows]
+                batch = TowerBatch.of(taxonomy, *pairs, others, queries.device)
                 optimizer.zero_grad()
-                loss.backward()
+                _loss(maps, queries, anchors, batch).backward()
                 optimizer.step()
                 bar.update()
             now = TextMaps(maps.queries.detach().clone(), maps.anchors.detach().clone())
@@ -75,38 +74,18 @@ def learn_maps(
     return best
 
 
-def _compared(
-    taxonomy: Taxonomy,
-    queries: Indices,
-    parents: Indices,
-    rng: np.random.Generator,
-    news: News | None,
+def _others(
+    taxonomy: Taxonomy, queries: Indices, rng: np.random.Generator, news: News | None
 ) -> Indices:
-    """Return the ascending anchors that a batch is compared with [A]."""
-    if len(taxonomy) <= NEGATIVES:
-        return np.arange(len(taxonomy))
-    drawn = rng.choice(len(taxonomy), NEGATIVES, replace=False)
-    rejected = [] if news is None else [news.rejected.of_many(queries)[1]]
-    return np.unique(np.concatenate([parents, drawn, *rejected]))
+    """Draw the anchors that a batch is compared with, and add the rejected ones."""
+    drawn = rng.choice(len(taxonomy), min(NEGATIVES, len(taxonomy)), replace=False)
+    return drawn if news is None else np.concatenate([drawn, news.rejected.of_many(queries)[1]])
 
 
-def _loss(
-    maps: TextMaps,
-    queries: Tensor,
-    anchors: Tensor,
-    taxonomy: Taxonomy,
-    children: Indices,
-    parents: Indices,
-    compared: Indices,
-) -> Tensor:
-    """Return the mean InfoNCE loss of a batch of relations among the compared anchors (Eq. 11)."""
-    device = queries.device
-    blocked = torch.zeros(len(children), len(compared), dtype=torch.bool)
-    of_anchor, of_query = blocked_among(taxonomy, children, compared)
-    blocked[of_query, of_anchor] = True
-    positives = torch.from_numpy(np.searchsorted(compared, parents))
-    blocked[torch.arange(len(children)), positives] = False
-    of_queries = apply_map(maps.queries, queries[torch.from_numpy(children).to(device)])
-    of_anchors = apply_map(maps.anchors, anchors[torch.from_numpy(compared).to(device)])
-    scores = (SCALE * of_queries @ of_anchors.T).masked_fill(blocked.to(device), -torch.inf)
-    return F.cross_entropy(scores, positives.to(device))
+def _loss(maps: TextMaps, queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
+    """Return the mean InfoNCE loss of a batch, given the vectors of all concepts [N, D]."""
+    rows, others = (
+        torch.from_numpy(each).to(queries.device) for each in (batch.queries, batch.anchors)
+    )
+    mapped = apply_map(maps.queries, queries[rows]), apply_map(maps.anchors, anchors[others])
+    return contrastive_loss(*mapped, batch)

@@ -29,7 +29,6 @@ from taxoexpan.training.log import describe_epoch
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
 from taxoexpan.training.run import Run, without_compiler
-from taxoexpan.training.sampling import blocked_among
 from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
 
 
@@ -188,15 +187,7 @@ class TowerRun(Run):
             drawn = hard[queries, self.rng.integers(0, hard.shape[1], len(queries))]
             if news is not None:
                 drawn = np.concatenate([drawn, news.rejected.of_many(queries)[1]])
-            anchors = np.unique(np.concatenate([parents, drawn]))
-            positives = np.searchsorted(anchors, parents)
-            blocked = torch.zeros(len(queries), len(anchors), dtype=torch.bool)
-            of_anchor, of_query = blocked_among(self.taxonomy, queries, anchors)
-            blocked[of_query, of_anchor] = True
-            blocked[np.arange(len(queries)), positives] = False
-            device = self.tower.device
-            targets = torch.from_numpy(positives).to(device)
-            yield TowerBatch(queries, anchors, targets, blocked.to(device))
+            yield TowerBatch.of(self.taxonomy, queries, parents, drawn, self.tower.device)
 
     def _set_learning_rate(self, step: int) -> None:
         warm = max(1, round(WARM_UP * self.steps))

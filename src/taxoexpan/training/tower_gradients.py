@@ -11,7 +11,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.features.sentence_model import CPU_BLOCK, SentenceModel, Tokens
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.sampling import blocked_among
 
 SCALE = 20.0
 """The factor of the cosines in the loss: an inverse temperature."""
@@ -30,6 +32,24 @@ class TowerBatch:
     anchors: Indices
     positives: Tensor
     blocked: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        taxonomy: Taxonomy,
+        queries: Indices,
+        parents: Indices,
+        others: Indices,
+        device: torch.device,
+    ) -> TowerBatch:
+        """Return a batch of relations, whose anchors are the parents [B] and the others."""
+        anchors = np.unique(np.concatenate([parents, others]))
+        positives = torch.from_numpy(np.searchsorted(anchors, parents))
+        blocked = torch.zeros(len(queries), len(anchors), dtype=torch.bool)
+        of_anchor, of_query = blocked_among(taxonomy, queries, anchors)
+        blocked[of_query, of_anchor] = True
+        blocked[torch.arange(len(queries)), positives] = False
+        return cls(queries, anchors, positives.to(device), blocked.to(device))
 
 
 @dataclass(frozen=True)
