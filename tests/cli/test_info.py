@@ -7,7 +7,7 @@ from pathlib import Path
 from command_line import run
 from resealing import change_json
 
-from taxoexpan import TaxoExpan
+from taxoexpan import TaxoExpan, Taxonomy
 
 
 def test_info_gives_figures_for_people_and_programs(pantry: Path) -> None:
@@ -31,7 +31,7 @@ def test_info_of_a_model_gives_its_validation(model_directory: Path) -> None:
     assert model["fine_tuned"] is False
     assert model["signals"] == ["network", "similar names", "shared words", "structure"]
     lines = run("info", model_directory).out.splitlines()
-    assert "fine-tuned encoder    no" in lines
+    assert "adapted encoder       no" in lines
     assert "ranked by             network, similar names, shared words, structure" in lines
 
 
@@ -44,10 +44,16 @@ def test_info_tells_the_mrr_from_the_scaled_one(model_directory: Path, tmp_path:
     assert f"validation            {metrics}" in printed.splitlines()
 
 
+def test_info_of_a_model_tells_of_its_linear_maps(pantry: Path, tmp_path: Path) -> None:
+    model = TaxoExpan("fast", seed=1, device="cpu", validation_fraction=0.0)
+    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
+    assert "adapted encoder       by linear maps" in run("info", tmp_path / "model").out
+
+
 def test_info_of_a_model_describes_the_fine_tuning(tuned_model: TaxoExpan, tmp_path: Path) -> None:
     directory = tmp_path / "model"
     tuned_model.save(directory)
-    assert "fine-tuned encoder    yes, 2 epochs; " in run("info", directory).out
+    assert "adapted encoder       yes, 2 epochs; " in run("info", directory).out
     tower = directory / "tower.safetensors"
     tower.write_bytes(tower.read_bytes()[:-1])
     assert "tower.safetensors is damaged" in run("info", directory, status=2).err

@@ -169,7 +169,7 @@ def test_a_fine_tuning_without_a_finished_epoch_is_none(
     monkeypatch.setattr(TowerRun, "train_epoch", lambda *given: press_ctrl_c() or begin(*given))
     assert "fine-tuning stopped by Ctrl-C" in run("train", pantry, "-o", model, *options).err
     printed = run("info", model).out
-    line = "fine-tuned encoder    no; the fine-tuning was stopped before the end of its first epoch"
+    line = "adapted encoder       no; the fine-tuning was stopped before the end of its first epoch"
     assert line in printed.splitlines()
     assert "fine-tuned" not in (model / "README.md").read_text(encoding="utf-8")
 

@@ -42,7 +42,7 @@ from taxoexpan.model_directory import (
 )
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork, make_network
-from taxoexpan.network.text_tower import TUNED, TextTower
+from taxoexpan.network.text_tower import MAPS, TUNED, TextTower
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import AnchorTexts
@@ -96,8 +96,17 @@ class ModelSummary:
     @property
     def fine_tuned(self) -> bool:
         """Whether the layers of the model's text encoder were fine-tuned."""
+        return any(name.startswith(TUNED) for name in self._of_tower)
+
+    @property
+    def mapped(self) -> bool:
+        """Whether linear maps adapt the vectors of the model's text encoder."""
+        return not self._of_tower.isdisjoint(MAPS)
+
+    @property
+    def _of_tower(self) -> set[str]:
         files = self.directory.tensor_files
-        return TOWER in files and any(name.startswith(TUNED) for name in files[TOWER].tensors)
+        return {*files[TOWER].tensors} if TOWER in files else set()
 
     @property
     def signals(self) -> tuple[Signal, ...]:

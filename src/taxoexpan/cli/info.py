@@ -31,7 +31,8 @@ def run(options: Options) -> int:
 
         summary = load_summary(options.taxonomy)
         taxonomy, record = summary.taxonomy, summary.training.as_dict()
-        model = {**record, "fine_tuned": summary.fine_tuned, "signals": summary.signals}
+        adapted = {"fine_tuned": summary.fine_tuned, "mapped": summary.mapped}
+        model = {**record, **adapted, "signals": summary.signals}
         sizes = summary.training.concepts, summary.training.relations
         model["since_training"] = summary.growth.figures(*sizes)
         model["growth"] = summary.growth.sentence(sizes[0]) if summary.growth else "none"
@@ -89,7 +90,7 @@ def _print_model(model: Mapping[str, object]) -> None:
         figures += f"MRR {validation['reciprocal_rank']:.3f} (scaled {validation['mrr']:.3f}) on "
         figures += f"{validation['queries']:,} held-out leaves"
         print_line(f"{'validation':<22}{figures}")
-    print_line(f"{'fine-tuned encoder':<22}{_describe_fine_tuning(model)}")
+    print_line(f"{'adapted encoder':<22}{_describe_adaptation(model)}")
     if isinstance(signals, Sequence):
         print_line(f"{'ranked by':<22}{', '.join(signals)}")
     print_line(f"{'since the training':<22}{_describe_growth(model)}")
@@ -103,10 +104,11 @@ def _describe_growth(model: Mapping[str, object]) -> str:
     return growth if growth != "none" else "the taxonomy is the same as in the training"
 
 
-def _describe_fine_tuning(model: Mapping[str, object]) -> str:
+def _describe_adaptation(model: Mapping[str, object]) -> str:
+    """Describe how the text encoder was adapted to the taxonomy."""
     epochs, best = model["tower_epochs"], model["tower_best_epoch"]
     if not model["fine_tuned"]:
-        return "no"
+        return "by linear maps" if model["mapped"] else "no"
     if not isinstance(epochs, int):
         return "yes"  # a model that was saved before the epochs were recorded
     if not epochs:
