@@ -96,7 +96,8 @@ def make_task(
     taxonomy = validation.taxonomy
     concepts = list(taxonomy.concepts)
     encoder.learn(names_of([*concepts, *validation.concepts, *test.concepts]))
-    embed = partial(embed_concepts, encoder, joined=joined)
+    name_weight = 0.0 if joined else 1.0
+    embed = partial(embed_concepts, encoder, name_weight=name_weight, joined=joined)
     vectors = embed(concepts)
     refuse_unknown(vectors, encoder.name)
     lexicon = Lexicon.from_taxonomy(taxonomy, sense_order)

@@ -105,8 +105,8 @@ class Config(BaseModel):
     name_weight: _Weight = Field(description="weight of a concept's names in its vector")
     definition_weight: _Weight = Field(description="weight of a concept's definition in its vector")
     join_definitions: _Bool = Field(
-        description="whether a name and its definition are encoded as one text, which suits "
-        "transformers, instead of as two vectors that are added"
+        description="whether a definition is encoded together with the label, as one text, which "
+        "suits sentence models"
     )
     propagation: Literal["gcn", "gat", "pgcn", "pgat"] = Field(
         description="graph layers over an egonet: gcn, gat, or with position embeddings pgcn, pgat"

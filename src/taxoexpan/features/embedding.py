@@ -41,14 +41,14 @@ def embed_concepts(
 ) -> Vectors:
     """Return two unit vectors per concept, [2, N, D].
 
-    The first is the weighted sum of its definition and the mean of its names (Section 5.2.1), or
-    the text `label: definition` if `joined`. The second is the mean of the last words of its names,
-    which name its kind: oat milk is a milk.
+    The first is the weighted sum of its definition and the mean of its names (Section 5.2.1). If
+    `joined`, the definition is read as `label: definition`. The second is the mean of the last
+    words of its names, which name its kind: oat milk is a milk.
     """
     if not isinstance(concepts, Sequence):
         concepts = list(concepts)
-    weights = (0.0, 1.0) if joined else (name_weight, definition_weight)
-    every = _texts_of(concepts, weights[1], joined)
+    weights = name_weight, definition_weight
+    every = _texts_of(concepts, weights, joined)
     encoder.prepare([text for texts in every for _, text in texts])
     del every  # many texts take much memory
     both = np.empty((2, len(concepts), encoder.dimension), dtype=np.float32)
@@ -111,7 +111,7 @@ _Texts = list[tuple[int, str]]
 
 
 def _texts_of(
-    concepts: Sequence[Concept], definition_weight: float, joined: bool
+    concepts: Sequence[Concept], weights: tuple[float, float], joined: bool
 ) -> tuple[_Texts, _Texts, _Texts]:
     """Return the names, the definitions and the head words; leave out unused texts."""
     names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
@@ -119,8 +119,9 @@ def _texts_of(
     heads = [(row, head_word(name)) for row, name in names]
     if joined:
         definitions = [(row, f"{concepts[row].label}: {text}") for row, text in definitions]
+    if not weights[0]:
         names = [(row, name) for row, name in names if not concepts[row].definition]
-    elif not definition_weight:
+    if not weights[1]:
         definitions = []
     return names, definitions, heads
 
@@ -129,7 +130,7 @@ def _embed_block(
     encoder: Encoder, concepts: Sequence[Concept], weights: tuple[float, float], joined: bool
 ) -> Vectors:
     """Return the two vectors of each of a few concepts: [2, B, D]."""
-    names, definitions, heads = _texts_of(concepts, weights[1], joined)
+    names, definitions, heads = _texts_of(concepts, weights, joined)
     of_names = _mean_by_row(encoder, names, len(concepts))
     first = of_names
     if definitions:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-MAX_TOKENS = 48
+MAX_TOKENS = 32
 """Tokens of a text that are read; the rest of a long definition says little about its genus."""
 CPU_BLOCK, GPU_BLOCK = 32, 1024
 """Texts that are encoded at a time: of similar length, so that little is padding."""
