@@ -20,7 +20,7 @@ from expanded_files import write_file
 from messy_pantry import large_pantry
 from pydantic import TypeAdapter
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy, progress
+from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
@@ -532,24 +532,6 @@ def test_scores_that_are_not_finite_name_the_model(method: str, model_directory:
     ):
         with pytest.raises(ModelError, match=f"^{re.escape(start)}"):
             getattr(TaxoExpan.from_archive(each, "cpu"), method)(["cashew tea"])
-
-
-@pytest.mark.parametrize("tower_epochs", [0, 1])
-def test_the_time_limit_of_the_network_says_that_fine_tuning_follows(
-    tower_epochs: int,
-    pantry: Path,
-    tiny_transformer: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(progress, "LONG_SECONDS", -1)  # announce short work, too
-    settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 2}
-    model = TaxoExpan("best", device="cpu", tower_epochs=tower_epochs, **settings)
-    model.fit(Taxonomy.read(pantry), progress=True)
-    lines = capsys.readouterr().err.splitlines()
-    (line,) = [line for line in lines if line.startswith("up to 1 more epoch")]
-    assert line.endswith("more; then the encoder is fine-tuned (1 epoch)") == bool(tower_epochs)
-    assert (" then " in line) == bool(tower_epochs)
 
 
 @pytest.mark.parametrize("fixture", ["model", "tuned_model"])

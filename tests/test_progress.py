@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import sys
 import termios
+from io import StringIO
 from pathlib import Path
+from threading import Thread
 
 import pytest
+from conftest import SMALL
 from pseudo_terminal import run_in_terminal
 
-from taxoexpan.progress import Progress, tell_at_most
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.progress import Progress, Stage, Stages, write_line
 
 
 class Clock:
@@ -86,17 +91,121 @@ def test_nothing_is_shown_unless_wanted_or_without_standard_error(
             for _ in bar.each(range(10)):
                 clock.now += 100
         assert bar.done == 10
-    tell_at_most("up to 3 more epochs", 1000)  # tqdm would print it on standard output
+    write_line("epoch 1")  # tqdm would print it on standard output
     monkeypatch.undo()
     assert capsys.readouterr() == ("", "")
 
 
-def test_an_upper_limit_is_told_only_for_long_work(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_at_most("up to 9 more epochs", 59)
-    tell_at_most("up to 9 more epochs", 600)
-    assert capsys.readouterr().err == "up to 9 more epochs: at most 10 min more\n"
-    tell_at_most("up to 9 more epochs", 600, "the encoder is fine-tuned")
-    assert capsys.readouterr().err.endswith("10 min more; then the encoder is fine-tuned\n")
+def work(clock: Clock, stage: str, total: int | None, steps: int, seconds: float) -> None:
+    """Do a stage of a training, with an encoder that counts texts and a part that does not."""
+    with Progress(stage, total, "texts", shown=False, collects=True):
+        for _ in range(steps):
+            clock.now += seconds
+            with Progress("encoding", 1, "texts", shown=True, clock=clock) as bar:
+                bar.remark("loss 3.1")
+                bar.update()
+            Progress("reading", 9, "bytes", shown=True, clock=clock).update(9)
+
+
+STAGES = {"vectors": Stage(20, 10), "network": Stage(60), "calibration": Stage(20)}
+
+
+def test_all_stages_have_one_display_with_the_time_left_of_the_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    with Stages("training", STAGES, shown=True, clock=clock):
+        work(clock, "vectors", None, 10, 4)  # each text takes twice as long as estimated
+        work(clock, "network", 60, 60, 2)
+        work(clock, "calibration", None, 1, 40)
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 4 %, vectors, about 2 min left, loss 3.1",
+        "training: 20 %, vectors, about 3 min left, loss 3.1",
+        "training: 35 %, network, about 2 min left, loss 3.1",
+        "training: 50 %, network, about 2 min left, loss 3.1",
+        "training: 65 %, network, about 70 s left, loss 3.1",
+        "training: 80 %, calibration, about 40 s left, loss 3.1",
+    ]
+
+
+def test_the_first_estimate_and_units_that_were_not_needed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    with Stages("training", STAGES, shown=True, clock=clock) as stages:
+        work(clock, "vectors", None, 0, 0)  # all vectors are cached
+        with Progress("network", 60, "batches", shown=True, done=30) as bar:  # resumed
+            assert stages.done == 50
+            clock.now += 6
+            bar.update(0)
+            bar.update(1000)  # more than was expected
+            assert stages.done == 80
+    assert capsys.readouterr().err == "training: 50 %, network, about 50 s left\n"
+
+
+def test_other_displays_before_the_stages_and_in_other_threads_are_their_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+
+    def learn() -> None:
+        with Progress("learning words", 10, "texts", shown=True, clock=clock) as bar:
+            bar.update()
+            clock.now += 6
+            bar.update()
+
+    with Stages("training", STAGES, shown=True, clock=clock) as stages:
+        learn()
+        assert capsys.readouterr().err.startswith("learning words: 20 %")
+        with Progress("vectors", None, "texts", shown=False, collects=True):
+            thread = Thread(target=learn)
+            thread.start()
+            thread.join()
+            assert stages.done == 0
+    assert capsys.readouterr().err.startswith("learning words: 20 %")
+    learn()
+    assert capsys.readouterr().err.startswith("learning words: 20 %")
+
+
+def test_hidden_stages_show_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Stages("training", STAGES, shown=False, clock=clock):
+        for name in STAGES:
+            with Progress(name, 2, "texts", shown=False, collects=True, clock=clock) as bar:
+                clock.now += 100
+                bar.update()
+    assert capsys.readouterr().err == ""
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("tower_epochs", [0, 1])
+def test_a_training_has_one_bar_that_only_rises(
+    tower_epochs: int, pantry: Path, tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
+    settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 2}
+    model = TaxoExpan("best", device="cpu", tower_epochs=tower_epochs, **settings)
+    taxonomy = Taxonomy.read(pantry)
+    model.fit(taxonomy, progress=True)
+    shown = re.findall(r"([\w -]+): *([a-z-]*) +(\d+) ?%", screen.getvalue())
+    stages = list(dict.fromkeys(stage for _, stage, _ in shown))
+    tuning = ["fine-tuning"] * tower_epochs
+    assert stages == ["vectors", "network", *tuning, "tower", "maps", "calibration"]
+    assert {description for description, _, _ in shown} == {"training"}
+    percents = [int(percent) for _, _, percent in shown]
+    assert percents == sorted(percents)
+    assert percents[0] == 0
+    assert "\repoch   2  loss" in screen.getvalue()
+    screen.truncate(0)
+    model.fit(taxonomy)
+    assert screen.getvalue() == ""
 
 
 COLORS = ("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PYTHON_COLORS")

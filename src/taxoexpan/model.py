@@ -25,6 +25,7 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
+from taxoexpan.placement.fitting.estimates import estimate_stages
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
     PreparedTaxonomy,
@@ -50,6 +51,7 @@ from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.proposals import Placer
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
+from taxoexpan.progress import Stages
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
@@ -113,8 +115,9 @@ class TaxoExpan:
         self._tower = None  # of an earlier fit
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
-        prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
-        parts = fit_parts(prepared, self._embedder, self.seed, outputs)
+        with Stages("training", estimate_stages(taxonomy, self._embedder), shown=progress):
+            prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
+            parts = fit_parts(prepared, self._embedder, self.seed, outputs)
         self._keep(prepared, parts, began)
         return self
 
@@ -141,10 +144,11 @@ class TaxoExpan:
         trained = archive.taxonomy.without(archive.growth.added)
         ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
         start = StartingPoint(trained, archive.network, self.calibrators, ranker, archive.held_out)
-        prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
         outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
         embedder = replace(self._embedder, config=recipe.changed(self.config))
-        parts = fit_parts(prepared, embedder, self.seed, outputs)
+        with Stages("training", estimate_stages(judged.taxonomy, embedder), shown=progress):
+            prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
+            parts = fit_parts(prepared, embedder, self.seed, outputs)
         self._keep(prepared, parts, began)
         rejections = archive.rejections.joined(judged.rejections)
         self._reset(replace(self._fitted(), rejections=rejections))

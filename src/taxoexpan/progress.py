@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, suppress
+from contextvars import ContextVar, Token
+from itertools import accumulate
 from threading import RLock
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from tqdm import tqdm
 
@@ -20,35 +22,40 @@ GROWTH = 0.3
 """The time between two lines is this fraction of the time so far, so long work prints few."""
 LINE_SECONDS = 30
 """The time between two lines, at least."""
-LONG_SECONDS = 60
-"""Work that takes longer is announced by `tell_at_most`."""
+MIN_MEASURED = 0.03
+"""The fraction of all stages after which the time that they took corrects the estimate."""
 
 
 class Progress:
     """A progress display on standard error, with an estimate of the remaining time.
 
-    The `unit` is a plural noun; `bytes` are shown as kB, MB or GB. `done` units
-    were finished in an earlier run.
+    The `unit` is a plural noun; `bytes` are shown as kB, MB or GB. `done` units were finished in
+    an earlier run. If it `collects`, displays inside it are hidden, and count for it if they have
+    the same unit.
     """
 
     def __init__(
         self,
         description: str,
-        total: int | None,
+        total: float | None,
         unit: str,
         *,
         shown: bool,
-        done: int = 0,
+        done: float = 0,
+        collects: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.description, self.total, self.unit, self.done = description, total or None, unit, done
         self._stream = sys.stderr  # it may be replaced during the work
-        self.shown = shown and self._stream is not None
-        self._clock = clock
+        self._clock, self._collects = clock, collects
         self._first, self._remark = done, ""
         self._began, self._next_line = 0.0, 0.0
         self._bar: tqdm[Any] | None = None
-        if self.shown and is_terminal():
+        self._token: Token[Progress | None] | None = None
+        outer = _collector.get()
+        self._outer = outer if outer is not None and outer.admits(self) else None
+        self.shown = self._outer is not None or (shown and self._stream is not None)
+        if self.shown and self._outer is None and is_terminal():
             is_bytes = unit == "bytes"
             self._bar = tqdm(
                 desc=description,
@@ -60,11 +67,16 @@ class Progress:
                 file=self._stream,
             )
 
-    def update(self, count: int = 1) -> None:
+    def update(self, count: float = 1) -> None:
         """Count more finished units."""
         self.done += count
-        if not self.shown:
-            return
+        if self._outer is not None:
+            self._outer.collect(self, count)
+        elif self.shown:
+            self._show(count)
+
+    def _show(self, count: float) -> None:
+        """Move the bar, or print a line if it is time for one."""
         if self._bar is not None:
             self._bar.update(count)
             return
@@ -76,14 +88,25 @@ class Progress:
                 write_line(self._line(now))
             self._next_line = now + max(LINE_SECONDS, GROWTH * (now - self._began))
 
-    def move_to(self, done: int) -> None:
+    def admits(self, part: Progress) -> bool:  # noqa: ARG002
+        """Return whether a display inside this one is hidden, and collected."""
+        return True
+
+    def collect(self, part: Progress, count: float) -> None:
+        """Count the units of a display inside this one."""
+        if part.unit == self.unit:
+            self.update(count)
+
+    def move_to(self, done: float) -> None:
         """Set the total number of finished units."""
         self.update(done - self.done)
 
     def remark(self, text: str) -> None:
         """Show a short string, such as a loss, with the next update."""
         self._remark = text
-        if self._bar is not None:
+        if self._outer is not None:
+            self._outer.remark(text)
+        elif self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
 
     def each(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -98,23 +121,114 @@ class Progress:
         unit = "" if self.unit == "bytes" else f" {self.unit}"
         text = f"{self.description}: {done}{unit}"
         if self.total is not None:
-            percent = 100 * self.done // self.total
+            percent = int(100 * self.done // self.total)
             text = f"{self.description}: {percent} % ({done} of {total}{unit})"
             if self.done > self._first:
                 pace = (now - self._began) / (self.done - self._first)
                 text += f", about {spell_duration(max(self.total - self.done, 0) * pace)} left"
         return text + (f", {self._remark}" if self._remark else "")
 
-    def _amount(self, count: int) -> str:
+    def _amount(self, count: float) -> str:
         return f"{tqdm.format_sizeof(count, 'B')}" if self.unit == "bytes" else f"{count:,}"
 
     def __enter__(self) -> Self:
+        if self.shown and self._collects:
+            self._token = _collector.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the bar."""
+        if self._token is not None:
+            _collector.reset(self._token)
         if self._bar is not None:
             self._bar.close()
+
+
+_collector: ContextVar[Progress | None] = ContextVar("collector", default=None)
+"""The innermost display that collects the others, in this thread."""
+
+
+class Stage(NamedTuple):
+    """The estimated seconds of a stage, and its units if its `Progress` has no total."""
+
+    seconds: float
+    units: float = 0
+
+
+class Stages(Progress):
+    """One display for stages whose durations were estimated, with the time left of the whole.
+
+    A `Progress` with the name of a stage starts it, and the display appears with the first one. The
+    estimates need only the right ratios: the time that the units of the stages take corrects them.
+    """
+
+    def __init__(
+        self,
+        description: str,
+        stages: Mapping[str, Stage],
+        *,
+        shown: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        ends = list(accumulate(stage.seconds for stage in stages.values()))
+        super().__init__(description, ends[-1], "seconds", shown=False, collects=True, clock=clock)
+        self.shown = shown and self._stream is not None and self._outer is None
+        self._stages, self._ends, self._name = stages, dict(zip(stages, ends, strict=True)), ""
+        self._updated: float | None = None
+        self._spent = self._measured = 0.0
+
+    def admits(self, part: Progress) -> bool:
+        """Start a stage; return whether one has started, so that no other display is needed."""
+        if part.description in self._stages:
+            is_first, self._name = not self._name, part.description
+            self._remark, self._updated = "", None
+            if is_first:
+                self._began = self._clock()
+                self._next_line = self._began + FIRST_SECONDS
+                if is_terminal():
+                    self._bar = tqdm(
+                        total=self.total, bar_format=" ", miniters=0, leave=False, file=self._stream
+                    )
+            self.move_to(self._reached(part))
+            if self._bar is not None:
+                self._bar.refresh()
+        return bool(self._name)
+
+    def collect(self, part: Progress, count: float) -> None:  # noqa: ARG002
+        """Advance the stage, and measure the time that its units take."""
+        if part.description == self._name:
+            now, reached = self._clock(), self._reached(part)
+            if self._updated is not None:  # the first units often take longer
+                self._spent += now - self._updated
+                self._measured += reached - self.done
+            self._updated = now
+            self.move_to(reached)
+
+    def _reached(self, part: Progress) -> float:
+        """Return the estimated seconds up to the finished units of a stage."""
+        seconds, units = self._stages[part.description]
+        total = part.total or units
+        remaining = max(1 - part.done / total, 0.0) if total else 1.0
+        return max(self.done, self._ends[part.description] - seconds * remaining)
+
+    def _show(self, count: float) -> None:
+        if self._bar is not None:
+            name = f"{self.description}: {self._name}"
+            self._bar.bar_format = f"{name} {{percentage:3.0f}} %|{{bar}}| {self._left()}"
+        super()._show(count)
+
+    def _line(self, now: float) -> str:  # noqa: ARG002
+        """Return a line for a log, such as `training: 43 %, network, about 40 s left`."""
+        percent = int(100 * self.done // (self.total or 1))
+        return f"{self.description}: {percent} %, {self._name}, {self._left()}"
+
+    def _left(self) -> str:
+        """Return the estimated time that is left, and the remark."""
+        total, pace = self.total or 0.0, 1.0
+        if self._measured > MIN_MEASURED * total:
+            pace = self._spent / self._measured
+        text = f"about {spell_duration(pace * max(total - self.done, 0))} left"
+        return text + (f", {self._remark}" if self._remark else "")
 
 
 def is_terminal() -> bool:
@@ -129,13 +243,6 @@ def write_line(text: str) -> None:
     if sys.stderr is not None:  # tqdm would write to standard output instead
         with suppress(OSError):
             tqdm.write(text, file=sys.stderr)
-
-
-def tell_at_most(work: str, seconds: float, following: str = "") -> None:
-    """Announce long work with an upper limit of its duration, without the `following` work."""
-    if seconds > LONG_SECONDS:
-        rest = f"; then {following}" if following else ""
-        write_line(f"{work}: at most {spell_duration(seconds)} more{rest}")
 
 
 def spell_duration(seconds: float) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from hashlib import shake_256
+from io import StringIO
 from itertools import chain
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import names, quickly
 
+from taxoexpan.features import cache
 from taxoexpan.features.cache import BLOCK_SIZE, CachedEncoder, cache_folder
 from taxoexpan.features.encoder import Encoder, Vectors
 
@@ -39,10 +41,6 @@ class Counting(Encoder):
         self.prepared: list[list[str]] = []
         self.encoded: list[list[str]] = []
         self.saved: list[Path] = []
-        self.shown = False
-
-    def show_progress(self, shown: bool) -> None:
-        self.shown = shown
 
     def learn(self, names: Collection[str]) -> None:
         self.mark = " ".join(names)
@@ -131,13 +129,44 @@ def test_many_texts_are_prepared_at_once_and_encoded_in_blocks(tmp_path: Path) -
     assert encode_and_check(tmp_path, texts[::-1]) == []
 
 
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("shown", "count", "screen", "bar"),
+    [
+        (True, 7, Terminal(), True),
+        (True, 6, Terminal(), False),
+        (False, 7, Terminal(), False),
+        (True, 7, StringIO(), False),
+    ],
+)
+def test_many_texts_that_are_not_cached_have_a_progress_bar_on_a_terminal(
+    shown: bool,
+    count: int,
+    screen: StringIO,
+    bar: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cache, "MIN_TEXTS_FOR_PROGRESS", 5)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
+    encoder = CachedEncoder(Counting(), folder=tmp_path)
+    encoder.encode(numbered(0, 2))
+    encoder.show_progress(shown)
+    encoder.encode(numbered(0, count))
+    assert ("encoding" in screen.getvalue()) is bar
+
+
 def test_other_methods_are_delegated_to_the_encoder(tmp_path: Path) -> None:
     inner = Counting()
     encoder: Encoder = CachedEncoder(inner, folder=tmp_path)
     assert (encoder.name, encoder.dimension, encoder.fingerprint()) == ("counting", 6, "one")
-    encoder.show_progress(True)
     encoder.save(tmp_path / "saved")
-    assert inner.shown
     assert inner.saved == [tmp_path / "saved"]
 
 

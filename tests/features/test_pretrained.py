@@ -4,7 +4,6 @@ import gc
 import subprocess
 import sys
 import weakref
-from io import StringIO
 
 import numpy as np
 import pytest
@@ -43,25 +42,6 @@ def test_blocks_do_not_change_a_vector(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(expected[:3], expected[4:])
     monkeypatch.setattr(pretrained, "BLOCK_SIZE", 2)
     np.testing.assert_allclose(ENCODER.encode(texts), expected, atol=1e-5)
-
-
-class Terminal(StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("shown", "minimum"), [(True, 3), (True, 4), (False, 3)])
-def test_many_texts_have_a_progress_bar(
-    shown: bool, minimum: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen, encoder = Terminal(), PretrainedEncoder("cpu")
-    monkeypatch.setattr(pretrained, "MIN_TEXTS_FOR_PROGRESS", minimum)
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("CI", raising=False)
-    encoder.show_progress(shown)
-    encoder.encode(NAMES)
-    assert ("encoding" in screen.getvalue()) == (shown and minimum <= len(NAMES))
 
 
 def test_a_copy_that_others_change_leaves_the_encoder_as_it_was() -> None:

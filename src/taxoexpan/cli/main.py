@@ -86,8 +86,11 @@ class _OnceShown:
         """Print a warning, unless the same message was printed before."""
         text = str(message)
         if text not in self._shown:
+            from tqdm import tqdm
+
             self._shown.add(text)
-            note(f"note: {text}")
+            with tqdm.external_write_mode(file=sys.stderr):  # above a progress bar
+                note(f"note: {text}")
 
 
 def _discard_output() -> None:

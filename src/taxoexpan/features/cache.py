@@ -15,12 +15,16 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from taxoexpan.features.encoder import Encoder, Vectors
+from taxoexpan.progress import Progress
 
 if TYPE_CHECKING:
     from taxoexpan.features.sentence_model import SentenceModel
 
 BLOCK_SIZE = 1_024
 """The number of texts that are encoded and stored at a time; a killed run loses at most these."""
+
+MIN_TEXTS_FOR_PROGRESS = 2_000
+"""The number of texts at or above which a progress bar is shown."""
 
 VERSION = 2
 """The version of the file layout; it is part of the file name."""
@@ -56,7 +60,7 @@ class CachedEncoder(Encoder):
         self.inner = inner
         self.name = inner.name
         self.dimension = inner.dimension
-        self._folder = folder or cache_folder()
+        self._folder, self._progress = folder or cache_folder(), False
         self._choose_file()
 
     def _choose_file(self) -> None:
@@ -67,8 +71,8 @@ class CachedEncoder(Encoder):
             self._path = self._folder / f"{key}.sqlite"
 
     def show_progress(self, shown: bool) -> None:
-        """Show or hide the progress bars of the encoder."""
-        self.inner.show_progress(shown)
+        """Show or hide a progress bar when there are many texts to encode."""
+        self._progress = shown
 
     def learn(self, names: Collection[str]) -> None:
         """Let the encoder learn the names; then use the file of its new fingerprint."""
@@ -110,11 +114,13 @@ class CachedEncoder(Encoder):
                 missing.append(row)
         if missing:
             self.inner.prepare([distinct[row] for row in missing])
-        for start in range(0, len(missing), BLOCK_SIZE):
-            block = missing[start : start + BLOCK_SIZE]
-            vectors[block] = self.inner.encode([distinct[row] for row in block])
-            fresh = [(digests[row], vectors[row].astype("<f4").tobytes()) for row in block]
-            self._attempt(lambda file, fresh=fresh: _write(file, fresh), None)  # type: ignore[misc]
+        shown = self._progress and len(missing) >= MIN_TEXTS_FOR_PROGRESS
+        with Progress("encoding", len(missing), "texts", shown=shown, collects=True):
+            for start in range(0, len(missing), BLOCK_SIZE):
+                block = missing[start : start + BLOCK_SIZE]
+                vectors[block] = self.inner.encode([distinct[row] for row in block])
+                fresh = [(digests[row], vectors[row].astype("<f4").tobytes()) for row in block]
+                self._attempt(lambda file, fresh=fresh: _write(file, fresh), None)  # type: ignore[misc]
         return vectors[np.array([rows[text] for text in texts], dtype=np.intp)]
 
     def fingerprint(self) -> str:

@@ -13,15 +13,12 @@ import numpy as np
 
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.files import file_digest
-from taxoexpan.progress import Progress
 
 if TYPE_CHECKING:
     from taxoexpan.features.minilm import MiniLM
 
 BLOCK_SIZE = 1024
-"""Texts that are encoded between two steps of the progress bar."""
-MIN_TEXTS_FOR_PROGRESS = 2_000
-"""The number of texts at or above which a progress bar is shown."""
+"""Texts that are encoded at a time, the longest first."""
 
 
 class PretrainedEncoder(Encoder):
@@ -30,11 +27,7 @@ class PretrainedEncoder(Encoder):
     name, dimension = "pretrained", 384
 
     def __init__(self, device: str = "auto") -> None:
-        self._device, self._progress = device, False
-
-    def show_progress(self, shown: bool) -> None:
-        """Show or hide a progress bar when there are many texts."""
-        self._progress = shown
+        self._device = device
 
     def fingerprint(self) -> str:
         """Return a digest of the weights."""
@@ -58,13 +51,10 @@ class PretrainedEncoder(Encoder):
         rows = [row for row, each in enumerate(tokens) if not special.issuperset(each)]
         rows.sort(key=lambda row: -len(tokens[row]))  # a lack of memory shows early
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        shown = self._progress and len(rows) >= MIN_TEXTS_FOR_PROGRESS
-        with Progress("encoding", len(rows), "texts", shown=shown) as bar:
-            for start in range(0, len(rows), BLOCK_SIZE):
-                block = rows[start : start + BLOCK_SIZE]
-                encoded = self.model.encode_tokens([tokens[row] for row in block])
-                vectors[block] = encoded.cpu().numpy()
-                bar.update(len(block))
+        for start in range(0, len(rows), BLOCK_SIZE):
+            block = rows[start : start + BLOCK_SIZE]
+            encoded = self.model.encode_tokens([tokens[row] for row in block])
+            vectors[block] = encoded.cpu().numpy()
         return vectors
 
     @cached_property

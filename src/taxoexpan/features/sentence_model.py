@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from taxoexpan.progress import Progress
+
 MAX_TOKENS = 32
 """Tokens of a text that are read; the rest of a long definition says little about its genus."""
 CPU_BLOCK, GPU_BLOCK = 32, 1024
@@ -42,11 +44,13 @@ class SentenceModel(nn.Module, ABC):
         size = CPU_BLOCK if self.device.type == "cpu" else GPU_BLOCK
         # One tensor: many small ones would lie among the freed memory of the layers, and hold it.
         vectors = torch.empty(len(tokens), self.dimension, device=self.device)
-        for start in range(0, len(order), size):
-            rows = order[start : start + size]
-            ids, mask = pad([tokens[row] for row in rows.tolist()])
-            block = self(ids.to(self.device), mask.to(self.device))
-            vectors[torch.from_numpy(rows).to(self.device)] = block
+        with Progress("encoding", len(tokens), "texts", shown=False) as bar:
+            for start in range(0, len(order), size):
+                rows = order[start : start + size]
+                ids, mask = pad([tokens[row] for row in rows.tolist()])
+                block = self(ids.to(self.device), mask.to(self.device))
+                vectors[torch.from_numpy(rows).to(self.device)] = block
+                bar.update(len(rows))
         return vectors
 
     @torch.no_grad()

@@ -21,12 +21,11 @@ from taxoexpan.training.record import Epoch
 
 @dataclass(frozen=True)
 class TrainingLog:
-    """A log of epochs; `following` names the work after them, for the time estimate."""
+    """A log of epochs, shown if `progress` is, and in files."""
 
     progress: bool = False
     path: Path | None = None
     tensorboard: TensorBoardWriter | None = None
-    following: str = ""
 
     def write(self, epoch: Epoch, is_best: bool) -> None:
         """Report a finished epoch."""

@@ -15,8 +15,7 @@ from taxoexpan.errors import ModelError
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.phrasing import pluralize
-from taxoexpan.progress import Progress, tell_at_most
+from taxoexpan.progress import Progress
 from taxoexpan.training.checkpoint import Checkpoint, State
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.log import SILENT, TrainingLog
@@ -51,22 +50,19 @@ def train(
     if can_be_graphed(config, vectors.device) and not vectors.streamed_to:
         graph = GraphedGradients(network, vectors, config.batch_size)
     run.resume(checkpoint)
-    before = run.finished_epochs
+    batches = sampler.batch_count
+    total, done = config.epochs * batches, run.finished_epochs * batches
     try:
-        while not run.is_done():
-            started = time.monotonic()
-            with fast_matmul(vectors.device), keep_freed_memory(vectors.device):
-                loss = _train_epoch(run, vectors, graph, log.progress)
-            metrics = None if validate is None else validate(network)
-            epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
-            if checkpoint is not None:
-                checkpoint.save(run.state())
-            log.write(epoch, is_best)
-            if log.progress and run.finished_epochs == before + 1:
-                left = config.epochs - run.finished_epochs
-                tell_at_most(
-                    f"up to {pluralize(left, 'more epoch')}", left * epoch.seconds, log.following
-                )
+        with Progress("network", total, "batches", shown=log.progress, done=done) as bar:
+            while not run.is_done():
+                started = time.monotonic()
+                with fast_matmul(vectors.device), keep_freed_memory(vectors.device):
+                    loss = _train_epoch(run, vectors, graph, bar)
+                metrics = None if validate is None else validate(network)
+                epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
+                if checkpoint is not None:
+                    checkpoint.save(run.state())
+                log.write(epoch, is_best)
     except KeyboardInterrupt:
         if not run.history.epochs:
             raise
@@ -75,7 +71,7 @@ def train(
 
 
 def _train_epoch(
-    run: TrainingRun, vectors: ConceptVectors, graph: GraphedGradients | None, progress: bool
+    run: TrainingRun, vectors: ConceptVectors, graph: GraphedGradients | None, bar: Progress
 ) -> float:
     """Train on every relation once, and return the mean loss."""
     number, batch_count = run.finished_epochs + 1, run.sampler.batch_count
@@ -83,13 +79,12 @@ def _train_epoch(
     total = torch.zeros((), device=vectors.device)
     batches = run.sampler.epoch(vectors.device if graph is None else CPU)
     updated = time.monotonic()
-    with Progress(f"epoch {number}", batch_count, "batches", shown=progress) as bar:
-        for step, batch in enumerate(bar.each(batches), start=1):
-            total += train_batch(run, vectors, batch, graph)
-            # Reading the loss makes the host wait for the device, so it is not done at every step.
-            if bar.shown and time.monotonic() - updated > 1:
-                bar.remark(f"loss {total.item() / step:.3f}")
-                updated = time.monotonic()
+    for step, batch in enumerate(bar.each(batches), start=1):
+        total += train_batch(run, vectors, batch, graph)
+        # Reading the loss makes the host wait for the device, so it is not done at every step.
+        if bar.shown and time.monotonic() - updated > 1:
+            bar.remark(f"loss {total.item() / step:.3f}")
+            updated = time.monotonic()
     mean = total.item() / batch_count
     if not math.isfinite(mean):
         fix = "train again with a lower learning_rate or less dropout"

@@ -53,9 +53,7 @@ def learn_maps(
     starts = range(0, len(children), BATCH_SIZE)
     with (
         suppress(KeyboardInterrupt),
-        Progress(
-            "adapting the encoder", config.map_epochs * len(starts), "batches", shown=progress
-        ) as bar,
+        Progress("maps", config.map_epochs * len(starts), "batches", shown=progress) as bar,
     ):
         for _ in range(config.map_epochs):
             order = rng.permutation(len(children))

@@ -19,7 +19,6 @@ from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.network.text_tower import anchor_texts, query_text, replace_embeddings
-from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -57,9 +56,6 @@ def train_tower(
             with Progress(
                 "fine-tuning", run.steps, "batches", shown=progress, done=run.done_steps
             ) as bar:
-                if progress:
-                    left = pluralize(config.tower_epochs - run.finished_epochs, "epoch")
-                    write_line(f"fine-tuning the encoder: {left} to go")
                 while run.finished_epochs < config.tower_epochs:
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.

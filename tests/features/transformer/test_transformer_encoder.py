@@ -12,7 +12,6 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -559,38 +558,6 @@ def test_a_gpu_gives_the_same_vectors(real: TransformerEncoder) -> None:
     on_cpu = TransformerEncoder(PACKAGED, device="cpu").encode(NAMES)
     assert np.allclose(real.encode(NAMES), on_cpu, atol=1e-5)
     assert real._model.device.type == "cuda"
-
-
-class Terminal(StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("shown", "minimum", "screen", "bar"),
-    [
-        (True, 6, Terminal(), True),
-        (True, 7, Terminal(), False),
-        (False, 6, Terminal(), False),
-        (True, 6, StringIO(), False),
-    ],
-)
-def test_a_progress_bar_is_shown_on_a_terminal_for_many_texts(
-    made: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    shown: bool,
-    minimum: int,
-    screen: StringIO,
-    bar: bool,
-) -> None:
-    monkeypatch.setattr(transformer_encoder, "MIN_TEXTS_FOR_PROGRESS", minimum)
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("CI", raising=False)
-    encoder = TransformerEncoder(str(made), "cpu")
-    encoder.show_progress(shown)
-    encoder.encode(NAMES)
-    assert ("encoding" in screen.getvalue()) is bar
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 BATCH_SIZE = 64
 
-MIN_TEXTS_FOR_PROGRESS = 2_000
-"""The number of texts at or above which a progress bar is shown."""
 
 _PROBE = "Green tea, of leaves that were not left to wither."
 
@@ -60,7 +58,6 @@ class TransformerEncoder(Encoder):
             )
         self._folder = find_model(model)
         self._device = str(device)
-        self._progress = False
         modules = read_modules(self._folder)
         self._files = [path for module in modules for path in module_files(module)]
         lists = ("modules.json", "config_sentence_transformers.json")
@@ -78,10 +75,6 @@ class TransformerEncoder(Encoder):
         from taxoexpan.features.transformer.loaded_transformer import LoadedTransformer
 
         return LoadedTransformer(copy.deepcopy(self._model))
-
-    def show_progress(self, shown: bool) -> None:
-        """Show or hide a progress bar when there are many texts."""
-        self._progress = shown
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Load the model if there is any text to encode."""
@@ -103,8 +96,7 @@ class TransformerEncoder(Encoder):
         known = self._known({text for text in texts if text.strip()})
         rows = {text: row for row, text in enumerate(known)}
         vectors = np.zeros((len(known) + 1, self.dimension), dtype=np.float32)
-        shown = self._progress and len(known) >= MIN_TEXTS_FOR_PROGRESS
-        with Progress("encoding", len(known), "texts", shown=shown) as bar:
+        with Progress("encoding", len(known), "texts", shown=False) as bar:
             for start in range(0, len(known), BATCH_SIZE):
                 batch = known[start : start + BATCH_SIZE]
                 vectors[start : start + len(batch)] = self._encode_batch(batch)

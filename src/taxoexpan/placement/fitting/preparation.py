@@ -24,6 +24,7 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
@@ -111,7 +112,9 @@ def embed_holdout(
     taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout, as_growth: bool
 ) -> PreparedTaxonomy:
     """Embed all concepts of a taxonomy, including the held-out ones."""
-    c, both = embedder.config, embedder.array(taxonomy.concepts)
+    c = embedder.config
+    with Progress("vectors", None, "texts", shown=False, collects=True):
+        both = embedder.array(taxonomy.concepts)
     refuse_unknown(both, c.features)
     order = _remaining_first(taxonomy, holdout.taxonomy)
     stored = ConceptVectors.of(torch.from_numpy(both)).reordered(order).placed(embedder.device)

@@ -25,14 +25,13 @@ from taxoexpan.network.text_tower import (
     apply_map,
     query_text,
 )
-from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, TrainingData
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.progress import write_line
+from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
@@ -151,9 +150,10 @@ def _learn_maps(
 ) -> TextMaps | None:
     """Learn the maps of the tower's vectors on the remaining taxonomy."""
     remaining = prepared.holdout.taxonomy
-    queries = tower.encode([query_text(concept) for concept in remaining.concepts])
-    anchors = tower.encode(anchor_texts(remaining.without_deprecated_relations))
-    held_out = tower.encode([query_text(concept) for concept in prepared.holdout.concepts])
+    with Progress("tower", None, "texts", shown=False, collects=True):
+        queries = tower.encode([query_text(concept) for concept in remaining.concepts])
+        anchors = tower.encode(anchor_texts(remaining.without_deprecated_relations))
+        held_out = tower.encode([query_text(concept) for concept in prepared.holdout.concepts])
 
     def validate(maps: TextMaps) -> Metrics:
         mapped = apply_map(maps.queries, held_out), apply_map(maps.anchors, anchors)
@@ -234,23 +234,20 @@ def fit_parts(
     else:
         network = copy.deepcopy(prepared.start.network)
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
-    tuning = tunes_encoder(embedder)
-    following = ""
-    if tuning:
-        epochs = pluralize(embedder.config.tower_epochs, "epoch")
-        following = f"the encoder is fine-tuned ({epochs})"
-    with closing(TrainingLog(outputs.progress, outputs.log, writer, following)) as log:
+    with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
         history = train_network(network, prepared.data, embedder.config, seed, log, kept)
-    history.skipped_fine_tuning = history.interrupted and tuning
+    history.skipped_fine_tuning = history.interrupted and tunes_encoder(embedder)
     kept = None if kept is None else kept.of_tower()
     learns = not history.interrupted
     fitted = fit_tower(prepared, embedder, seed, outputs.progress, kept, learns)
     tower, tower_history = fitted or (None, None)
     embedder = replace(embedder, tower=tower)
+    stage = Progress("calibration", 2, "steps", shown=False)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:
         write_line(f"all signals together: {describe_metrics(metrics)}")
+    stage.update()
     release_memory()
     keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
