@@ -23,7 +23,7 @@ Embed = Callable[[Sequence[Concept]], Vectors]
 
 NUM_CANDIDATES = 10
 """Existing concepts that are compared with a new one: the nearest."""
-MAX_EXAMPLES = 2000
+MAX_EXAMPLES = 500
 """Concepts to learn from, and twice as many leaves: enough for three weights."""
 MIN_SYNONYM_CONCEPTS = 20
 """With fewer concepts that have several names, nothing is learned."""
