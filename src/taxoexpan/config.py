@@ -185,11 +185,11 @@ class Config(BaseModel):
     )
     map_epochs: _Count = Field(
         default=0,  # models of version 1.0.0 have none
-        description="passes over the relations in which linear maps adapt the vectors of texts to "
-        "the taxonomy; 0 leaves the vectors as they are",
+        description="passes over the relations in which linear maps and vectors of words adapt the "
+        "vectors of texts to the taxonomy; 0 leaves them as they are",
     )
     tower_epochs: _Count = Field(
-        description="passes over the relations in which all layers of the sentence model are "
+        description="passes over the concepts in which the upper layers of the sentence model are "
         "fine-tuned, which takes long; 0 leaves them as they are"
     )
     tower_batch_size: _PositiveInt = Field(description="relations per batch of the fine-tuning")

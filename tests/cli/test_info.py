@@ -47,13 +47,16 @@ def test_info_tells_the_mrr_from_the_scaled_one(model_directory: Path, tmp_path:
 def test_info_of_a_model_tells_of_its_linear_maps(pantry: Path, tmp_path: Path) -> None:
     model = TaxoExpan("fast", seed=1, device="cpu", validation_fraction=0.0)
     model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
-    assert "adapted encoder       by linear maps" in run("info", tmp_path / "model").out
+    assert (
+        "adapted encoder       by linear maps and vectors of words"
+        in run("info", tmp_path / "model").out
+    )
 
 
 def test_info_of_a_model_describes_the_fine_tuning(tuned_model: TaxoExpan, tmp_path: Path) -> None:
     directory = tmp_path / "model"
     tuned_model.save(directory)
-    assert "adapted encoder       yes, 2 epochs; " in run("info", directory).out
+    assert "adapted encoder       by fine-tuning of 2 epochs" in run("info", directory).out
     tower = directory / "tower.safetensors"
     tower.write_bytes(tower.read_bytes()[:-1])
     assert "tower.safetensors is damaged" in run("info", directory, status=2).err

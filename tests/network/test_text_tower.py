@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+from taxoexpan.network.text_maps import TextMaps
 from taxoexpan.network.text_tower import (
-    TextMaps,
+    KnownVectors,
     TextTower,
     TokenEmbedding,
     anchor_texts,
@@ -34,7 +35,10 @@ def tower(encoder: TransformerEncoder) -> TextTower:
     generator, tuned = torch.Generator().manual_seed(0), encoder.copy_model()
     for weight in tuned.parameters():
         weight.data += 0.3 * torch.randn(weight.shape, generator=generator)
-    maps = TextMaps(*torch.randn(2, tuned.dimension, tuned.dimension, generator=generator))
+    matrices = torch.randn(2, tuned.dimension, tuned.dimension, generator=generator)
+    maps = TextMaps(
+        *matrices, torch.randn(2, tuned.dimension, generator=generator), ("<tea", "tea")
+    )
     return TextTower(encoder, CPU, tuned, maps)
 
 
@@ -67,17 +71,30 @@ def test_a_tower_that_has_learned_nothing_gives_the_vectors_of_the_encoder(
     assert tower.weights() == {}
 
 
-def test_maps_multiply_the_vectors_of_queries_and_of_anchors(tower: TextTower) -> None:
+def test_maps_change_the_vectors_of_queries_and_of_anchors(tower: TextTower) -> None:
     assert tower.tuned is not None
     assert tower.maps is not None
-    vectors = tower.tuned.encode(TEXTS)
+    vectors, words = tower.tuned.encode(TEXTS), tower.maps.words
     assert torch.equal(tower.encode(TEXTS), vectors)
+    added = torch.stack([0 * words[0], (words[1] + 2 * words[0]) / 3**0.5, words[1], 0 * words[0]])
     for found, matrix in (
         (tower.encode_queries(TEXTS), tower.maps.queries),
         (tower.encode_anchors(TEXTS), tower.maps.anchors),
     ):
-        expected = torch.stack([vector @ matrix / (vector @ matrix).norm() for vector in vectors])
-        torch.testing.assert_close(found, expected)
+        expected = vectors @ matrix + added
+        torch.testing.assert_close(found, expected / expected.norm(dim=1, keepdim=True))
+
+
+def test_known_vectors_are_not_computed_again(tower: TextTower) -> None:
+    assert tower.tuned is not None
+    known = KnownVectors()
+    first = known.encode(tower.tuned, [TEXTS[0], TEXTS[1], TEXTS[0]])
+    torch.testing.assert_close(first, tower.tuned.encode([TEXTS[0], TEXTS[1], TEXTS[0]]))
+    for weight in tower.tuned.parameters():
+        weight.data.zero_()
+    again = known.encode(tower.tuned, [TEXTS[2], TEXTS[1]])
+    assert torch.equal(again[1], first[1])
+    assert not torch.equal(again[0], first[0])
 
 
 def test_a_vector_of_zeros_stays_zero(tower: TextTower) -> None:

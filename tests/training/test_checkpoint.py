@@ -118,7 +118,7 @@ def test_an_unusable_checkpoint_of_the_fine_tuning_is_refused_before_the_network
             Taxonomy.read(pantry), checkpoint=checkpoint
         )
     assert not checkpoint.exists()
-    untuned = TaxoExpan("best", device="cpu", **settings)
+    untuned = TaxoExpan("fast", device="cpu", **settings)
     with pytest.raises(ModelError, match=r"checkpoint\.tower: .* fine-tunes no encoder; use"):
         untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)
     assert not checkpoint.exists()

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from taxoexpan.config import Config, load_preset
 from taxoexpan.features.pretrained import PretrainedEncoder
-from taxoexpan.network.text_tower import TextMaps, anchor_texts, apply_map, query_text
+from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
+from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
@@ -39,12 +40,24 @@ def kitchen() -> Taxonomy:
     return Taxonomy([Concept(str(i), str(i)) for i in range(COUNT)], relations)
 
 
+Texts = tuple[EncodedTexts, EncodedTexts, TextMaps]
+"""The texts of concepts as queries and as anchors, and maps that leave them as they are."""
+
+
 @pytest.fixture
-def vectors() -> tuple[Tensor, Tensor]:
-    """The unit vectors of concepts as queries and as anchors."""
+def texts(kitchen: Taxonomy) -> Texts:
+    """Texts with random vectors."""
     drawn = torch.randn(2, COUNT, WIDTH, generator=torch.Generator().manual_seed(1))
-    queries, anchors = torch.nn.functional.normalize(drawn, dim=2)
-    return queries, anchors
+    return encoded(kitchen, *torch.nn.functional.normalize(drawn, dim=2))
+
+
+def encoded(taxonomy: Taxonomy, queries: Tensor, anchors: Tensor) -> Texts:
+    """Return the texts of all concepts with these vectors, and the first maps."""
+    named, described = [query_text(c) for c in taxonomy.concepts], anchor_texts(taxonomy)
+    words = vocabulary_of([*named, *described])
+    start = TextMaps.unchanged(words, queries.shape[1], torch.device("cpu"))
+    of_queries = EncodedTexts.of(named, queries, start.rows)
+    return of_queries, EncodedTexts.of(described, anchors, start.rows), start
 
 
 @pytest.fixture
@@ -53,14 +66,17 @@ def losses(monkeypatch: pytest.MonkeyPatch) -> Losses:
     seen: Losses = []
     compute = text_maps._loss
 
-    def keep(maps: TextMaps, queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
+    def keep(
+        maps: TextMaps, queries: EncodedTexts, anchors: EncodedTexts, batch: TowerBatch
+    ) -> Tensor:
         loss = compute(maps, queries, anchors, batch)
         parents = batch.anchors[batch.positives.numpy()]
         seen.append((batch.queries, parents, batch.anchors, loss.item()))
         return loss
 
     monkeypatch.setattr(text_maps, "_loss", keep)
-    monkeypatch.setattr(text_maps, "LEARNING_RATE", 0.0)
+    monkeypatch.setattr(text_maps, "MAP_RATE", 0.0)
+    monkeypatch.setattr(text_maps, "WORD_RATE", 0.0)
     monkeypatch.setattr(text_maps, "BATCH_SIZE", 16)
     return seen
 
@@ -84,14 +100,14 @@ def negatives(taxonomy: Taxonomy, child: int, compared: Indices) -> Iterator[int
 @pytest.mark.parametrize("count", [10, 3500], ids=["some anchors", "all anchors"])
 def test_each_batch_has_the_loss_of_its_relations(
     kitchen: Taxonomy,
-    vectors: tuple[Tensor, Tensor],
+    texts: Texts,
     losses: Losses,
     count: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(text_maps, "NEGATIVES", count)
-    queries, anchors = vectors
-    learn_maps(queries, anchors, kitchen, settings(2), 0)
+    queries, anchors = texts[0].vectors, texts[1].vectors
+    learn_maps(*texts, kitchen, settings(2), 0)
     learned = []
     for children, parents, compared, loss in losses:
         of_pairs = []
@@ -120,8 +136,8 @@ def test_a_blocked_anchor_has_no_influence() -> None:
         [Concept(name, name) for name in names],
         [("food", "milk"), ("drink", "milk"), ("milk", "oat milk")],
     )
-    queries, anchors = torch.rand(2, 4, 4, generator=torch.Generator().manual_seed(0))
-    maps = TextMaps(torch.eye(4), torch.eye(4))
+    vectors = torch.rand(2, 4, 4, generator=torch.Generator().manual_seed(0))
+    queries, anchors, maps = encoded(taxonomy, *vectors)
     for child, parent in ((2, 0), (2, 1)):  # no anchor is left to compare the parent with
         batch = all_anchors(taxonomy, child, parent)
         assert float(text_maps._loss(maps, queries, anchors, batch)) == 0
@@ -130,7 +146,7 @@ def test_a_blocked_anchor_has_no_influence() -> None:
 
 def test_rejected_anchors_are_compared_with_their_query(
     kitchen: Taxonomy,
-    vectors: tuple[Tensor, Tensor],
+    texts: Texts,
     losses: Losses,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -138,23 +154,23 @@ def test_rejected_anchors_are_compared_with_their_query(
     wrong = (np.arange(COUNT) + 29) % COUNT
     rejected = Adjacency.from_pairs(np.arange(COUNT), wrong, COUNT)
     news = News(np.zeros(COUNT, dtype=bool), rejected, Recipe())
-    learn_maps(*vectors, kitchen, settings(1), 0, news=news)
+    learn_maps(*texts, kitchen, settings(1), 0, news=news)
     assert len(losses) > 1
     for children, _, compared, _ in losses:
         assert {*wrong[children]} <= {*compared}
 
 
 def test_the_same_seed_gives_the_same_maps(
-    kitchen: Taxonomy, vectors: tuple[Tensor, Tensor], monkeypatch: pytest.MonkeyPatch
+    kitchen: Taxonomy, texts: Texts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(text_maps, "BATCH_SIZE", 16)
     learned = []
     for seed in (3, 3, 4):
         torch.manual_seed(len(learned))  # must not matter
-        maps = learn_maps(*vectors, kitchen, settings(), seed)
+        maps = learn_maps(*texts, kitchen, settings(), seed)
         assert maps is not None
         assert not maps.queries.requires_grad
-        learned.append(torch.stack([maps.queries, maps.anchors]))
+        learned.append(torch.cat([maps.queries, maps.anchors, maps.words]))
     assert torch.equal(learned[0], learned[1])
     assert not torch.equal(learned[0], learned[2])
 
@@ -165,22 +181,25 @@ def given(*values: float) -> Callable[[TextMaps], Metrics]:
     return lambda _: Metrics(1, 1, 1, 1, 1, 1, reciprocal_rank=next(results))
 
 
-def test_the_maps_of_the_best_epoch_are_returned(
-    kitchen: Taxonomy, vectors: tuple[Tensor, Tensor]
-) -> None:
-    best = learn_maps(*vectors, kitchen, settings(3), 0, given(0.1, 0.2, 0.5, 0.4))
-    second = learn_maps(*vectors, kitchen, settings(2), 0)  # without validation, the last epoch
+def test_the_maps_of_the_best_epoch_are_returned(kitchen: Taxonomy, texts: Texts) -> None:
+    best = learn_maps(*texts, kitchen, settings(3), 0, given(0.1, 0.2, 0.5, 0.4))
+    seen: list[TextMaps] = []
+
+    def validate(maps: TextMaps) -> Metrics:
+        seen.append(maps)
+        return Metrics(1, 1, 1, 1, 1, 1, reciprocal_rank=len(seen))
+
+    last = learn_maps(*texts, kitchen, settings(3), 0, validate)
     assert best is not None
-    assert second is not None
-    assert torch.equal(best.queries, second.queries)
-    assert torch.equal(best.anchors, second.anchors)
+    assert last is seen[3]
+    for name in text_maps.LEARNED:
+        assert torch.equal(getattr(best, name), getattr(seen[2], name))
+        assert not torch.equal(getattr(best, name), getattr(last, name))
 
 
-def test_there_are_no_maps_if_none_is_better(
-    kitchen: Taxonomy, vectors: tuple[Tensor, Tensor]
-) -> None:
-    assert learn_maps(*vectors, kitchen, settings(2), 0, given(0.5, 0.5, 0.4)) is None
-    assert learn_maps(*vectors, kitchen, settings(0), 0) is None
+def test_there_are_no_maps_if_none_is_better(kitchen: Taxonomy, texts: Texts) -> None:
+    assert learn_maps(*texts, kitchen, settings(2), 0, given(0.5, 0.5, 0.4)) is None
+    assert learn_maps(*texts, kitchen, settings(0), 0) is None
 
 
 def test_maps_raise_the_parents_of_held_out_concepts() -> None:
@@ -192,19 +211,38 @@ def test_maps_raise_the_parents_of_held_out_concepts() -> None:
     held = hold_out(drinks, leaves[::4])
     encoder = PretrainedEncoder("cpu")
     queries, anchors, new = (
-        torch.from_numpy(encoder.encode(texts))
-        for texts in (
+        torch.from_numpy(encoder.encode(each))
+        for each in (
             [query_text(concept) for concept in held.taxonomy.concepts],
             anchor_texts(held.taxonomy),
             [query_text(concept) for concept in held.concepts],
         )
     )
+    texts = encoded(held.taxonomy, queries, anchors)
+    held_out = EncodedTexts.of([query_text(c) for c in held.concepts], new, texts[2].rows)
 
     def validate(maps: TextMaps) -> Metrics:
-        scores = apply_map(maps.anchors, anchors) @ apply_map(maps.queries, new).T
+        scores = maps.map_anchors(texts[1]) @ maps.map_queries(held_out).T
         return compute_metrics(rank_true_parents(scores, held.parents, 0.5))
 
-    maps = learn_maps(queries, anchors, held.taxonomy, settings(10), 0)
+    maps = learn_maps(*texts, held.taxonomy, settings(10), 0)
     assert maps is not None
-    unchanged = TextMaps(torch.eye(384), torch.eye(384))
-    assert validate(maps).reciprocal_rank > 1.05 * validate(unchanged).reciprocal_rank
+    assert validate(maps).reciprocal_rank > 1.05 * validate(texts[2]).reciprocal_rank
+
+
+def test_a_word_learns_what_it_means_in_the_taxonomy() -> None:
+    """Vectors of queries that say nothing: only their words lead to their parents."""
+    kinds = {"bulb": "lamp", "shade": "lamp", "saddle": "bicycle", "pedal": "bicycle"}
+    labels = [f"{color} {kind}" for kind in kinds for color in ("red", "green", "blue", "black")]
+    concepts = [Concept(name, name) for name in ("thing", "lamp", "bicycle", *labels)]
+    relations = [("thing", "lamp"), ("thing", "bicycle")]
+    relations += [(kinds[label.split()[1]], label) for label in labels]
+    taxonomy = Taxonomy(concepts, relations)
+    same = torch.nn.functional.normalize(torch.ones(len(concepts), 8), dim=1)
+    anchors = torch.randn(len(concepts), 8, generator=torch.Generator().manual_seed(0))
+    texts = encoded(taxonomy, same, torch.nn.functional.normalize(anchors, dim=1))
+    maps = learn_maps(*texts, taxonomy, settings(200), 0)
+    assert maps is not None
+    new = EncodedTexts.of(["white pedal", "white bulb"], same[:2], maps.rows)
+    nearest = (maps.map_queries(new) @ maps.map_anchors(texts[1])[:3].T).argmax(1)
+    assert [taxonomy.ids[row] for row in nearest.tolist()] == ["bicycle", "lamp"]

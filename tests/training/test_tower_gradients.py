@@ -16,7 +16,6 @@ from taxoexpan.training.tower_gradients import (
     TowerBatch,
     compute_gradients,
     contrastive_loss,
-    text_blocks,
 )
 
 MakeTower = Callable[[], SentenceModel]
@@ -70,26 +69,6 @@ def test_gradients_are_those_of_the_loss(make_tower: MakeTower) -> None:
         plain.encode_blocks(texts[:40]), plain.encode_blocks(texts[40:]), batch
     ).backward()
     assert_same_gradients(plain, tower)
-
-
-def test_parts_use_the_dropout_of_the_whole_batch(make_tower: MakeTower) -> None:
-    """As long as a block of 32 texts fits in memory."""
-    whole, split, other = (make_tower().train() for _ in range(3))
-    texts, batch = some_batch(whole, 80)
-    loss = compute_gradients(whole, texts, batch, (3, 5)).item()
-    torch.manual_seed(9)  # must not matter
-    in_parts = compute_gradients(split, texts, batch, (3, 5), parts=2).item()
-    assert in_parts == pytest.approx(loss, abs=1e-6)
-    assert_same_gradients(whole, split)
-    assert compute_gradients(other, texts, batch, (3, 6)).item() != pytest.approx(loss, abs=1e-3)
-
-
-def test_every_block_has_other_dropout(make_tower: MakeTower) -> None:
-    tower = make_tower().train()
-    texts = tower.tokenize(["oat milk"] * 64)
-    one, other = (block.encode(tower, texts) for block in text_blocks(texts, 32, (3, 5)))
-    assert len(one) == len(other) == 32
-    assert not torch.allclose(one, other, atol=1e-3)
 
 
 def test_blocked_anchors_do_not_count_in_the_loss() -> None:

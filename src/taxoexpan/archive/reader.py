@@ -42,7 +42,8 @@ from taxoexpan.model_directory import (
 )
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork, make_network
-from taxoexpan.network.text_tower import MAPS, TUNED, TextTower
+from taxoexpan.network.text_maps import NAMES as MAPS
+from taxoexpan.network.text_tower import TUNED, TextTower
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import AnchorTexts

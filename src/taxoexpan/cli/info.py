@@ -106,12 +106,12 @@ def _describe_growth(model: Mapping[str, object]) -> str:
 
 def _describe_adaptation(model: Mapping[str, object]) -> str:
     """Describe how the text encoder was adapted to the taxonomy."""
-    epochs, best = model["tower_epochs"], model["tower_best_epoch"]
+    epochs = model["tower_epochs"]
+    mapped = "by linear maps and vectors of words" if model["mapped"] else ""
     if not model["fine_tuned"]:
-        return "by linear maps" if model["mapped"] else "no"
-    if not isinstance(epochs, int):
-        return "yes"  # a model that was saved before the epochs were recorded
-    if not epochs:
+        return mapped or "no"
+    if epochs == 0:
         return "no; the fine-tuning was stopped before the end of its first epoch"
-    kept = f"the best was epoch {best}" if best else "none was better than the encoder as it came"
-    return f"yes, {pluralize(epochs, 'epoch')}; {kept}"
+    # Models that were saved before the epochs were recorded have none.
+    length = f" of {pluralize(epochs, 'epoch')}" if isinstance(epochs, int) else ""
+    return f"by fine-tuning{length}{', and ' if mapped else ''}{mapped}"

@@ -26,7 +26,7 @@ BLOCK_SIZE = 1_024
 MIN_TEXTS_FOR_PROGRESS = 2_000
 """The number of texts at or above which a progress bar is shown."""
 
-VERSION = 2
+VERSION = 3
 """The version of the file layout; it is part of the file name."""
 
 _MAX_PARAMETERS = 900

@@ -16,6 +16,8 @@ from taxoexpan.features.sentence_model import MAX_TOKENS, SentenceModel, Tokens
 
 WIDTH, HEADS, LAYERS = 384, 12, 6
 """The size of a vector, D; the attention heads, H; and the layers."""
+FROZEN_LAYERS = 2
+"""The lower layers that a fine-tuning leaves as they are, like the embeddings."""
 TOKEN_COUNT, POSITION_COUNT = 30_522, 512
 DROPOUT = 0.1
 VOCABULARY, WEIGHTS = "vocabulary.txt", "weights.safetensors"
@@ -49,6 +51,12 @@ class MiniLM(SentenceModel):
             block = list(texts[start : start + TOKENIZER_BLOCK])
             tokens += [array("i", each.ids) for each in self.tokenizer.encode_batch(block)]
         return tokens
+
+    def choose_layers(self) -> list[nn.Parameter]:
+        """Freeze the embeddings and lower layers: to tune them costs time and gains little."""
+        self.requires_grad_(False)
+        self.layers[FROZEN_LAYERS:].requires_grad_(True)
+        return super().choose_layers()
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return unit vectors of token numbers [B, L], of which `mask` [B, L] are valid: [B, D]."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from taxoexpan.progress import Progress
 
-MAX_TOKENS = 32
+MAX_TOKENS = 24
 """Tokens of a text that are read; the rest of a long definition says little about its genus."""
 CPU_BLOCK, GPU_BLOCK = 32, 1024
 """Texts that are encoded at a time: of similar length, so that little is padding."""
@@ -37,6 +37,10 @@ class SentenceModel(nn.Module, ABC):
     @abstractmethod
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return unit vectors of token numbers [B, L], of which `mask` [B, L] are valid: [B, D]."""
+
+    def choose_layers(self) -> list[nn.Parameter]:
+        """Freeze all weights that a fine-tuning leaves as they are, and return the others."""
+        return [each for each in self.parameters() if each.requires_grad]
 
     def encode_blocks(self, tokens: Sequence[Tokens]) -> Tensor:
         """Return one unit vector per tokenized text: [N, D]."""

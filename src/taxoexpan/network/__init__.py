@@ -4,5 +4,5 @@
 - `propagation` (Eqs. 2 to 5) with `messages`;
 - `readout` (Eqs. 6 to 8), which `pooling` computes together with the last layer;
 - `matching` (Eqs. 9 and 10) and `losses` (Eq. 11); `matching_network` combines all parts;
-- not in the paper: the fusion head in `cosine_features`, and the fine-tuned `text_tower`.
+- not in the paper: the fusion head in `cosine_features`, and the `text_tower` with its `text_maps`.
 """

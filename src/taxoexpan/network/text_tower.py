@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.minilm import Embedding
 from taxoexpan.features.sentence_model import SentenceModel
+from taxoexpan.network.text_maps import PARENT, EncodedTexts, TextMaps
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -32,17 +32,24 @@ def anchor_texts(taxonomy: Taxonomy) -> list[str]:
     for index, label in enumerate(labels):
         text = label
         if offsets[index] < offsets[index + 1]:
-            text += f" < {labels[targets[offsets[index]]]}"
+            text += f"{PARENT}{labels[targets[offsets[index]]]}"
         texts.append(f"{text}: {definitions[index]}" if index in definitions else text)
     return texts
 
 
-@dataclass(frozen=True)
-class TextMaps:
-    """Learned linear maps of the vectors of queries and of anchors [D, D]."""
+class KnownVectors:
+    """The vectors of texts that a model has encoded, so that a training encodes each text once."""
 
-    queries: Tensor
-    anchors: Tensor
+    def __init__(self) -> None:
+        self._rows: dict[str, int] = {}
+        self._vectors: list[Tensor] = []
+
+    def encode(self, model: SentenceModel, texts: Sequence[str]) -> Tensor:
+        """Return one unit vector per text: [N, D]."""
+        if new := [text for text in dict.fromkeys(texts) if text not in self._rows]:
+            self._vectors = [torch.cat([*self._vectors, model.encode(new)])]
+            self._rows |= {text: row for row, text in enumerate(new, len(self._rows))}
+        return self._vectors[0][[self._rows[text] for text in texts]]
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class TextTower:
     device: torch.device
     tuned: SentenceModel | None = None
     maps: TextMaps | None = None
+    known: KnownVectors | None = None
 
     @property
     def dimension(self) -> int:
@@ -62,56 +70,53 @@ class TextTower:
     def encode(self, texts: Sequence[str]) -> Tensor:
         """Return one unit vector per text, before the maps: [N, D]."""
         if self.tuned is not None:
-            return self.tuned.encode(texts)
+            known = self.known
+            return self.tuned.encode(texts) if known is None else known.encode(self.tuned, texts)
         return torch.from_numpy(self.encoder.encode(texts)).to(self.device)
 
     def encode_queries(self, texts: Sequence[str]) -> Tensor:
         """Return the unit vectors of queries, given by `query_text`: [N, D]."""
-        vectors = self.encode(texts)
-        return vectors if self.maps is None else apply_map(self.maps.queries, vectors)
+        vectors, maps = self.encode(texts), self.maps
+        if maps is None:
+            return vectors
+        return maps.map_queries(EncodedTexts.of(texts, vectors, maps.rows))
 
     def encode_anchors(self, texts: Sequence[str]) -> Tensor:
         """Return the unit vectors of anchors, given by `anchor_texts`: [N, D]."""
-        vectors = self.encode(texts)
-        return vectors if self.maps is None else apply_map(self.maps.anchors, vectors)
+        vectors, maps = self.encode(texts), self.maps
+        if maps is None:
+            return vectors
+        return maps.map_anchors(EncodedTexts.of(texts, vectors, maps.rows))
 
     def to(self, device: torch.device) -> Self:
         """Return the same tower on another device."""
-        maps = self.maps
-        if maps is not None:
-            maps = TextMaps(maps.queries.to(device), maps.anchors.to(device))
+        maps = None if self.maps is None else self.maps.to(device)
         tuned = None if self.tuned is None else self.tuned.to(device)
         return replace(self, device=device, tuned=tuned, maps=maps)
 
     def weights(self) -> dict[str, Tensor]:
         """Return everything that was learned, by name."""
-        learned = {} if self.tuned is None else self.tuned.state_dict()
-        weights = {TUNED + name: weight for name, weight in learned.items()}
-        if self.maps is not None:
-            weights |= {MAPS[0]: self.maps.queries, MAPS[1]: self.maps.anchors}
-        return weights
+        learned = {} if self.tuned is None else dict(self.tuned.named_parameters())
+        weights = {TUNED + name: w.detach() for name, w in learned.items() if w.requires_grad}
+        return weights if self.maps is None else {**weights, **self.maps.weights()}
 
     def with_weights(self, weights: Mapping[str, Tensor]) -> Self:
         """Return the tower with the weights of another tower; refuse other names and shapes."""
         tuned, maps = None, None
         if of_model := {name: each for name, each in weights.items() if name.startswith(TUNED)}:
             tuned = self.encoder.copy_model()
-            tuned.load_state_dict({name.removeprefix(TUNED): w for name, w in of_model.items()})
-        if others := {*weights} - {*of_model}:
-            if others != {*MAPS} or any(weights[name].dtype != torch.float32 for name in MAPS):
-                raise ValueError("the maps of the text encoder are not as expected")
-            maps = TextMaps(*(weights[name].view(self.dimension, self.dimension) for name in MAPS))
+            tuned.choose_layers()
+            needed = {TUNED + n for n, weight in tuned.named_parameters() if weight.requires_grad}
+            given = {name.removeprefix(TUNED): weight for name, weight in of_model.items()}
+            if tuned.load_state_dict(given, strict=False).unexpected_keys or needed - {*of_model}:
+                raise ValueError("the weights of the text encoder are not as expected")
+        if others := {name: each for name, each in weights.items() if name not in of_model}:
+            maps = TextMaps.from_weights(others, self.dimension)
         return replace(self, tuned=tuned, maps=maps).to(self.device)
 
 
-TUNED, MAPS = "transformer.", ("maps.queries", "maps.anchors")
-"""The names of stored weights."""
-
-
-def apply_map(matrix: Tensor, vectors: Tensor) -> Tensor:
-    """Multiply vectors by a map, and scale them to unit length: [N, D] → [N, D]."""
-    return F.normalize(vectors @ matrix, dim=1)
-
+TUNED = "transformer."
+"""What the names of stored weights of the tuned model begin with."""
 
 PLAIN_EMBEDDINGS = (nn.Embedding, Embedding)
 

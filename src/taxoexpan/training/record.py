@@ -18,7 +18,7 @@ class TrainingRecord:
     """The record of how a model was trained: sizes, results, versions and machine.
 
     `epochs` and `loss` are of the network. `validation` is of all signals together, or else of the
-    network's best epoch. `tower_best_epoch` is 0 if no epoch was better than the original encoder.
+    network's best epoch. `tower_best_epoch` is 0 if the original encoder was kept.
     """
 
     concepts: Count
@@ -87,7 +87,7 @@ class Epoch:
 class History:
     """The epochs, the number of the best epoch, and whether the user stopped the training.
 
-    In a fine-tuning, `best` is 0 if no epoch was better than the original encoder.
+    In a fine-tuning, `best` is 0 if the original encoder was kept.
     """
 
     epochs: list[Epoch] = field(default_factory=list)

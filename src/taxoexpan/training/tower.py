@@ -1,14 +1,15 @@
 """Fine-tuning of a text tower on the relations of a taxonomy (contrastive, InfoNCE).
 
-Every query of a batch is compared with all parents in the batch, and with hard negatives: anchors
-near one of the queries, and rejected parents. Blocked anchors (see `blocked_among`) are left out.
+Every query of a batch is compared with all parents in the batch, and with hard negatives: concepts
+whose names are similar to one of the queries, and rejected parents. Blocked anchors (see
+`blocked_among`) are left out. There is no dropout: in so few epochs it only slows the learning.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -22,10 +23,9 @@ from taxoexpan.network.text_tower import anchor_texts, query_text, replace_embed
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.checkpoint import Checkpoint, State
+from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
 from taxoexpan.training.log import describe_epoch
-from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
 from taxoexpan.training.run import Run, without_compiler
 from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
@@ -34,23 +34,22 @@ from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
 def train_tower(
     tower: SentenceModel,
     taxonomy: Taxonomy,
+    similar: Indices,
     config: Config,
     seed: int,
-    validate: Validate | None = None,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
     news: News | None = None,
 ) -> History:
-    """Fine-tune a tower, and leave the weights of the best epoch in it.
+    """Fine-tune a tower, given the concepts with similar names [N, K] (see `similar_concepts`).
 
     With `news`, an earlier fine-tuning is continued with the new relations. Ctrl-C ends the
-    training with the best state so far, which may be the original encoder. An existing checkpoint
-    is continued; on a CPU, the result is the same bit for bit. The caller's random state is not
-    changed.
+    training with the weights of the last finished epoch. An existing checkpoint is continued; on a
+    CPU, the result is the same bit for bit. The caller's random state is not changed.
     """
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
-        run = TowerRun(tower, taxonomy, config, seed, validate, news)
+        run = TowerRun(tower, taxonomy, similar, config, seed, news)
         run.resume(checkpoint)
         try:
             with Progress(
@@ -62,25 +61,33 @@ def train_tower(
                     if checkpoint is not None:
                         checkpoint.save(run.state())
                     if progress:
-                        epoch, best = run.history.epochs[-1], run.history.best
-                        name = f"fine-tuning epoch {epoch.number}"
-                        write_line(describe_epoch(name, epoch, best == epoch.number))
+                        epoch = run.history.epochs[-1]
+                        write_line(describe_epoch(f"fine-tuning epoch {epoch.number}", epoch, True))
         except KeyboardInterrupt:
             run.history.interrupted = True
     return run.finish()
 
 
-NEAREST = 30
-"""The nearest anchors of a query, among which its hard negatives are drawn."""
+NEAREST, POOL = 10, 20_000
+"""A hard negative is one of so many nearest concepts, among a random sample of at most POOL."""
+MAX_QUERIES = 50_000
+"""Concepts that an epoch has as queries, at most, so that huge taxonomies do not take days."""
 WARM_UP = 0.1
 """The fraction of the steps in which the learning rate rises; then it falls to zero."""
 MAX_NORM = 1.0
 """Longer gradients are shortened to this length."""
 BLOCK_SIZE = 512
-"""Queries whose nearest anchors are found at a time."""
+"""Concepts whose nearest concepts are found at a time."""
 
-Validate = Callable[[SentenceModel, Tensor], Metrics]
-"""Returns the metrics of a tower, given its vectors of all anchors."""
+
+def similar_concepts(vectors: Tensor, seed: int) -> Indices:
+    """Return the nearest concepts of each concept, given its unit vector [N, D]: [N, K]."""
+    sample = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:POOL])
+    pool = vectors[torch.from_numpy(sample).to(vectors.device)]
+    count = min(NEAREST + 1, len(pool))
+    found = [(block @ pool.T).topk(count).indices.cpu() for block in vectors.split(BLOCK_SIZE)]
+    nearest: Indices = sample[torch.cat(found).numpy()]
+    return nearest[:, 1:]  # the first is the concept itself
 
 
 class TowerRun(Run):
@@ -90,28 +97,28 @@ class TowerRun(Run):
         self,
         tower: SentenceModel,
         taxonomy: Taxonomy,
+        similar: Indices,
         config: Config,
         seed: int,
-        validate: Validate | None,
         news: News | None = None,
     ) -> None:
         replace_embeddings(tower)
-        self.parameters = [p for p in tower.parameters() if p.requires_grad]
+        self.parameters = tower.choose_layers()
         fused = tower.device.type in ("cpu", "cuda")
         optimizer = without_compiler(torch.optim.AdamW)(
             self.parameters, config.tower_learning_rate, fused=fused
         )
-        super().__init__(tower, optimizer, np.random.default_rng(seed))
-        self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
-        self.seed, self.news = seed, news
+        super().__init__(tower.eval(), optimizer, np.random.default_rng(seed))
+        self.tower, self.taxonomy, self.config, self.news = tower, taxonomy, config, news
+        self.similar = similar
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
         self.anchor_tokens = tower.tokenize(anchor_texts(taxonomy))
-        drawn = len(self.children)
+        drawn = min(len(np.unique(self.children)), MAX_QUERIES)
         if news is not None:
             drawn = news.count(self.parents, self.children)
         self.batches = math.ceil(drawn / config.tower_batch_size)
-        self.anchor_vectors: Tensor | None = None
+        self.keep_best(0)  # the encoder as it is
 
     @property
     def steps(self) -> int:
@@ -124,18 +131,13 @@ class TowerRun(Run):
         return self.batches * self.finished_epochs
 
     def train_epoch(self, bar: Progress) -> None:
-        """Train on the relations of one epoch, and keep the weights if they are the best so far."""
-        if self.anchor_vectors is None:
-            self._keep_if_best(self._encode_and_validate())
+        """Train for one epoch, and keep its weights."""
         started = time.monotonic()
-        hard = self._hard_negatives()
-        self.anchor_vectors = None  # outdated after one step
-        release_memory()
         total = torch.zeros((), device=self.tower.device)
         with fast_matmul(self.tower.device):
-            for step, batch in enumerate(self._draw_batches(hard), start=self.done_steps):
+            for step, batch in enumerate(self._draw_batches(), start=self.done_steps):
                 self._set_learning_rate(step)
-                total += self._train_batch(batch, step)
+                total += self._train_batch(batch)
                 bar.update()
         loss = total.item() / self.batches
         if not math.isfinite(loss):
@@ -143,46 +145,30 @@ class TowerRun(Run):
             raise ModelError(f"the loss of the fine-tuning became {loss}; {fix}")
         self.optimizer.zero_grad(set_to_none=True)
         release_memory()
-        metrics = self._encode_and_validate()
         rate, seconds = self.optimizer.param_groups[0]["lr"], time.monotonic() - started
         number = self.finished_epochs + 1
-        self.history.epochs.append(Epoch(number, loss, rate, metrics, round(seconds, 3)))
-        self._keep_if_best(metrics)
+        self.history.epochs.append(Epoch(number, loss, rate, None, round(seconds, 3)))
+        self.keep_best(-number)
 
-    def _encode_and_validate(self) -> Metrics | None:
-        """Encode all anchors for validation and for the hard negatives of the next epoch."""
-        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
-        return None if self.validate is None else self.validate(self.tower, self.anchor_vectors)
+    def _draw_relations(self) -> Indices:
+        """Draw the relations of one epoch in random order: one of each concept."""
+        if self.news is not None:
+            return self.news.draw(self.parents, self.children, self.rng)
+        order = self.rng.permutation(len(self.children))
+        order = order[np.unique(self.children[order], return_index=True)[1]]
+        self.rng.shuffle(order)
+        return order[:MAX_QUERIES]
 
-    def _keep_if_best(self, metrics: Metrics | None) -> None:
-        """Keep the weights if they are the best so far, or always without validation."""
-        self.keep_best(-self.finished_epochs if metrics is None else -metrics.reciprocal_rank)
-
-    @torch.no_grad()
-    def _hard_negatives(self) -> Indices:
-        """Return the nearest anchors of every concept as a query: [N, K]."""
-        assert self.anchor_vectors is not None
-        queries = self.tower.encode_tokens(self.query_tokens)
-        count = min(NEAREST, len(queries))
-        nearest = [
-            (block @ self.anchor_vectors.T).topk(count).indices.cpu()
-            for block in queries.split(BLOCK_SIZE)
-        ]
-        return torch.cat(nearest).numpy()
-
-    def _draw_batches(self, hard: Indices) -> Iterator[TowerBatch]:
-        """Yield batches of relations in random order, with hard negatives of their queries."""
-        news, size = self.news, self.config.tower_batch_size
-        if news is None:
-            order = self.rng.permutation(len(self.children))
-        else:
-            order = news.draw(self.parents, self.children, self.rng)
+    def _draw_batches(self) -> Iterator[TowerBatch]:
+        """Yield the batches of one epoch; every second query has a hard negative."""
+        order, size = self._draw_relations(), self.config.tower_batch_size
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             queries, parents = self.children[rows], self.parents[rows]
-            drawn = hard[queries, self.rng.integers(0, hard.shape[1], len(queries))]
-            if news is not None:
-                drawn = np.concatenate([drawn, news.rejected.of_many(queries)[1]])
+            drawn = self.similar[queries[::2]]
+            drawn = drawn[np.arange(len(drawn)), self.rng.integers(0, drawn.shape[1], len(drawn))]
+            if self.news is not None:
+                drawn = np.concatenate([drawn, self.news.rejected.of_many(queries)[1]])
             yield TowerBatch.of(self.taxonomy, queries, parents, drawn, self.tower.device)
 
     def _set_learning_rate(self, step: int) -> None:
@@ -191,21 +177,15 @@ class TowerRun(Run):
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.tower_learning_rate * min(1.0, rising, falling)
 
-    def _train_batch(self, batch: TowerBatch, step: int) -> Tensor:
+    def _train_batch(self, batch: TowerBatch) -> Tensor:
         """Make one optimizer step, in as many parts as memory requires, and return the loss."""
-        self.tower.train()
         texts = [self.query_tokens[i] for i in batch.queries.tolist()]
         texts += [self.anchor_tokens[i] for i in batch.anchors.tolist()]
         loss = self.compute_in_parts(
-            lambda: compute_gradients(self.tower, texts, batch, (self.seed, step), self.parts),
+            lambda: compute_gradients(self.tower, texts, batch, self.parts),
             len(texts),
             "text; set tower_epochs=0",
         )
         torch.nn.utils.clip_grad_norm_(self.parameters, MAX_NORM)
         self.optimizer.step()
         return loss
-
-    def restore(self, state: State) -> None:
-        """Restore the state from a checkpoint."""
-        super().restore(state)
-        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)

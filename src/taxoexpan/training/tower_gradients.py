@@ -1,4 +1,4 @@
-"""The gradients of one fine-tuning batch, in blocks that are encoded again with equal dropout."""
+"""The gradients of one fine-tuning batch, in blocks of texts of similar length."""
 
 from __future__ import annotations
 
@@ -52,56 +52,37 @@ class TowerBatch:
         return cls(queries, anchors, positives.to(device), blocked.to(device))
 
 
-@dataclass(frozen=True)
-class TextBlock:
-    """The rows of some texts in a batch, and their dropout seed."""
-
-    rows: Indices
-    seed: int
-
-    def encode(self, tower: SentenceModel, texts: Sequence[Tokens]) -> Tensor:
-        """Return the vectors of the block's texts, given all texts of the batch: [b, D]."""
-        if tower.training:
-            torch.manual_seed(self.seed)
-        return tower.encode_blocks([texts[row] for row in self.rows.tolist()])
-
-
-def text_blocks(texts: Sequence[Tokens], size: int, seeds: Sequence[int]) -> list[TextBlock]:
+def text_blocks(texts: Sequence[Tokens], size: int) -> list[Indices]:
     """Divide texts into blocks of at most this size and of similar length, to avoid padding."""
     lengths = np.array([len(each) for each in texts])
-    rows = np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
-    drawn = np.random.SeedSequence(seeds).generate_state(len(rows), np.uint64)
-    return [TextBlock(*block) for block in zip(rows, drawn.tolist(), strict=True)]
+    return np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
 
 
 def compute_gradients(
-    tower: SentenceModel,
-    texts: Sequence[Tokens],
-    batch: TowerBatch,
-    seeds: Sequence[int] = (),
-    parts: int = 1,
+    tower: SentenceModel, texts: Sequence[Tokens], batch: TowerBatch, parts: int = 1
 ) -> Tensor:
     """Compute the gradients of a batch's mean loss, and return this loss.
 
     With several `parts`, each block is encoded twice: first without a graph, then to pass the
-    gradient of its vectors back. The result is the same unless the blocks get smaller. `texts` are
-    the tokens of the queries, then of the anchors; `seeds` differ for every step.
+    gradient of its vectors back. The result is the same. `texts` are the tokens of the queries,
+    then of the anchors.
     """
     size = CPU_BLOCK if tower.device.type == "cpu" else GPU_TRAINING_BLOCK
-    blocks = text_blocks(texts, min(size, -(-len(texts) // parts)), seeds)
+    blocks = text_blocks(texts, min(size, -(-len(texts) // parts)))
     leaves, graphs = torch.zeros(len(texts), tower.dimension, device=tower.device), []
-    for block in blocks:
+    for rows in blocks:
         with torch.set_grad_enabled(parts == 1):
-            vectors = block.encode(tower, texts)
-        leaves[torch.from_numpy(block.rows)] = vectors.detach()
+            vectors = tower.encode_blocks([texts[row] for row in rows.tolist()])
+        leaves[torch.from_numpy(rows)] = vectors.detach()
         graphs.append(vectors if parts == 1 else None)
     leaves.requires_grad_()
     queries, anchors = leaves.split([len(batch.queries), len(batch.anchors)])
     loss = contrastive_loss(queries, anchors, batch)
     (gradient,) = torch.autograd.grad(loss, leaves)
-    for block, graph in zip(blocks, graphs, strict=True):
-        vectors = block.encode(tower, texts) if graph is None else graph
-        vectors.backward(gradient[torch.from_numpy(block.rows)])
+    for rows, graph in zip(blocks, graphs, strict=True):
+        if graph is None:
+            graph = tower.encode_blocks([texts[row] for row in rows.tolist()])
+        graph.backward(gradient[torch.from_numpy(rows)])
     return loss.detach()
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.placement.fitting.estimates import estimate_stages
+from taxoexpan.features.sentence_model import MAX_TOKENS
+from taxoexpan.placement.fitting.estimates import ENCODING, estimate_stages
 from taxoexpan.progress import Stage
 
 
@@ -49,7 +50,10 @@ def test_definitions_are_texts_of_the_vectors_or_of_the_tower(
     assert plain["vectors"].units == 101  # the labels, and the head word milk
     assert defined["vectors"].units == 101 + texts[0]
     assert (plain["tower"].units, defined["tower"].units) == (100, 100 + texts[1])
-    assert defined["tower"].seconds > 2 * plain["tower"].seconds
+    # The definitions are longer than what is read.
+    longest = defined["tower"].units * MAX_TOKENS * ENCODING
+    assert defined["tower"].seconds == pytest.approx(longest, rel=0.15)
+    assert plain["tower"].seconds < 0.7 * 100 * MAX_TOKENS * ENCODING
     assert defined["network"] == plain["network"]
 
 

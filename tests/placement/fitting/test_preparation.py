@@ -230,5 +230,8 @@ def test_ctrl_c_keeps_the_earlier_tower(
     stopped = copy.copy(tuned_model)
     stopped.refit(tuned_model.taxonomy, review(), recipe=RECIPE)
     assert stopped.training.interrupted
-    assert stopped._tower is tuned_model._tower
+    assert stopped._tower is not None
+    assert tuned_model._tower is not None
+    assert stopped._tower.tuned is tuned_model._tower.tuned
+    assert stopped._tower.maps is tuned_model._tower.maps
     assert stopped.suggest(["white oat milk"])

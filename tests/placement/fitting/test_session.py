@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import SMALL
-from torch import Tensor
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.network.text_tower import TextMaps, anchor_texts
+from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
+from taxoexpan.network.text_tower import anchor_texts
 from taxoexpan.placement.fitting import session
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, prepare_taxonomy
 from taxoexpan.placement.fitting.session import fit_tower
@@ -31,10 +31,16 @@ def prepared(
 def test_maps_are_learned_from_the_remaining_concepts_only(
     pantry: Path, tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[tuple[Tensor, Tensor, Taxonomy]] = []
+    seen: list[tuple[EncodedTexts, EncodedTexts, TextMaps, Taxonomy]] = []
 
-    def keep(queries: Tensor, anchors: Tensor, taxonomy: Taxonomy, *_: object) -> TextMaps | None:
-        seen.append((queries, anchors, taxonomy))
+    def keep(
+        queries: EncodedTexts,
+        anchors: EncodedTexts,
+        start: TextMaps,
+        taxonomy: Taxonomy,
+        *_: object,
+    ) -> TextMaps | None:
+        seen.append((queries, anchors, start, taxonomy))
         return None
 
     monkeypatch.setattr(session, "learn_maps", keep)
@@ -49,10 +55,11 @@ def test_maps_are_learned_from_the_remaining_concepts_only(
     assert fitted is not None
     tower, history = fitted
     assert (tower.tuned, tower.maps, history) == (None, None, None)
-    ((queries, anchors, taxonomy),) = seen
+    ((queries, anchors, start, taxonomy),) = seen
     assert taxonomy == rest
-    assert torch.equal(queries, tower.encode(rest.labels))
-    assert torch.equal(anchors, tower.encode(anchor_texts(rest)))
+    assert torch.equal(queries.vectors, tower.encode(rest.labels))
+    assert torch.equal(anchors.vectors, tower.encode(anchor_texts(rest)))
+    assert start.vocabulary == vocabulary_of([*rest.labels, *anchor_texts(rest)])
 
 
 @pytest.mark.parametrize(("tower_epochs", "map_epochs"), [(0, 0), (0, 1), (1, 0), (1, 1)], ids=str)
@@ -63,7 +70,7 @@ def test_the_tower_learns_as_the_settings_say(
     tower_epochs: int,
     map_epochs: int,
 ) -> None:
-    maps = TextMaps(torch.eye(16), torch.eye(16))
+    maps = TextMaps.unchanged(("tea",), 16, torch.device("cpu"))
     monkeypatch.setattr(session, "learn_maps", lambda *_: maps)
     settings = {"tower_epochs": tower_epochs, "map_epochs": map_epochs}
     _, each, embedder = prepared(pantry, f"static+transformer:{tiny_transformer}", **settings)

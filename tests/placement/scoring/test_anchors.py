@@ -8,7 +8,8 @@ from fused_cases import fused_case
 
 from taxoexpan import Taxonomy
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_tower import TextMaps, TextTower, anchor_texts
+from taxoexpan.network.text_maps import TextMaps
+from taxoexpan.network.text_tower import TextTower, anchor_texts
 from taxoexpan.placement.scoring.anchors import AnchorTexts
 
 
@@ -37,7 +38,8 @@ def test_the_texts_of_a_taxonomy_are_encoded_as_anchors_and_as_queries(
 ) -> None:
     taxonomy = Taxonomy.read(pantry)
     encoder, generator = TransformerEncoder(str(tiny_transformer)), torch.Generator().manual_seed(0)
-    maps = TextMaps(*torch.randn(2, 16, 16, generator=generator))
+    matrices = torch.randn(3, 16, 16, generator=generator)
+    maps = TextMaps(*matrices, tuple(map(str, range(16))))
     tower = TextTower(encoder, torch.device("cpu"), maps=maps)
     texts = AnchorTexts.of(taxonomy, tower)
     assert texts.as_anchors is not None

@@ -14,7 +14,7 @@ from taxoexpan.taxonomy import Taxonomy
 # CPU seconds of one thread on one machine; only their ratios matter.
 ENCODING, LOOKUP = 0.7e-3, 1e-5
 """Of one token, with and without a sentence model."""
-NETWORK, MAPS = 0.57e-3, 0.2e-3
+NETWORK, MAPS = 0.57e-3, 0.45e-3
 """Of one relation in one epoch."""
 TUNING = 3
 """Of one epoch of fine-tuning, relative to the encoding of all texts."""
@@ -50,7 +50,7 @@ def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:
         if config.map_epochs:
             stages["tower"] = Stage(seconds, scale * (len(queries) + len(anchors)))
             stages["maps"] = Stage(config.map_epochs * relations * MAPS)
-        if tuned or not config.map_epochs:
+        if not config.map_epochs:
             calibration += seconds
     return {**stages, "calibration": Stage(calibration)}
 

@@ -18,11 +18,11 @@ from taxoexpan.config import Config
 from taxoexpan.device import release_memory
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.network.matching_network import MatchingNetwork, make_network
+from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
 from taxoexpan.network.text_tower import (
-    TextMaps,
+    KnownVectors,
     TextTower,
     anchor_texts,
-    apply_map,
     query_text,
 )
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
@@ -41,7 +41,7 @@ from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true
 from taxoexpan.training.record import History
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.text_maps import learn_maps
-from taxoexpan.training.tower import train_tower
+from taxoexpan.training.tower import similar_concepts, train_tower
 
 
 def train_network(
@@ -102,7 +102,7 @@ def fit_tower(
     tower, history = embedder.tower or TextTower(part, embedder.device), None
     if learns and embedder.config.tower_epochs:
         tuned, history = _fine_tune(prepared, embedder, tower, seed, progress, checkpoint)
-        tower = TextTower(part, embedder.device, tuned)
+        tower = TextTower(part, embedder.device, tuned, known=KnownVectors())
     if learns and embedder.config.map_epochs:
         tower = replace(tower, maps=None)
         tower = replace(tower, maps=_learn_maps(prepared, embedder, tower, seed, progress))
@@ -118,27 +118,24 @@ def _fine_tune(
     checkpoint: Checkpoint | None,
 ) -> tuple[SentenceModel, History]:
     """Fine-tune the tower's sentence model on the remaining taxonomy."""
+    remaining = prepared.holdout.taxonomy
+    names = tower.encoder.encode([query_text(concept) for concept in remaining.concepts])
+    similar = similar_concepts(torch.from_numpy(names).to(embedder.device), seed)
     model = tower.encoder.copy_model()
     if tower.tuned is not None:
         model.load_state_dict(tower.tuned.state_dict())
     model.to(embedder.device)
     embedder.encoder.unload()  # the fine-tuning needs the most memory
     gc.collect()  # models have reference cycles
-    holdout, news = prepared.holdout, prepared.data.news
-    texts = [query_text(concept) for concept in holdout.concepts]
-
-    def validate(model: SentenceModel, anchors: Tensor) -> Metrics:
-        return _validate(model.encode(texts), anchors, holdout.parents)
-
     history = train_tower(
         model,
-        holdout.taxonomy,
+        remaining,
+        similar,
         embedder.config,
         seed,
-        validate if _selects_best(prepared) else None,
         progress,
         checkpoint,
-        news,
+        prepared.data.news,
     )
     gc.collect()  # so have optimizers
     release_memory()
@@ -150,18 +147,25 @@ def _learn_maps(
 ) -> TextMaps | None:
     """Learn the maps of the tower's vectors on the remaining taxonomy."""
     remaining = prepared.holdout.taxonomy
+    texts = (
+        [query_text(concept) for concept in remaining.concepts],
+        anchor_texts(remaining.without_deprecated_relations),
+        [query_text(concept) for concept in prepared.holdout.concepts],
+    )
+    start = TextMaps.unchanged(vocabulary_of([*texts[0], *texts[1]]), tower.dimension, tower.device)
     with Progress("tower", None, "texts", shown=False, collects=True):
-        queries = tower.encode([query_text(concept) for concept in remaining.concepts])
-        anchors = tower.encode(anchor_texts(remaining.without_deprecated_relations))
-        held_out = tower.encode([query_text(concept) for concept in prepared.holdout.concepts])
+        queries, anchors, held_out = (
+            EncodedTexts.of(each, tower.encode(each), start.rows) for each in texts
+        )
 
     def validate(maps: TextMaps) -> Metrics:
-        mapped = apply_map(maps.queries, held_out), apply_map(maps.anchors, anchors)
+        mapped = maps.map_queries(held_out), maps.map_anchors(anchors)
         return _validate(*mapped, prepared.holdout.parents)
 
     return learn_maps(
         queries,
         anchors,
+        start,
         remaining,
         embedder.config,
         seed,
@@ -250,6 +254,7 @@ def fit_parts(
     stage.update()
     release_memory()
     keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
+    tower = None if tower is None else replace(tower, known=None)
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
 
 
