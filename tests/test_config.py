@@ -57,7 +57,7 @@ def test_a_value_is_converted_to_the_type_of_its_setting(
     ("text", "message"),
     [
         ("hidden_dim", "'hidden_dim' sets nothing; write NAME=VALUE, such as hidden_dim=64"),
-        ("hiden=64", "no setting is called 'hiden'; known: batch_size, definition_weight, "),
+        ("hiden=64", "no setting is called 'hiden'; known: batch_size, compose_anchors, "),
         ("hidden_dim=big", "hidden_dim is 'big'; it must be a whole number"),
         ("hidden_dim=2.5", "hidden_dim is '2.5'; it must be a whole number"),
         ("hidden_dim=", "hidden_dim is ''; it must be a whole number"),
@@ -191,6 +191,7 @@ def test_every_setting_has_a_description() -> None:
 @pytest.mark.parametrize(
     ("others", "setting", "reason"),
     [
+        ({}, {"compose_anchors": True}, "the encoder 'static' has no sentence model"),
         ({}, {"map_epochs": 3}, "the encoder 'static' has no sentence model"),
         ({}, {"tower_epochs": 3}, "the encoder 'static' has no sentence model"),
         ({"tower_epochs": 1}, {"tower_batch_size": 5}, "the encoder 'static' has no sentence mo"),
@@ -221,8 +222,12 @@ def test_a_setting_without_effect_is_found_and_changes_nothing(
 @pytest.mark.parametrize("encoder", ["pretrained", "transformer:x"])
 def test_settings_with_an_effect_are_not_reported(preset: str, encoder: str) -> None:
     config = load_preset(preset, features=f"static+{encoder}+vectors:y", learn_fusion=True)
-    tuned = config.model_copy(update={"tower_epochs": 2, "epochs": 3})
+    tuned = config.model_copy(update={"tower_epochs": 2, "epochs": 3, "compose_anchors": False})
     assert settings_without_effect(tuned, SETTINGS) == {}
+    tuned = tuned.model_copy(update={"compose_anchors": True})
+    assert settings_without_effect(tuned, SETTINGS) == {
+        "compose_anchors": "the encoder is fine-tuned"
+    }
     nothing = {"map_epochs": 0, "tower_epochs": 0, "features": "static+vectors:y"}
     untuned = config.model_copy(update=nothing)
     names = ["map_epochs", "tower_epochs", "tower_learning_rate"]

@@ -183,6 +183,11 @@ class Config(BaseModel):
         description="whether anchors are ranked by a learned fusion of the network with the names, "
         "the words and the text encoder, instead of by the network alone"
     )
+    compose_anchors: bool = Field(
+        default=False,  # as in version 1.0.0
+        description="whether the vectors of an anchor's text and of its parent's label are added, "
+        "instead of reading both together, which takes longer; not with a fine-tuned encoder",
+    )
     map_epochs: _Count = Field(
         default=0,  # models of version 1.0.0 have none
         description="passes over the relations in which linear maps and vectors of words adapt the "
@@ -245,12 +250,14 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
         reasons["oov"] = f"the encoder {config.features!r} reads no vector file"
     tower = dict.fromkeys(("tower_batch_size", "tower_learning_rate"), "tower_epochs is 0")
     reasons |= {} if config.tower_epochs else tower
-    learned = ("map_epochs", "tower_epochs", *tower)
+    if config.tower_epochs:
+        reasons["compose_anchors"] = "the encoder is fine-tuned"
+    learned = ("compose_anchors", "map_epochs", "tower_epochs", *tower)
     if not {"pretrained", "transformer"} & {*encoders}:
         reasons |= dict.fromkeys(learned, f"the encoder {config.features!r} has no sentence model")
     if not config.learn_fusion:
         reasons |= dict.fromkeys(learned, "learn_fusion is false")
-    for name in ("map_epochs", "tower_epochs"):
+    for name in ("compose_anchors", "map_epochs", "tower_epochs"):
         if not getattr(config, name):
             reasons.pop(name, None)  # nothing is learned, as requested
     return {name: reasons[name] for name in names if name in reasons}

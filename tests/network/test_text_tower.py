@@ -4,12 +4,13 @@ import copy
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_maps import TextMaps
+from taxoexpan.network.text_maps import EncodedTexts, TextMaps
 from taxoexpan.network.text_tower import (
     KnownVectors,
     TextTower,
@@ -21,6 +22,17 @@ from taxoexpan.network.text_tower import (
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 TEXTS = ["oat milk", "green tea < tea: a drink of tea", "tea", "rye"]
+TEAS = Taxonomy(
+    [
+        Concept("d", "drink"),
+        Concept("t", "tea", definition="of leaves"),
+        Concept("g", "green tea", definition="a drink of tea"),
+        Concept("r", "rooibos"),
+    ],
+    [("d", "t"), ("t", "g"), ("d", "g"), ("t", "r")],
+)
+READ = ["drink", "tea < drink: of leaves", "green tea < tea: a drink of tea", "rooibos < tea"]
+"""The texts of these anchors."""
 CPU = torch.device("cpu")
 
 
@@ -65,7 +77,7 @@ def test_a_tower_that_has_learned_nothing_gives_the_vectors_of_the_encoder(
 ) -> None:
     tower = TextTower(encoder, CPU)
     expected = torch.from_numpy(encoder.encode(TEXTS))
-    for encode in (tower.encode, tower.encode_queries, tower.encode_anchors):
+    for encode in (tower.encode, tower.encode_queries):
         assert torch.equal(encode(TEXTS), expected)
         assert encode([]).shape == (0, tower.dimension) == (0, 16)
     assert tower.weights() == {}
@@ -74,15 +86,39 @@ def test_a_tower_that_has_learned_nothing_gives_the_vectors_of_the_encoder(
 def test_maps_change_the_vectors_of_queries_and_of_anchors(tower: TextTower) -> None:
     assert tower.tuned is not None
     assert tower.maps is not None
-    vectors, words = tower.tuned.encode(TEXTS), tower.maps.words
-    assert torch.equal(tower.encode(TEXTS), vectors)
-    added = torch.stack([0 * words[0], (words[1] + 2 * words[0]) / 3**0.5, words[1], 0 * words[0]])
-    for found, matrix in (
-        (tower.encode_queries(TEXTS), tower.maps.queries),
-        (tower.encode_anchors(TEXTS), tower.maps.anchors),
+    maps = tower.maps
+    for texts, found, map_texts in (
+        (TEXTS, tower.encode_queries(TEXTS), maps.map_queries),
+        (READ, tower.encode_anchors(TEAS), maps.map_anchors),
     ):
-        expected = vectors @ matrix + added
-        torch.testing.assert_close(found, expected / expected.norm(dim=1, keepdim=True))
+        vectors = tower.tuned.encode(texts)
+        assert torch.equal(tower.encode(texts), vectors)
+        assert torch.equal(found, map_texts(EncodedTexts.of(texts, vectors, maps.rows)))
+
+
+@pytest.mark.parametrize("composes", [False, True])
+def test_an_anchor_is_read_with_its_parent_or_composed_of_two_vectors(
+    encoder: TransformerEncoder, composes: bool
+) -> None:
+    tower = TextTower(encoder, CPU, composes=composes)
+    expected = tower.encode(READ)
+    if composes:
+        own = tower.encode([query_text(concept) for concept in TEAS.concepts])
+        parents = tower.encode(["drink", "drink", "tea", "tea"])  # a root is its own parent
+        expected = nn.functional.normalize(own + 0.5 * parents, dim=1)
+    texts, vectors = tower.describe_anchors(TEAS)
+    assert texts == READ
+    assert torch.equal(vectors, expected)
+    some = np.array([3, 1])
+    texts, vectors = tower.describe_anchors(TEAS, some)
+    assert texts == [READ[3], READ[1]]
+    torch.testing.assert_close(vectors, expected[some])
+    torch.testing.assert_close(tower.encode_anchors(TEAS), expected)
+
+
+def test_a_fine_tuned_tower_reads_its_anchors(tower: TextTower) -> None:
+    read = tower.encode_anchors(TEAS)
+    assert torch.equal(replace(tower, composes=True).encode_anchors(TEAS), read)
 
 
 def test_known_vectors_are_not_computed_again(tower: TextTower) -> None:
@@ -100,7 +136,7 @@ def test_known_vectors_are_not_computed_again(tower: TextTower) -> None:
 def test_a_vector_of_zeros_stays_zero(tower: TextTower) -> None:
     mapped = replace(tower, tuned=None)
     assert not mapped.encode_queries([""]).any()
-    assert not mapped.encode_anchors([""]).any()
+    assert not mapped.encode_anchors(Taxonomy([Concept("1", "")], [])).any()
 
 
 @pytest.mark.parametrize("kept", [("tuned", "maps"), ("tuned",), ("maps",), ()])
@@ -110,7 +146,7 @@ def test_a_tower_is_restored_from_its_weights(tower: TextTower, kept: tuple[str,
     again = plain.with_weights(learned.weights())
     assert (again.tuned is None, again.maps is None) == ("tuned" not in kept, "maps" not in kept)
     assert torch.equal(again.encode_queries(TEXTS), learned.encode_queries(TEXTS))
-    assert torch.equal(again.encode_anchors(TEXTS), learned.encode_anchors(TEXTS))
+    assert torch.equal(again.encode_anchors(TEAS), learned.encode_anchors(TEAS))
     assert again.weights().keys() == learned.weights().keys()
 
 

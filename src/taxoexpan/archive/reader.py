@@ -213,7 +213,8 @@ def _read_tower(about: ModelSummary, encoder: Encoder, device: str) -> TextTower
     part = encoder.part_with_model()
     if part is None:
         raise ValueError("there is a text tower, but the features have no sentence model")
-    tower = TextTower(part, choose_device(device))
+    composes = about.config.compose_anchors
+    tower = TextTower(part, choose_device(device), composes=composes)
     if not about.directory.has(TOWER):
         if about.training.tower_epochs:
             raise ValueError(f"there is no {TOWER}, but the encoder was fine-tuned")

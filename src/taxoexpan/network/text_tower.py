@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,6 +15,7 @@ from taxoexpan.features.minilm import Embedding
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.network.text_maps import PARENT, EncodedTexts, TextMaps
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
 
 
 def query_text(concept: Concept) -> str:
@@ -37,6 +39,10 @@ def anchor_texts(taxonomy: Taxonomy) -> list[str]:
     return texts
 
 
+PARENT_WEIGHT = 0.5
+"""The weight of the parent in a composed anchor; a root counts as its own parent."""
+
+
 class KnownVectors:
     """The vectors of texts that a model has encoded, so that a training encodes each text once."""
 
@@ -54,13 +60,17 @@ class KnownVectors:
 
 @dataclass(frozen=True)
 class TextTower:
-    """The encoder with a sentence model, or its `tuned` copy, and the maps of a taxonomy."""
+    """The encoder with a sentence model, or its `tuned` copy, and the maps of a taxonomy.
+
+    If it `composes`, an anchor is the sum of two known vectors instead of a text of its own.
+    """
 
     encoder: Encoder
     device: torch.device
     tuned: SentenceModel | None = None
     maps: TextMaps | None = None
     known: KnownVectors | None = None
+    composes: bool = False
 
     @property
     def dimension(self) -> int:
@@ -81,9 +91,23 @@ class TextTower:
             return vectors
         return maps.map_queries(EncodedTexts.of(texts, vectors, maps.rows))
 
-    def encode_anchors(self, texts: Sequence[str]) -> Tensor:
-        """Return the unit vectors of anchors, given by `anchor_texts`: [N, D]."""
-        vectors, maps = self.encode(texts), self.maps
+    def describe_anchors(
+        self, taxonomy: Taxonomy, anchors: Indices | None = None
+    ) -> tuple[list[str], Tensor]:
+        """Return the texts of anchors, or of some [n], and their unit vectors before the maps."""
+        texts = anchor_texts(taxonomy)
+        rows = np.arange(len(taxonomy)) if anchors is None else anchors
+        texts = [texts[row] for row in rows.tolist()]
+        if not self.composes or self.tuned is not None:
+            return texts, self.encode(texts)
+        own = [query_text(taxonomy.concept_at(row)) for row in rows.tolist()]
+        parents = [taxonomy.labels[row] for row in taxonomy.first_parents[rows].tolist()]
+        sums = self.encode(own) + PARENT_WEIGHT * self.encode(parents)
+        return texts, nn.functional.normalize(sums, dim=1)
+
+    def encode_anchors(self, taxonomy: Taxonomy, anchors: Indices | None = None) -> Tensor:
+        """Return the unit vectors of anchors, or of some of them [n]: [n, D]."""
+        (texts, vectors), maps = self.describe_anchors(taxonomy, anchors), self.maps
         if maps is None:
             return vectors
         return maps.map_anchors(EncodedTexts.of(texts, vectors, maps.rows))

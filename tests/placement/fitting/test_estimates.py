@@ -26,7 +26,9 @@ def stages_of(
     ("preset", "settings", "names"),
     [
         ("best", {}, "vectors network tower maps calibration"),
-        ("fast", {}, "vectors tower maps calibration"),
+        ("fast", {}, "vectors maps calibration"),
+        ("fast", {"compose_anchors": False}, "vectors tower maps calibration"),
+        ("best", {"compose_anchors": True}, "vectors network maps calibration"),
         ("thorough", {}, "vectors network fine-tuning tower maps calibration"),
         ("best", {"map_epochs": 0}, "vectors network calibration"),
         ("best", {"learn_fusion": False}, "vectors network calibration"),

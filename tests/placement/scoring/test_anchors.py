@@ -9,7 +9,7 @@ from fused_cases import fused_case
 from taxoexpan import Taxonomy
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.text_maps import TextMaps
-from taxoexpan.network.text_tower import TextTower, anchor_texts
+from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.scoring.anchors import AnchorTexts
 
 
@@ -44,6 +44,6 @@ def test_the_texts_of_a_taxonomy_are_encoded_as_anchors_and_as_queries(
     texts = AnchorTexts.of(taxonomy, tower)
     assert texts.as_anchors is not None
     assert texts.as_queries is not None
-    assert torch.equal(texts.as_anchors, tower.encode_anchors(anchor_texts(taxonomy)))
+    assert torch.equal(texts.as_anchors, tower.encode_anchors(taxonomy))
     assert torch.equal(texts.as_queries, tower.encode_queries(taxonomy.labels))
     assert AnchorTexts.of(taxonomy, None).as_anchors is None

@@ -41,14 +41,15 @@ def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:
     calibration = held_out * (CALIBRATION + COMPARISON * size)
     if model is not None and config.learn_fusion:
         # The encoder's vectors of labels, and of joined definitions, are already in the cache.
-        tuned = bool(config.tower_epochs)
+        tuned, composes = bool(config.tower_epochs), config.compose_anchors
         queries = [query_text(c) for c in sample if tuned or (c.definition and not joined)]
-        anchors = [f"{query_text(c)} < {c.label}" for c in sample]
+        anchors = [f"{query_text(c)} < {c.label}" for c in sample if tuned or not composes]
         seconds = scale * (_tokens(queries) + _tokens(anchors)) * ENCODING
         if tuned:
             stages["fine-tuning"] = Stage(config.tower_epochs * TUNING * seconds)
-        if config.map_epochs:
+        if config.map_epochs and seconds:
             stages["tower"] = Stage(seconds, scale * (len(queries) + len(anchors)))
+        if config.map_epochs:
             stages["maps"] = Stage(config.map_epochs * relations * MAPS)
         if not config.map_epochs:
             calibration += seconds

@@ -22,7 +22,6 @@ from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
 from taxoexpan.network.text_tower import (
     KnownVectors,
     TextTower,
-    anchor_texts,
     query_text,
 )
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
@@ -99,7 +98,9 @@ def fit_tower(
     part = embedder.encoder.part_with_model() if embedder.config.learn_fusion else None
     if part is None:
         return None
-    tower, history = embedder.tower or TextTower(part, embedder.device), None
+    composes = embedder.config.compose_anchors
+    tower = embedder.tower or TextTower(part, embedder.device, composes=composes)
+    history = None
     if learns and embedder.config.tower_epochs:
         tuned, history = _fine_tune(prepared, embedder, tower, seed, progress, checkpoint)
         tower = TextTower(part, embedder.device, tuned, known=KnownVectors())
@@ -146,20 +147,19 @@ def _learn_maps(
     prepared: PreparedTaxonomy, embedder: Embedder, tower: TextTower, seed: int, progress: bool
 ) -> TextMaps | None:
     """Learn the maps of the tower's vectors on the remaining taxonomy."""
-    remaining = prepared.holdout.taxonomy
-    texts = (
-        [query_text(concept) for concept in remaining.concepts],
-        anchor_texts(remaining.without_deprecated_relations),
-        [query_text(concept) for concept in prepared.holdout.concepts],
-    )
-    start = TextMaps.unchanged(vocabulary_of([*texts[0], *texts[1]]), tower.dimension, tower.device)
+    remaining, held_out = prepared.holdout.taxonomy, prepared.holdout.concepts
+    texts = [[query_text(concept) for concept in each] for each in (remaining.concepts, held_out)]
     with Progress("tower", None, "texts", shown=False, collects=True):
-        queries, anchors, held_out = (
-            EncodedTexts.of(each, tower.encode(each), start.rows) for each in texts
-        )
+        described, anchor_vectors = tower.describe_anchors(remaining.without_deprecated_relations)
+        vectors = [tower.encode(each) for each in texts]
+    start = TextMaps.unchanged(
+        vocabulary_of([*texts[0], *described]), tower.dimension, tower.device
+    )
+    queries, new = (EncodedTexts.of(*each, start.rows) for each in zip(texts, vectors, strict=True))
+    anchors = EncodedTexts.of(described, anchor_vectors, start.rows)
 
     def validate(maps: TextMaps) -> Metrics:
-        mapped = maps.map_queries(held_out), maps.map_anchors(anchors)
+        mapped = maps.map_queries(new), maps.map_anchors(anchors)
         return _validate(*mapped, prepared.holdout.parents)
 
     return learn_maps(

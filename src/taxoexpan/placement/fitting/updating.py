@@ -215,13 +215,12 @@ def _updated_texts(
     renamed = versions.is_new | versions.relabeled | versions.redefined
     named = np.flatnonzero(renamed)
     queries = [query_text(versions.new.concept_at(index)) for index in named.tolist()]
-    before, after = (
-        anchor_texts(v.without_deprecated_relations) for v in (versions.old, versions.new)
-    )
+    former, newer = (v.without_deprecated_relations for v in (versions.old, versions.new))
+    before, after = anchor_texts(former), anchor_texts(newer)
     pairs = zip(after, versions.old_of.tolist(), strict=True)
     described = np.flatnonzero([row < 0 or before[row] != text for text, row in pairs])
-    anchors = [after[index] for index in described.tolist()]
-    as_anchors = _replaced(old.tower[0], versions, described, tower.encode_anchors(anchors))
+    anchors = tower.encode_anchors(newer, described)
+    as_anchors = _replaced(old.tower[0], versions, described, anchors)
     as_queries = _replaced(old.tower[1], versions, named, tower.encode_queries(queries))
     return AnchorTexts(words, as_anchors, as_queries), len(queries) + len(anchors)
 

@@ -14,7 +14,7 @@ from taxoexpan.features.label_words import LabelWords
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
+from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.placement.scoring.families import Families
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -38,8 +38,8 @@ class AnchorTexts:
         if tower is None:
             return cls(words)
         queries = tower.encode_queries([query_text(concept) for concept in taxonomy.concepts])
-        described = anchor_texts(taxonomy.without_deprecated_relations)
-        return cls(words, tower.encode_anchors(described), queries)
+        anchors = tower.encode_anchors(taxonomy.without_deprecated_relations)
+        return cls(words, anchors, queries)
 
     @property
     def tower(self) -> tuple[Tensor, Tensor] | None:
