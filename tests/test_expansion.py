@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rdflib
 from conftest import SMALL
 from expanded_files import write_file
 from suggestion_tables import read_suggestions
@@ -18,8 +19,8 @@ from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
+from taxoexpan.placement.adding.acceptance import Acceptance, decide
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 
 QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 
@@ -181,3 +182,82 @@ def test_wrong_thresholds_and_permissions_are_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Acceptance(**options)
+
+
+SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix : <http://example.org/> .
+:food a skos:Concept ; skos:prefLabel "food"@en .
+:drink a skos:Concept ; skos:prefLabel "drink"@en ; skos:broader :food .
+:martini a skos:Concept ; skos:prefLabel "martini"@en ; skos:broader :drink .
+"""
+OWL = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix oio: <http://www.geneontology.org/formats/oboInOwl#> .
+@prefix : <http://example.org/> .
+:food a owl:Class ; rdfs:label "food"@en ; oio:created_by "someone" .
+:drink a owl:Class ; rdfs:label "drink"@en ; rdfs:subClassOf :food ; oio:created_by "someone" .
+:martini a owl:Class ; rdfs:label "martini"@en ; rdfs:subClassOf :drink .
+"""
+OBO = """format-version: 1.4
+
+[Term]
+id: food
+name: food
+
+[Term]
+id: drink
+name: drink
+is_a: food ! food
+
+[Term]
+id: martini
+name: martini
+is_a: drink ! drink
+"""
+
+
+def coarse_drink(taxonomy: Taxonomy) -> list[Suggestion]:
+    """Suggestions for an espresso martini, which is only sure to be a drink."""
+    martini = next(c for c in taxonomy.concepts if c.label == "martini")
+    drink = next(c for c in taxonomy.concepts if c.label == "drink")
+    path = ("food", "drink", "martini")
+    query = Concept("", "espresso martini")
+    first = Suggestion(query, 1, martini, path, 0.4, 0.51, levels=(1.0, 0.97, 0.6))
+    other = replace(first, rank=2, parent=drink, path=path[:2], confidence=0.2, levels=(1.0, 0.97))
+    decided = decide([first, other], Acceptance(), taxonomy)
+    assert [each.kind for each in decided][-1] == SuggestionKind.COARSE
+    return decided
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "predicate"),
+    [
+        ("drinks.ttl", SKOS, rdflib.SKOS.changeNote),
+        ("drinks.owl.ttl", OWL, rdflib.RDFS.comment),
+        ("drinks.obo", OBO, None),
+        (
+            "drinks.csv",
+            "id,label,parent\nfood,food,\ndrink,drink,food\nmartini,martini,drink\n",
+            "",
+        ),
+    ],
+)
+def test_a_coarse_placement_is_marked_where_the_file_has_room(
+    tmp_path: Path, name: str, text: str, predicate: rdflib.URIRef | str | None
+) -> None:
+    path, output = write_file(tmp_path / name, text), tmp_path / f"out-{name}"
+    file = TaxonomyFile.open(path)
+    apply_suggestions(file, coarse_drink(file.taxonomy), output, Acceptance())
+    written = output.read_text()
+    assert written.startswith(text)
+    grown = Taxonomy.read(output)
+    (new,) = set(grown) - set(file.taxonomy)
+    assert [grown.concept(parent).label for parent in grown.parents(new)] == ["drink"]
+    task = "to be refined: martini 0.51, drink 0.20"
+    if isinstance(predicate, rdflib.URIRef):
+        notes = rdflib.Graph().parse(output, format="turtle").objects(rdflib.URIRef(new), predicate)
+        assert [task in str(note) for note in notes] == [True]
+    elif predicate is None:
+        assert f"comment: Place {task}." in written
+    else:
+        assert "refined" not in written

@@ -319,7 +319,7 @@ def test_a_wrong_option_is_refused(model: TaxoExpan, options: dict[str, object])
 
 
 def test_concepts_below_the_threshold_are_left_out_with_a_warning(model: TaxoExpan) -> None:
-    with pytest.warns(UserWarning, match="2 concepts left out: below the threshold"):
+    with pytest.warns(UserWarning, match="2 concepts left out: not sure enough"):
         same = model.expand(["nut milk", "white tea"], min_score=1)
     assert same == model.taxonomy
     grown = model.expand(["nut milk", "white tea"], min_confidence=0)

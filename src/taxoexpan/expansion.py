@@ -31,20 +31,28 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles, read_opt
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import OWN as MODEL_FILES
 from taxoexpan.option_declarations import declared_options
-from taxoexpan.placement.adding.acceptance import Acceptance, decide, leave_undecided
+from taxoexpan.placement.adding.acceptance import (
+    DEFAULT_TRUTH,
+    Acceptance,
+    decide,
+    leave_undecided,
+)
 from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import (
     Calibrators,
+    branch_threshold,
     confidence_threshold,
     refuse_missing_confidence,
 )
 from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
-from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions, TrainingOptions
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 
+NUM_REFINED = 3
+"""Possible parents that the note on a coarse placement names."""
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
 
@@ -87,12 +95,21 @@ def apply_suggestions(
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
     """Record the version, the time and the scores; a row without a rank is a person's decision."""
+    finer: dict[str, list[str]] = {}
+    for s in suggestions:
+        if s.kind not in (SuggestionKind.COARSE, SuggestionKind.MERGE) and s.rank:
+            finer.setdefault(s.query.id, []).append(f"{s.parent.label} {s.confidence_or_score:.2f}")
     reasons = {
         (s.parent.id, s.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
         for s in suggestions
         if s.rank
     }
-    return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), reasons)
+    tasks = {
+        s.query.id: f"to be refined: {', '.join(finer.get(s.query.id, [])[:NUM_REFINED])}"
+        for s in suggestions
+        if s.kind == SuggestionKind.COARSE and s.is_decided
+    }
+    return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), reasons, tasks)
 
 
 def acceptance_of(options: AcceptanceOptions) -> Acceptance:
@@ -101,6 +118,7 @@ def acceptance_of(options: AcceptanceOptions) -> Acceptance:
         top_k=options.top_k,
         min_score=options.min_score,
         min_confidence=0.0 if options.all else options.min_confidence,
+        exact_only=isinstance(options, ExpandOptions) and options.exact_only,
         allow_moves=options.allow_moves,
         allow_merges=options.allow_merges,
         ids=IdPolicy.of(options),
@@ -151,6 +169,16 @@ class Expansion:
     def queries(self) -> Sequence[Concept]:
         """The new concepts, with definitions from the glossary if there is one."""
         return self.looked_up.new if self.looked_up else self.concepts.new
+
+    @property
+    def truth(self) -> float:
+        """The requested fraction of true placements."""
+        return DEFAULT_TRUTH if self.options.truth is None else self.options.truth
+
+    @property
+    def min_branch(self) -> float:
+        """The branch confidence that placements must reach."""
+        return branch_threshold(self.calibrators, self.truth)
 
     @property
     def threshold(self) -> float | None:
@@ -209,10 +237,11 @@ def expand_file(
 ) -> AppliedSuggestions:
     """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
 
-    Every byte of the old file is kept, unless moves or merges are allowed. By default, concepts
-    without a suitable parent are not written, nor placements with a confidence below 0.5, if a
-    confidence could be learned. `min_score`, `min_confidence` and `accept_at_precision` replace
-    this rule; `all=True` writes all concepts.
+    Every byte of the old file is kept, unless moves or merges are allowed. By default, a concept
+    is placed as deep as it is right with the probability `truth` (0.9), if a confidence could be
+    learned, and concepts without a sure or suitable place are not written. `exact_only`,
+    `min_score`, `min_confidence` and `accept_at_precision` replace this rule; `all=True` writes
+    all concepts.
 
     All suggestions, accepted or undecided, are written to `suggestions`, or by default next to the
     output (`OUT.suggestions.csv`).
@@ -306,8 +335,9 @@ def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) 
 def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
     """Mark suggestions as accepted or undecided, and write them even if no threshold was found."""
     try:
-        acceptance = replace(expansion.acceptance, min_confidence=expansion.threshold)
-        expansion.suggestions = decide(expansion.suggestions, acceptance)
+        confidence, branch = expansion.threshold, expansion.min_branch
+        acceptance = replace(expansion.acceptance, min_confidence=confidence, min_branch=branch)
+        expansion.suggestions = decide(expansion.suggestions, acceptance, expansion.taxonomy)
     except ConfigurationError:
         expansion.suggestions = leave_undecided(expansion.suggestions)
         raise

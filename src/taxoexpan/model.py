@@ -23,7 +23,7 @@ from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.estimates import estimate_stages
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
@@ -44,7 +44,7 @@ from taxoexpan.placement.learned.calibration import (
     measure_reliability,
     remaining_ranker,
 )
-from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
@@ -277,14 +277,19 @@ class TaxoExpan:
         top_k: int = 1,
         min_score: float | None = None,
         min_confidence: float | None = None,
+        truth: float = DEFAULT_TRUTH,
+        exact_only: bool = False,
         allow_moves: bool = False,
         allow_merges: bool = False,
     ) -> Taxonomy:
-        """Return the taxonomy with the new concepts below their best parents.
+        """Return the taxonomy with the new concepts as deep below their best parents as is sure.
 
-        By default, concepts without a suitable parent are left out, and so are placements with a
-        confidence below 0.5, if the model has learned a confidence. A warning says how many.
-        `min_score` and `min_confidence` replace this rule; `min_confidence=0` adds all concepts.
+        By default, a concept is placed at the deepest concept on the path of its first suggestion
+        whose branch is sure to contain the true parent, so that the fraction `truth` of such
+        placements is true. It is left out if that would be a root, or if it has no suitable
+        parent; a warning says how many are. With
+        `exact_only`, or several parents, first suggestions with a confidence of 0.5 are accepted.
+        `min_score` and `min_confidence` replace these rules; `min_confidence=0` adds all concepts.
 
         With `allow_moves`, children named after a new concept move below it. With `allow_merges`,
         likely synonyms of existing concepts are added as synonyms. All else stays as it is.
@@ -293,6 +298,8 @@ class TaxoExpan:
             top_k=top_k,
             min_score=min_score,
             min_confidence=min_confidence,
+            min_branch=branch_threshold(self.calibrators, truth),
+            exact_only=exact_only,
             allow_moves=allow_moves,
             allow_merges=allow_merges,
         )

@@ -235,8 +235,19 @@ class ExpandOptions(
     output: Path = output_option("output taxonomy file, or - for standard output", MISSING)
     force: bool = switch("overwrite existing output files")
     all: bool = switch(
-        "add all new concepts (default: only concepts that have a suitable parent with a "
-        "confidence of at least 0.5; the others are marked as undecided in the suggestions file)"
+        "add all new concepts below their first suggested parent (default: only concepts with a "
+        "suitable place; the others are marked as undecided in the suggestions file)"
+    )
+    truth: float | None = option(
+        "place each concept as deep as is sure, so that this fraction of the placements is true: "
+        "below its first suggested parent, or else coarsely, further up (default: 0.9)",
+        None,
+        FRACTION,
+        metavar="FRACTION",
+    )
+    exact_only: bool = switch(
+        "place no concept coarsely: accept the first suggested parent if its confidence is at "
+        "least 0.5"
     )
     accept_at_precision: float | None = option(
         "choose the confidence threshold so that this fraction of the accepted suggestions is "
@@ -267,6 +278,10 @@ class ExpandOptions(
         precision, confidence = self.accept_at_precision, self.min_confidence
         if self.all and precision is not None:
             raise ConfigurationError(*ALL_AND_THRESHOLD)
+        others = precision is not None or self.exact_only or self.all or self.top_k > 1
+        if self.truth is not None and (others or (self.min_score, confidence) != (None, None)):
+            message = "another rule decides which placements are accepted, so truth has no meaning"
+            raise ConfigurationError(f"{message}; omit it, or the other rule", "truth")
         if precision is not None and confidence is not None:
             message = "a minimum confidence and a precision both set a threshold; give one of them"
             raise ConfigurationError(message, "accept_at_precision")

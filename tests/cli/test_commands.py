@@ -164,14 +164,19 @@ def test_the_demo_places_new_foods_and_saves_its_outputs(tmp_path: Path) -> None
     command += ["--preset", "fast", "--features", "static"]
     captured = run(*command)
     assert "oat milk" in captured.out
-    first = {row["query"]: row for row in reversed(rows_of(folder / "suggestions.csv"))}
-    assert len(first) == 39
-    decisions = Counter(row["decision"] for row in first.values())
-    assert f"{decisions['accepted']} concepts and " in captured.err
-    assert f"{decisions['undecided']} of 39 new concepts are undecided" in captured.err
-    for label, row in first.items():
+    outcomes = dict[str, str]()
+    for row in rows_of(folder / "suggestions.csv"):
+        decision = "coarse" if row["kind"] == "coarse" else row["decision"]
+        outcomes[row["query"]] = outcomes.get(row["query"]) or decision
+    assert len(outcomes) == 39
+    counts = Counter(outcomes.values())
+    assert set(counts) == {"accepted", "coarse", "undecided"}
+    assert f"{counts['accepted'] + counts['coarse']} concepts and " in captured.err
+    assert f"{counts['coarse']} are placed coarsely" in captured.err
+    assert f"{counts['undecided']} of 39 new concepts are undecided" in captured.err
+    for label, outcome in outcomes.items():
         line = next(each for each in captured.out.splitlines() if each.startswith(f"{label} "))
-        assert f"  {row['decision']}  " in line
+        assert f"  {outcome}  " in line
     made = sorted(path.name for path in folder.iterdir())
     assert made == ["food-expanded.csv", "model", "suggestions.csv"]
     assert "already exists" in run(*command, status=2).err

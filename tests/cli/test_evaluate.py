@@ -147,7 +147,7 @@ def test_models_have_the_figures_of_a_fitted_model(pantry: Path, new: Path) -> N
 
 def test_the_confidence_of_models_is_printed(pantry: Path, new: Path) -> None:
     *_, title, blank, header, fast, best = run("evaluate", pantry, new, *MODELS).out.splitlines()
-    assert title.endswith("with thresholds learned on held-out concepts of OLD:")
+    assert title.endswith("at thresholds learned on held-out concepts of OLD:")
     assert not blank
     assert header.split()[:3] == ["METHOD", "CALIBRATION", "ERROR"]
     assert [line.split()[0] for line in (fast, best)] == ["taxoexpan-fast", "taxoexpan"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,19 @@ from conftest import SMALL
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.evaluation.confidence import (
     PRECISIONS,
+    TRUTHS,
     AcceptedAtPrecision,
     GrowthConfidence,
-    WrittenByDefault,
+    PlacedAtTruth,
+    TruePlaces,
     confidence_table,
     measure_confidence,
+    placement_table,
 )
 from taxoexpan.evaluation.growth import Growth, growth_between
-from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept
+from taxoexpan.training.holdout import Holdout
 
 NEW = ["cashew milk", "white tea", "rice bread", "corn bread", "quince", "plum", "hot sauce"]
 PARENTS = ["milk", "tea", "bread", "bread", "apple", "apple", "sauce"]
@@ -51,12 +56,22 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
         ]
         assert each.coverage == pytest.approx(len(taken) / len(NEW))
         assert each.precision == (pytest.approx(sum(taken) / len(taken)) if taken else None)
-    with pytest.warns(UserWarning, match="2 concepts left out"):
-        written = set(model.expand(growth.queries.concepts)) - set(growth.taxonomy)
-    assert measured.by_default.coverage == pytest.approx(len(written) / len(NEW))
-    taken = [is_right for is_right, name in zip(right, NEW, strict=True) if name in written]
-    assert measured.by_default.precision == (pytest.approx(np.mean(taken)) if taken else None)
-    assert written
+    assert [each.target for each in measured.placed] == [*TRUTHS, None]
+    for each in measured.placed:
+        rule = {"exact_only": True} if each.target is None else {"truth": each.target}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            grown = model.expand(growth.queries.concepts, **rule)  # type: ignore[arg-type]
+        written = {id: grown.parents(id)[0] for id in set(grown) - set(growth.taxonomy)}
+        assert each.coverage == pytest.approx(len(written) / len(NEW))
+        true = dict(zip(NEW, PARENTS, strict=True))
+        above = {true[name]: {true[name], *growth.taxonomy.ancestors(true[name])} for name in true}
+        is_true = [parent in above[true[name]] for name, parent in written.items()]
+        is_exact = [parent == true[name] for name, parent in written.items()]
+        assert each.truth == (pytest.approx(np.mean(is_true)) if written else None)
+        assert each.exact == (pytest.approx(np.mean(is_exact)) if written else None)
+    assert any(each.coverage for each in measured.placed)
+    assert measured.branch_error is not None
     reliability = model.reliability(growth.queries)
     assert reliability is not None
     assert measured.calibration_error == reliability.error
@@ -74,16 +89,49 @@ def test_the_table_has_a_row_for_every_model() -> None:
         AcceptedAtPrecision(0.7, 0.5, 0.25, 0.75),
     )
     header, small, large = confidence_table(
-        {"small": None, "large": GrowthConfidence(0.0625, accepted, WrittenByDefault(0.5, 0.6))}
+        {"small": None, "large": GrowthConfidence(0.0625, 0.03, accepted, ())}
     )
-    assert header[:3] == ["METHOD", "CALIBRATION ERROR", "BY DEFAULT"]
+    assert header[:3] == ["METHOD", "CALIBRATION ERROR", "OF BRANCHES"]
     assert header[3] == "AT 90\N{NO-BREAK SPACE}% PRECISION"
     assert small == ["small", "no confidence learned", "", "", "", ""]
     assert large == [
         "large",
         ".062",
-        "50\N{NO-BREAK SPACE}% accepted, 60\N{NO-BREAK SPACE}% right",
+        ".030",
         "no threshold",
         "none accepted",
         "25\N{NO-BREAK SPACE}% accepted, 75\N{NO-BREAK SPACE}% right",
     ]
+
+
+def test_every_rule_has_a_row() -> None:
+    placed = (
+        PlacedAtTruth(0.9, 0.5, 0.75, 0.25, 3.25, 4.0, 1.5),
+        PlacedAtTruth(None, 0.0, None, None, None, None, None),
+    )
+    rows = placement_table({"small": None, "large": GrowthConfidence(0.1, None, (), placed)})
+    half, most, few = (f"{n}\N{NO-BREAK SPACE}%" for n in (50, 75, 25))
+    assert rows[1] == ["large", "truth 0.9", half, most, few, "3.2 of 4.0", "1.5"]
+    assert rows[2] == ["large", "exact only", "0\N{NO-BREAK SPACE}%", "", "", "", ""]
+    assert len(rows) == 3
+
+
+def test_a_place_above_the_true_parent_is_true_and_keeps_less_information() -> None:
+    taxonomy = Taxonomy(
+        [Concept(x, x) for x in ("food", "drink", "tea", "fruit")],
+        [("food", "drink"), ("drink", "tea"), ("food", "fruit")],
+    )
+    new = [Concept("n1", "matcha"), Concept("n2", "kiwi")]
+    holdout = Holdout(taxonomy, tuple(new), (np.array([2]), np.array([3])))
+    rows = [
+        Suggestion(
+            new[0], 1, Concept("tea", "tea"), ("food", "drink", "tea"), levels=(1, 0.95, 0.6)
+        ),
+        Suggestion(new[1], 1, Concept("drink", "drink"), ("food", "drink"), levels=(1, 0.92)),
+    ]
+    measured = TruePlaces(holdout).measure(rows, 0.9, 0.9)
+    assert (measured.coverage, measured.truth, measured.exact) == (1.0, 0.5, 0.0)
+    assert (measured.bits, measured.true_bits, measured.levels) == (1.0, 2.0, 1.0)
+    # Of three branches without the roots, the two of matcha are true: .05 and .4 off; .92 is false.
+    error = TruePlaces(holdout).branch_error(rows)
+    assert error == pytest.approx((2 * abs((0.95 + 0.92) / 2 - 0.5) + 0.4) / 3)

@@ -112,7 +112,13 @@ def _has_all_weights(model: AbstentionModel) -> bool:
 def _has_points(calibration: Calibration) -> bool:
     confidence, right = calibration.reliability.confidence, calibration.reliability.right
     is_valid = 0.01 <= calibration.temperature <= 100 and len(confidence) == len(right) > 0
-    for curve in (calibration.first, calibration.later):
+    curves = [calibration.first, calibration.later]
+    if calibration.branches is not None:
+        theirs = calibration.branches.reliability
+        is_valid &= len(theirs.confidence) == len(theirs.right)
+        confidence += theirs.confidence
+        curves.append(calibration.branches.curve)
+    for curve in curves:
         counts = (len(curve.xs), len(curve.ys))
         if curve.kind == "isotonic":
             confidence += curve.ys

@@ -226,7 +226,7 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
         comparison_text,
         overlap_hits,
     )
-    from taxoexpan.evaluation.confidence import confidence_table
+    from taxoexpan.evaluation.confidence import confidence_table, placement_table
     from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE
 
     ranks = {name: result.ranks for name, result in results.items()}
@@ -240,9 +240,11 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
     models = {name: each.confidence for name, each in results.items() if each.features is not None}
     if models:
         print(
-            "\nConfidence in first suggestions: what expand accepts by default (a suitable parent "
-            f"and a confidence of {DEFAULT_MIN_CONFIDENCE} or more), and with thresholds learned "
-            f"on held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",
+            "\nPlaced as deep as is sure (expand's default is truth 0.9), or by exact parents with "
+            f"a confidence of {DEFAULT_MIN_CONFIDENCE} or more:\n\n"
+            f"{aligned_text(placement_table(models))}\n"
+            "Confidence in first suggestions, and exact parents accepted at thresholds learned on "
+            f"held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",
             end="",
         )
 

@@ -66,6 +66,7 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
         def applied(self, expansion: Expansion, applied: AppliedSuggestions) -> None:
             print_applied(expansion.taxonomy, applied, expansion.acceptance)
             _print_rule(expansion)
+            _print_coarse(expansion)
             _print_undecided(expansion, applied.accepted.undecided)
 
     return expand(options, Messages())
@@ -98,6 +99,19 @@ def _print_rule(expansion: Expansion) -> None:
         )
 
 
+def _print_coarse(expansion: Expansion) -> None:
+    """Print how many concepts are placed above their probable parent."""
+    from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+
+    coarse = [s for s in expansion.suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]
+    if coarse:
+        placed = "1 is placed" if len(coarse) == 1 else f"{len(coarse):,} are placed"
+        note(
+            f"{placed} coarsely, further up than their likely parent, to be refined: the rows of "
+            f"kind coarse in {expansion.options.suggestions_file}"
+        )
+
+
 def _print_undecided(expansion: Expansion, count: int) -> None:
     """Print how many concepts were not written, why, and how to add them."""
     if not count:
@@ -119,10 +133,17 @@ def _print_undecided(expansion: Expansion, count: int) -> None:
 
 def _reason(expansion: Expansion) -> str:
     """Return the reason why concepts are undecided."""
-    from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE, have_confidence
+    from taxoexpan.placement.adding.acceptance import (
+        DEFAULT_MIN_CONFIDENCE,
+        have_confidence,
+        places_safely,
+    )
 
     minimum, confidence = expansion.acceptance.min_score, expansion.threshold
     if minimum is None and confidence is None:
+        if places_safely(expansion.acceptance, expansion.suggestions):
+            sure = f"a branch confidence below {expansion.min_branch:.2f} everywhere"
+            return f"{sure} ({expansion.truth:.0%} truth), or no suitable parent"
         if not have_confidence(expansion.suggestions):
             return "no suitable parent"
         return f"a confidence below {DEFAULT_MIN_CONFIDENCE}, or no suitable parent"

@@ -127,7 +127,7 @@ def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> 
     if all(suggestion.confidence is None for suggestion in suggestions):
         rows[0][HEAD.index("CONFIDENCE")] = "SCORE"
     for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):
-        ranked = list(group)
+        ranked = sorted(group, key=_is_coarse, reverse=True)
         rows.append([visible(cell) for cell in _row(ranked[: 1 + runners_up])])
         reasons.append(visible(next((each.why for each in ranked if each.why), "")))
     decided = any(suggestion.decision for suggestion in suggestions)
@@ -149,10 +149,17 @@ def _row(shown: Sequence[Suggestion]) -> list[str]:
         best.query.label,
         _named(best),
         numbers[0],
-        best.decision.value,
+        "coarse" if _is_coarse(best) else best.decision.value,
         path,
         ", ".join(others),
     ]
+
+
+def _is_coarse(suggestion: Suggestion) -> bool:
+    """Return whether a suggestion is an accepted coarse placement."""
+    from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+
+    return suggestion.kind == SuggestionKind.COARSE and suggestion.is_decided
 
 
 def _named(suggestion: Suggestion) -> str:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
 
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.adding.acceptance import DEFAULT_ACCEPTANCE, decide
-from taxoexpan.placement.suggesting.suggestions import Verdict
+from taxoexpan.placement.adding.acceptance import Acceptance, decide
+from taxoexpan.placement.learned.calibrators import branch_threshold
+from taxoexpan.placement.learned.confidence import Reliability
+from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout
 
 PRECISIONS = (0.9, 0.8, 0.7)
 """The precisions that thresholds are chosen for."""
+TRUTHS = (0.95, 0.9, 0.8, 0.7)
+"""The truths that concepts are placed at."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +38,33 @@ class AcceptedAtPrecision:
 
 
 @dataclass(frozen=True)
-class WrittenByDefault:
-    """The fraction of the new concepts that `expand` writes by default, and their precision."""
+class PlacedAtTruth:
+    """The new concepts that a rule places, and how many of these placements are true.
 
+    `truth` is the fraction whose true parent is the given one or below it, and `exact` the fraction
+    with the true parent itself. `bits` and `true_bits` are the mean information of the given and of
+    the true parent: log2 of the number of concepts per concept of the branch. `levels` is how far a
+    true placement is above the true parent on average. They are None if nothing was placed.
+    """
+
+    target: float | None
+    """The truth that was asked for; None is the rule for exact parents."""
     coverage: float
-    precision: float | None
+    truth: float | None
+    exact: float | None
+    bits: float | None
+    true_bits: float | None
+    levels: float | None
 
 
 @dataclass(frozen=True)
 class GrowthConfidence:
-    """The calibration error on new concepts, and the concepts accepted by threshold or default."""
+    """The calibration errors on new concepts, and the concepts accepted by each rule."""
 
     calibration_error: float
+    branch_error: float | None
     accepted: tuple[AcceptedAtPrecision, ...]
-    by_default: WrittenByDefault
+    placed: tuple[PlacedAtTruth, ...]
 
 
 def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | None:
@@ -52,44 +73,124 @@ def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | Non
     if calibration is None or measured is None:
         return None
     thresholds = {target: calibration.reliability.threshold(target) for target in PRECISIONS}
+    suggestions = model.suggest(new.concepts, top_k=1)
+    truth = TruePlaces(new)
+    targets = TRUTHS if calibration.branches else ()
     return GrowthConfidence(
         measured.error,
+        truth.branch_error(suggestions) if calibration.branches else None,
         tuple(
             AcceptedAtPrecision(target, threshold, *measured.accepted(threshold))
             for target, threshold in thresholds.items()
         ),
-        _written_by_default(model, new),
+        (
+            *(
+                truth.measure(suggestions, target, branch_threshold(model.calibrators, target))
+                for target in targets
+            ),
+            truth.measure(suggestions),
+        ),
     )
 
 
-def _written_by_default(model: TaxoExpan, new: Holdout) -> WrittenByDefault:
-    """Decide about the new concepts as `expand` does by default."""
-    decided = decide(model.suggest(new.concepts, top_k=1), DEFAULT_ACCEPTANCE)
-    parents = {
-        concept.id: {new.taxonomy.ids[parent] for parent in own}
-        for concept, own in zip(new.concepts, new.parents, strict=True)
-    }
-    right = [s.parent.id in parents[s.query.id] for s in decided if s.decision == Verdict.ACCEPTED]
-    precision = sum(right) / len(right) if right else None
-    return WrittenByDefault(len(right) / len(new.concepts), precision)
+class TruePlaces:
+    """The true parents of new concepts, and all concepts above them."""
+
+    def __init__(self, new: Holdout) -> None:
+        self._taxonomy = new.taxonomy.without_deprecated_relations
+        self._parents = {
+            concept.id: parents for concept, parents in zip(new.concepts, new.parents, strict=True)
+        }
+        ids = self._taxonomy.ids
+        self._above = {
+            id: {above for parent in parents for above in self._with_ancestors(ids[parent])}
+            for id, parents in self._parents.items()
+        }
+
+    @cache  # noqa: B019
+    def _with_ancestors(self, id: str) -> frozenset[str]:
+        return frozenset({id, *self._taxonomy.ancestors(id)})
+
+    def branch_error(self, suggestions: Sequence[Suggestion]) -> float:
+        """Return the calibration error of the branches on the paths, without the roots."""
+        confidence, right = [], []
+        for s in suggestions:
+            lineage = self._taxonomy.short_lineage(self._taxonomy.index(s.parent.id)).tolist()
+            for level, index in list(zip(s.levels, lineage, strict=False))[1:]:
+                confidence.append(level)
+                right.append(self._taxonomy.ids[index] in self._above[s.query.id])
+        return Reliability.of(np.array(confidence), np.array(right, dtype=np.bool_)).error
+
+    def measure(
+        self,
+        suggestions: Sequence[Suggestion],
+        target: float | None = None,
+        min_branch: float = 1.0,
+    ) -> PlacedAtTruth:
+        """Decide about new concepts as `expand` does, for a truth or with exact parents only."""
+        rule = Acceptance(min_branch=min_branch, exact_only=target is None)
+        decided = decide(suggestions, rule, self._taxonomy)
+        placed = [s for s in decided if s.decision == Verdict.ACCEPTED]
+        if not placed:
+            return PlacedAtTruth(target, 0.0, *[None] * 5)
+        true = [s.parent.id in self._above[s.query.id] for s in placed]
+        own = np.array([self._taxonomy.index(s.parent.id) for s in placed])
+        firsts = np.array([self._parents[s.query.id][0] for s in placed])
+        exact = [index in self._parents[s.query.id] for index, s in zip(own, placed, strict=True)]
+        depths = [self._levels_above(*each) for each in zip(own, firsts, true, strict=True)]
+        known = [depth for depth in depths if depth is not None]
+        return PlacedAtTruth(
+            target,
+            len(placed) / len(self._parents),
+            float(np.mean(true)),
+            float(np.mean(exact)),
+            self._bits(own[true]) if any(true) else None,
+            self._bits(firsts[true]) if any(true) else None,
+            float(np.mean(known)) if known else None,
+        )
+
+    def _levels_above(self, given: int, parent: int, true: bool) -> int | None:
+        """Return how many levels a true place is above the parent, if it is on its path."""
+        lineage = self._taxonomy.short_lineage(int(parent)).tolist()[::-1]
+        return lineage.index(given) if true and given in lineage else None
+
+    def _bits(self, concepts: Indices) -> float:
+        """Return the mean information of branches, in bits."""
+        sizes = self._taxonomy.descendant_intervals.counts(concepts)
+        return float(np.log2(len(self._taxonomy) / sizes).mean())
 
 
 def confidence_table(measured: Mapping[str, GrowthConfidence | None]) -> list[list[str]]:
     """Return the header and one row per model."""
     targets = [f"AT {percent(target)} PRECISION" for target in PRECISIONS]
-    rows = [["METHOD", "CALIBRATION ERROR", "BY DEFAULT", *targets]]
+    rows = [["METHOD", "CALIBRATION ERROR", "OF BRANCHES", *targets]]
     for name, confidence in measured.items():
         cells = ["no confidence learned"]
         if confidence is not None:
-            cells = [f"{confidence.calibration_error:.3f}".removeprefix("0")]
-            cells += [_accepted_cell(confidence.by_default)]
+            errors = (confidence.calibration_error, confidence.branch_error)
+            cells = ["" if e is None else f"{e:.3f}".removeprefix("0") for e in errors]
             cells += [_accepted_cell(each) for each in confidence.accepted]
         rows.append([name, *cells, *[""] * (2 + len(PRECISIONS) - len(cells))])
     return rows
 
 
-def _accepted_cell(accepted: WrittenByDefault | AcceptedAtPrecision) -> str:
-    if isinstance(accepted, AcceptedAtPrecision) and accepted.threshold is None:
+def placement_table(measured: Mapping[str, GrowthConfidence | None]) -> list[list[str]]:
+    """Return the header and one row per model and rule."""
+    rows = [["METHOD", "RULE", "PLACED", "TRUE", "EXACT", "BITS", "LEVELS ABOVE"]]
+    for name, confidence in measured.items():
+        for each in () if confidence is None else confidence.placed:
+            rule = "exact only" if each.target is None else f"truth {each.target:g}"
+            shares = [
+                "" if x is None else percent(x) for x in (each.coverage, each.truth, each.exact)
+            ]
+            bits = "" if each.bits is None else f"{each.bits:.1f} of {each.true_bits:.1f}"
+            above = "" if each.levels is None else f"{each.levels:.1f}"
+            rows.append([name, rule, *shares, bits, above])
+    return rows
+
+
+def _accepted_cell(accepted: AcceptedAtPrecision) -> str:
+    if accepted.threshold is None:
         return "no threshold"
     if accepted.precision is None:
         return "none accepted"

@@ -352,6 +352,8 @@ def _format_stanza(
     lines += [f"namespace: {namespace}"] if namespace else []
     if concept.definition.strip():
         lines.append(f"def: {_quoted(concept.definition)} []")
+    if provenance is not None and concept.id in provenance.tasks:
+        lines.append(f"comment: {_unquoted(f'Place {provenance.tasks[concept.id]}.')}")
     lines += [_format_synonym(name) for name in concept.synonyms if name.strip()]
     lines += [f"is_a: {_format_id(id)}{_label_comment(taxonomy, id)}" for id in parents]
     if provenance is not None:

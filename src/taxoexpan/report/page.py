@@ -29,8 +29,8 @@ MAX_WORD = 28
 _INVALID = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
 
 Kind = Literal["text", "number", "fraction", "path"]
-Cell: TypeAlias = str | float | Sequence[str] | None
-"""A text, a number, a path from the root, or None for an empty cell."""
+Cell: TypeAlias = str | float | Sequence[str] | Sequence[tuple[str, float]] | None
+"""A text, a number, a path from the root (a level may have a confidence), or None if empty."""
 
 
 @dataclass(frozen=True, slots=True)

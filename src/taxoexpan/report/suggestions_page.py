@@ -9,7 +9,7 @@ from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.report.charts import histogram
 from taxoexpan.report.page import (
     Cell,
@@ -185,15 +185,21 @@ def _table(
         cells: list[Cell] = [
             first.query.label,
             _action(each),
-            first.path,
+            first.lineage or first.path,
             first.confidence_or_score,
             _alternative(others[0], first) if others else None,
         ]
         if added is not None:
             is_added = first.query.id in added_ids
-            cells.append("added" if is_added else _outcome(first, added))
+            cells.append(_added(each.suggestions) if is_added else _outcome(first, added))
         rows.append(Row(cells, proposal_details(taxonomy, each)))
     return Table("Suggestions", columns, rows)
+
+
+def _added(suggestions: Sequence[Suggestion]) -> str:
+    """Return the outcome for a concept that was added."""
+    coarse = [s for s in suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]
+    return f"added below {coarse[0].parent.label}, to be refined" if coarse else "added"
 
 
 def _outcome(first: Suggestion, added: Additions) -> str:

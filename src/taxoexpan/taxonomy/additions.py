@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,11 +13,15 @@ from taxoexpan.taxonomy.concept import Concept
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The program that placed the concepts, the time, and the model's reason for each relation."""
+    """The program that placed the concepts, the time, and the model's reason for each relation.
+
+    `tasks` are the new concepts whose place is to be refined, with what to look at.
+    """
 
     agent: str
     when: datetime
     reasons: Mapping[tuple[str, str], str]
+    tasks: Mapping[str, str] = field(default_factory=dict)
 
 
 class Move(NamedTuple):

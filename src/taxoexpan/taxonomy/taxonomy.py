@@ -30,6 +30,8 @@ DERIVED_FROM_RELATIONS = (
     "label_endings",
 )
 """The properties that are derived from the relations and kept."""
+SKIPPED = "…"
+"""What stands for the skipped labels of a long path."""
 MAX_PATH = 40
 """Labels at the end of a path that `short_path` keeps; the deepest published taxonomies have fewer
 levels."""
@@ -242,13 +244,18 @@ class Taxonomy:
 
     def short_path(self, id: str) -> tuple[str, ...]:
         """Return the path of a concept; for a long path, only the root and the last labels."""
-        above, index = self.first_parents, self.index(id)
-        labels = [self.labels[index]]
-        while len(labels) < MAX_PATH and above[index] != index:
-            index = int(above[index])
-            labels.append(self.labels[index])
-        missing = () if above[index] == index else (self.labels[self.tops[index]], "…")
-        return (*missing, *reversed(labels))
+        indices = self.short_lineage(self.index(id)).tolist()
+        labels = [self.labels[index] for index in indices]
+        return (labels[0], SKIPPED, *labels[2:]) if len(labels) > MAX_PATH else tuple(labels)
+
+    def short_lineage(self, index: int) -> Indices:
+        """Return the concepts of `short_path`; the skipped one is the parent of the next one."""
+        above, lineage = self.first_parents, [index]
+        while len(lineage) <= MAX_PATH and above[lineage[-1]] != lineage[-1]:
+            lineage.append(int(above[lineage[-1]]))
+        if len(lineage) > MAX_PATH:
+            lineage.append(int(self.tops[index]))
+        return np.array(lineage[::-1], dtype=np.int64)
 
     @cached_property
     def first_parents(self) -> Indices:

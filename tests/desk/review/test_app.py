@@ -9,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from conftest import SMALL
+from messy_pantry import large_pantry
 from review_cases import NEW, Review, field, open_review, text_of
 
 from taxoexpan import TaxoExpan, Taxonomy
@@ -88,6 +90,38 @@ def test_a_searched_parent_is_accepted_without_a_rank(review: Review) -> None:
     placement = review.concept("white tea").accepted[0]
     assert (placement.parent.id, placement.rank, placement.confidence) == ("sauce", 0, None)
     assert placement.path == ("food", "sauce")
+
+
+@pytest.fixture(scope="module")
+def deep_model() -> TaxoExpan:
+    """A model with a confidence, of a taxonomy with three levels."""
+    foods = large_pantry()
+    concepts = [Concept("thing", "thing"), *foods.concepts]
+    taxonomy = Taxonomy(concepts, [("thing", "food"), *foods.relations])
+    settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
+    return TaxoExpan("fast", seed=1, device="cpu", **settings).fit(taxonomy)
+
+
+def test_a_concept_is_accepted_further_up_to_be_refined(
+    deep_model: TaxoExpan, tmp_path: Path
+) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        review = open_review(deep_model, store)
+        first = review.concept("hemp milk").proposals[0]
+        assert first.path[:2] == ("thing", "food")
+        assert len(first.levels) == len(first.path) > 2
+        page = review.get("/?concept=hemp+milk")
+        assert f'name="accept" value="food"{SAFE_KEY}' in page
+        assert f"food {first.levels[1]:.2f}" in text_of(page)
+        done = review.decide("hemp milk", accept="food")
+        assert "hemp milk: accepted below food." in text_of(review.get(done))
+        (accepted,) = review.concept("hemp milk").accepted
+    found = accepted.parent.id, accepted.kind, accepted.rank, accepted.levels
+    assert found == ("food", SuggestionKind.COARSE, 0, first.levels[:2])
+
+
+SAFE_KEY = ' data-key="s" aria-keyshortcuts="s"'
+"""The key of the deepest level that is sure enough."""
 
 
 def test_several_parents_are_accepted_together(review: Review) -> None:

@@ -41,6 +41,7 @@ def expected(model: TaxoExpan, concept: Concept, top_k: int, explain: bool = Fal
             else None,
             "moves": list(s.moves),
             "why": s.why,
+            "levels": list(s.levels),
         }
         for s, row in zip(suggestions, rows, strict=True)
     ]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -255,7 +255,7 @@ def ranked(
 
 
 def decisions(suggestions: list[Suggestion], **options: Any) -> list[Verdict]:
-    return [each.decision for each in decide(suggestions, Acceptance(**options))]
+    return [each.decision for each in decide(suggestions, Acceptance(**options), FOOD)]
 
 
 SURE, UNSURE = ranked("kiwi", 0.5, 0.2), ranked("fig", 0.49, 0.3)
@@ -299,9 +299,104 @@ def test_a_likely_synonym_is_not_marked() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"min_score": 0.2}, {"min_confidence": 0.0}])
 def test_the_accepted_suggestions_are_those_that_are_added(options: dict[str, Any]) -> None:
-    decided = decide([*SURE, *UNSURE, *NOWHERE], Acceptance(**options))
+    decided = decide([*SURE, *UNSURE, *NOWHERE], Acceptance(**options), FOOD)
     accepted = accept_suggestions(FOOD, decided, Acceptance())
     marked = [(s.parent.id, s.query.id) for s in decided if s.decision == ACCEPTED]
     assert list(accepted.additions.relations) == marked
     undecided = {s.query.id for s in decided if s.decision == UNDECIDED}
     assert (accepted.undecided, accepted.left_out) == (len(undecided), 0)
+
+
+MENU = Taxonomy(
+    [Concept(id, id) for id in ("food", "drink", "cocktail", "martini", "fruit")],
+    [("food", "drink"), ("drink", "cocktail"), ("cocktail", "martini"), ("food", "fruit")],
+)
+MARTINI = Suggestion(
+    Concept("n", "espresso martini"),
+    1,
+    Concept("martini", "martini"),
+    ("food", "drink", "cocktail", "martini"),
+    0.4,
+    0.5,
+    levels=(1.0, 0.97, 0.82, 0.51),
+)
+OTHER = replace(
+    MARTINI,
+    rank=2,
+    parent=Concept("fruit", "fruit"),
+    path=("food", "fruit"),
+    confidence=0.01,
+    levels=(1.0, 0.02),
+)
+
+
+@pytest.mark.parametrize(
+    ("truth", "parent"),
+    [(0.99, None), (0.9, "drink"), (0.82, "cocktail"), (0.8, "cocktail"), (0.5, "martini")],
+)
+def test_a_concept_is_placed_as_deep_as_is_sure(truth: float, parent: str | None) -> None:
+    decided = decide([MARTINI, OTHER], Acceptance(min_branch=truth), MENU)
+    accepted = [s for s in decided if s.decision == ACCEPTED]
+    assert [s.parent.id for s in accepted] == ([parent] if parent else [])
+    if not accepted:
+        assert {s.decision for s in decided} == {UNDECIDED}
+        return
+    (placed,) = accepted
+    assert [s.rank for s in decided] == list(range(1, len(decided) + 1))
+    if parent == "martini":
+        assert placed == replace(MARTINI, decision=ACCEPTED)
+        assert len(decided) == 2
+    else:
+        depth = placed.path.index(placed.parent.id)
+        assert placed.kind == SuggestionKind.COARSE
+        assert (placed.path, placed.levels) == (
+            MARTINI.path[: depth + 1],
+            MARTINI.levels[: depth + 1],
+        )
+        assert placed.confidence == placed.branch_confidence == MARTINI.levels[depth] >= truth
+    added = accept_suggestions(MENU, decided, Acceptance()).additions
+    assert [each for each, _ in added.relations] == [parent]
+    assert [concept.label for concept in added.concepts] == ["espresso martini"]
+
+
+def test_a_coarse_placement_is_accepted_once() -> None:
+    also = replace(MARTINI, rank=2, parent=Concept("drink", "drink"), path=MARTINI.path[:2])
+    also = replace(also, levels=MARTINI.levels[:2])
+    decided = decide([MARTINI, also], Acceptance(), MENU)
+    accepted = [s for s in decided if s.decision == ACCEPTED]
+    assert [(s.parent.id, s.kind) for s in accepted] == [("drink", SuggestionKind.COARSE)]
+
+
+def test_a_root_is_never_a_place() -> None:
+    first = replace(MARTINI, parent=Concept("food", "food"), path=("food",), levels=(1.0,))
+    assert decisions([first]) == [UNDECIDED]
+
+
+def test_exact_parents_and_thresholds_make_no_coarse_placements() -> None:
+    rows = [MARTINI, OTHER]
+    for options in ({"exact_only": True}, {"min_confidence": 0.5}, {"min_score": 0.3}):
+        decided = decide(rows, Acceptance(**options), MENU)  # type: ignore[arg-type]
+        assert [s.decision for s in decided] == [ACCEPTED, OPEN]
+    assert decisions([replace(MARTINI, confidence=0.4)], exact_only=True) == [UNDECIDED]
+    without = [replace(s, levels=()) for s in rows]
+    assert decisions(without) == [ACCEPTED, OPEN]
+
+
+def test_a_merge_and_a_concept_without_a_suitable_parent_are_not_placed_coarsely() -> None:
+    merge = replace(MARTINI, kind=SuggestionKind.MERGE, levels=())
+    decided = decide([merge, replace(OTHER, rank=2)], Acceptance(), MENU)
+    assert [s.decision for s in decided] == [OPEN, OPEN]
+    nowhere = [replace(s, place=Place.NONE) for s in (MARTINI, OTHER)]
+    assert decisions(nowhere) == [UNDECIDED] * 2
+
+
+def test_the_skipped_part_of_a_long_path_is_not_a_place() -> None:
+    labels = [f"c{i}" for i in range(60)]
+    chain = Taxonomy([Concept(x, x) for x in labels], list(pairwise(labels)))
+    path = chain.short_path("c59")
+    levels = (1.0, 0.95, *[0.4] * (len(path) - 2))
+    first = replace(MARTINI, parent=Concept("c59", "c59"), path=path, levels=levels)
+    assert [s.decision for s in decide([first], Acceptance(), chain)] == [UNDECIDED]
+    levels = (1.0, 0.95, 0.92, *[0.4] * (len(path) - 3))
+    decided = decide([replace(first, levels=levels)], Acceptance(), chain)
+    assert [s.parent.id for s in decided if s.decision == ACCEPTED] == [path[2]] == ["c20"]

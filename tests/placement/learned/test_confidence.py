@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.placement.learned.confidence import MIN_ACCEPTED, Calibration, Curve, Reliability
+from taxoexpan.placement.learned.confidence import (
+    MIN_ACCEPTED,
+    THRESHOLDS,
+    BranchCalibration,
+    Calibration,
+    Curve,
+    Reliability,
+    safe_placements,
+)
 from taxoexpan.placement.learned.regression import sigmoid
 
 confidences = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
@@ -128,3 +136,25 @@ def test_confidence_is_a_probability_and_never_rises_with_the_rank(seed: int) ->
 def test_a_platt_curve_is_a_logistic_function() -> None:
     odds = np.array([-3.0, 0.0, 2.0])
     np.testing.assert_allclose(Curve("platt", (), (0.5, 1.0))(odds), sigmoid(0.5 * odds + 1))
+
+
+def test_concepts_are_placed_at_the_deepest_level_that_is_sure() -> None:
+    """Forty paths of two levels: the upper one is always true, the lower one for half of them."""
+    levels = np.tile([0.9, 0.6], (40, 1))
+    levels[:10, 1] = np.nan
+    right = np.tile([True, False], (40, 1))
+    right[10:25, 1] = True
+    placements = safe_placements(levels, right)
+    found = {each.threshold: (each.coverage, each.truth) for each in placements}
+    assert set(found) == {t for t in THRESHOLDS if t <= 0.9}
+    assert found[0.9] == found[0.61] == (1.0, 41 / 42)
+    assert found[0.6] == found[0.5] == (1.0, 26 / 42)
+    calibration = BranchCalibration(Curve("platt", (), (1.0, 0.0)), Reliability((), ()), placements)
+    assert calibration.threshold(0.9) == 0.61
+    assert calibration.threshold(0.6) == 0.5
+    assert calibration.threshold(0.99) == 0.99  # not reached: each placement must be that sure
+
+
+def test_too_few_placements_prove_nothing() -> None:
+    few = safe_placements(np.full((9, 1), 0.95), np.ones((9, 1), dtype=np.bool_))
+    assert few == ()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,3 +160,26 @@ def test_excluded_anchors_belong_to_their_own_query_in_every_block() -> None:
     excluded = [np.array([8 - i % 3]) for i in range(700)]
     ranking = ranker.rank(Queries(torch.ones(2, 700, 1)), 1, excluded=excluded)
     assert ranking.anchors[:, 0].tolist() == [7 if i % 3 == 0 else 8 for i in range(700)]
+
+
+def test_levels_are_the_tempered_probabilities_of_the_branches() -> None:
+    generator = torch.Generator().manual_seed(2)
+    taxonomy, keys = random_taxonomy(4, 50, 2), torch.randn(50, 4, generator=generator)
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), 4)
+    anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
+    queries = Queries(torch.randn(2, 600, 4, generator=generator))
+    ranking = Ranker(network, anchors, keys).rank(queries, 3, 1.5, with_levels=True)
+    assert ranking.levels is not None
+    assert Ranker(network, anchors, keys).rank(queries, 3, 1.5).levels is None
+    for query in range(0, 600, 97):
+        probabilities = (keys @ queries.vectors[0, query] / 1.5).softmax(0)
+        for nth, anchor in enumerate(ranking.anchors[query].tolist()):
+            path = taxonomy.path(taxonomy.ids[anchor])
+            for depth, id in enumerate(path):
+                branch = [taxonomy.index(each) for each in {id, *taxonomy.descendants(id)}]
+                expected = float(probabilities[branch].sum())
+                assert abs(ranking.levels[query, nth, depth] - expected) < 1e-5
+            assert np.isnan(ranking.levels[query, nth, len(path) :]).all()
+    some = ranking[5:9]
+    assert some.levels is not None
+    np.testing.assert_array_equal(some.levels, ranking.levels[5:9])

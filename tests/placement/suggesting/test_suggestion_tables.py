@@ -65,8 +65,8 @@ def test_a_table_of_suggestions_is_plain_csv() -> None:
     path = ("food", "fruit, fresh")
     given = Suggestion(Concept("k1", 'the "kiwi"'), 1, Concept("f", "fruit, fresh"), path, 1 / 3)
     assert suggestions_csv([given]) == (
-        HEADER.replace("score", "score,confidence,decision,kind,place,moves,why")
-        + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,,attach,,,\n'
+        HEADER.replace("score", "score,confidence,decision,kind,place,moves,why,levels")
+        + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,,attach,,,,\n'
     )
 
 
@@ -169,7 +169,15 @@ def test_definitions_and_synonyms_are_written_on_request(
 
 MILK, TEA = Concept("m", "milk"), Concept("t", "tea")
 SUGGESTIONS = [
-    Suggestion(Concept("n1", "oat milk"), 1, MILK, ("food", "milk"), 0.123456789, 0.87654321),
+    Suggestion(
+        Concept("n1", "oat milk"),
+        1,
+        MILK,
+        ("food", "milk"),
+        0.123456789,
+        0.87654321,
+        levels=(1.0, 0.875),
+    ),
     Suggestion(
         Concept("n2", '=tea, "white" > new'),
         1,
@@ -196,7 +204,10 @@ def test_blocks_become_one_parquet_file_with_types(tmp_path: Path) -> None:
     assert table.schema.field("rank").type == pa.int32()
     assert table.schema.field("score").type == pa.float64()
     first, second = table.to_pylist()
-    assert first | {"path": "food > milk", "moves": ""} == SUGGESTIONS[0].as_dict()
+    assert table.schema.field("levels").type == pa.list_(pa.float64())
+    texts = {"path": "food > milk", "moves": "", "levels": "1 > 0.875"}
+    assert first | texts == SUGGESTIONS[0].as_dict()
+    assert first["levels"] == [1.0, 0.875]
     assert first["path"] == ["food", "milk"]
     assert second["query"] == '=tea, "white" > new'
     assert second["confidence"] is None
@@ -222,3 +233,16 @@ def test_parquet_without_arrow_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(suggestion_tables, "find_spec", lambda _: None)
     with pytest.raises(ConfigurationError, match="Parquet needs pyarrow; pip install"):
         check_arrow(path)
+
+
+def test_levels_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "s.csv", suggestions_csv(SUGGESTIONS))
+    assert [each.levels for each in read_suggestions(path)] == [(1.0, 0.875), ()]
+    table = "query,parent_id,levels\nkiwi,f,1 > 0,5\n".replace("0,5", '"0,5"')
+    table = 'query,parent_id,levels\nkiwi,f,"1 > 0,5"\n'
+    (found,) = read_suggestions(write_file(tmp_path / "comma.csv", table))
+    assert found.levels == (1.0, 0.5)
+    for wrong in ("1 > 2", "much", "0.5 > "):
+        text = f"query,parent_id,levels\nkiwi,f,{wrong}\n"
+        expected = "it must be numbers from 0 to 1 with > between them"
+        assert expected in refusal(write_file(tmp_path / "wrong.csv", text))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from taxoexpan.placement.suggesting.suggestions import (
@@ -25,13 +27,14 @@ FULL = Suggestion(
     moves=("a|b", "c"),
     why="because",
     decision=Verdict.ACCEPTED,
+    levels=(1.0, 0.98765),
 )
 
 
 def test_the_columns_follow_from_the_fields() -> None:
     assert tuple(COLUMNS) == (
         *("query", "query_id", "rank", "parent_id", "parent_label", "path", "score", "confidence"),
-        *("decision", "kind", "place", "moves", "why"),
+        *("decision", "kind", "place", "moves", "why", "levels"),
     )
     types = {name: column.type for name, column in COLUMNS.items()}
     assert (types["rank"], types["path"], types["confidence"]) == (int, tuple, float)
@@ -74,3 +77,10 @@ def test_accepted_suggestions_and_those_of_a_person_are_decided(
     rank: int, decision: Verdict, decided: bool
 ) -> None:
     assert Suggestion(QUERY, rank, FULL.parent, decision=decision).is_decided == decided
+
+
+def test_the_lineage_has_the_confidence_of_every_level() -> None:
+    assert FULL.lineage == (("food", 1.0), ("milk", 0.98765))
+    assert FULL.branch_confidence == 0.98765
+    unknown = replace(FULL, levels=())
+    assert (unknown.lineage, unknown.branch_confidence) == ((), None)

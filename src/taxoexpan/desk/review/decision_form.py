@@ -22,6 +22,7 @@ from taxoexpan.desk.store.decisions import (
     StoreError,
 )
 from taxoexpan.errors import TaxoExpanError
+from taxoexpan.placement.adding.acceptance import coarse_places
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 
@@ -133,6 +134,10 @@ def _suggestion(
             return replace(each, kind=kind) if each.kind == SuggestionKind.ALSO else each
     if id not in taxonomy:
         raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
+    first = next((each for each in queued.proposals if not each.is_merge), None)
+    for above in () if is_merge or first is None else coarse_places(first, taxonomy):
+        if above.parent.id == id:
+            return above
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
 
 

@@ -19,6 +19,8 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
 from taxoexpan.phrasing import join_words, signed
+from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, coarse_places
+from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion
 from taxoexpan.progress import Progress
 from taxoexpan.report.page import Details
@@ -41,6 +43,7 @@ class EvidenceCache:
 
     def __init__(self, model: TaxoExpan) -> None:
         self._model = model
+        self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
         self._lock = threading.Lock()
         self._kept: OrderedDict[Concept, Evidence | None] = OrderedDict()
 
@@ -117,6 +120,12 @@ class ReviewDesk:
     def count_others(self) -> int:
         """Count the concepts of the store that are not in the list."""
         return self.listed.count(UNLISTED) if self.listed else 0
+
+    def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
+        """Return the coarse placements above a proposal, and whether each is the safe one."""
+        places = coarse_places(proposal, self.taxonomy)
+        sure = [each for each in places if (each.confidence or 0.0) >= self.evidence.min_branch]
+        return [(each, each in sure[-1:]) for each in places]
 
     def label_of(self, id: str) -> str:
         """Return the label of a concept of the taxonomy, or the id if it is unknown."""

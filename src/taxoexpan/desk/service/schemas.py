@@ -89,7 +89,7 @@ SuggestedParent = create_model(
 
 def _suggested_parent(suggestion: Suggestion) -> BaseModel:
     """Describe a suggestion; numbers are rounded as in a table of suggestions."""
-    values = suggestion.as_dict() | {"moves": suggestion.moves}
+    values = suggestion.as_dict() | {"moves": suggestion.moves, "levels": suggestion.levels}
     parent = LocatedConcept(
         id=suggestion.parent.id, label=suggestion.parent.label, path=list(suggestion.path)
     )

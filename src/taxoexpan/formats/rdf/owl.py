@@ -212,6 +212,8 @@ class OwlFormat(RdfFormat):
         when = provenance.when.astimezone(UTC)
         yield text(id, vocabulary.CREATED_BY, provenance.agent, "")
         yield text(id, vocabulary.CREATION_DATE, f"{when:%Y-%m-%dT%H:%M:%SZ}", "")
+        if id in provenance.tasks:
+            yield text(id, vocabulary.COMMENT, f"Place {provenance.tasks[id]}.", "en")
 
 
 def _language(index: OwlIndex, languages: Languages, property: str) -> str:

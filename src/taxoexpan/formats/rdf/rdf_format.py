@@ -192,7 +192,8 @@ class RdfFormat(Format):
             reason = provenance.reasons.get((parent, id), "chosen by a person")
             parents.append(f"under {expanded.concept(parent).label!r} ({reason})")
         where = " and ".join(parents) or "at the top"
-        note = f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}."
+        note = f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}"
+        note += f"; {provenance.tasks[id]}." if id in provenance.tasks else "."
         yield text(id, vocabulary.CHANGE_NOTE, note, "en")
 
     def supported_changes(self, source: TextFile) -> frozenset[str]:

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
-from taxoexpan.taxonomy import Additions, Move
+from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.taxonomy import SKIPPED
 
+DEFAULT_TRUTH = 0.9
+"""Without other thresholds, this fraction of the placements is true, as far as is known."""
 DEFAULT_MIN_CONFIDENCE = 0.5
-"""Without other thresholds, a placement is accepted if it is more likely right than wrong."""
+"""The same for exact parents only: they must be more likely right than wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
-    """Thresholds (None: not given) and permissions for accepting suggestions."""
+    """Thresholds (None: not given) and permissions for accepting suggestions.
+
+    Without a threshold, a concept is placed as deep as the branch confidence reaches `min_branch`,
+    or with `exact_only` below its first suggestion if that is more likely right than wrong.
+    """
 
     top_k: int = 1
     min_score: float | None = None
     min_confidence: float | None = None
+    min_branch: float = DEFAULT_TRUTH
+    exact_only: bool = False
     allow_moves: bool = False
     allow_merges: bool = False
     ids: IdPolicy = DEFAULT_IDS
 
     def __post_init__(self) -> None:
-        for name in ("min_score", "min_confidence"):
+        for name in ("min_score", "min_confidence", "min_branch"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | float) or not 0 <= value <= 1):
                 raise ConfigurationError(f"{name} is {value!r}; it must be from 0 to 1")
-        for name in ("allow_moves", "allow_merges"):
+        for name in ("exact_only", "allow_moves", "allow_merges"):
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
@@ -168,18 +178,26 @@ def _first_of_each(
     return [suggestion for suggestion in first.values() if wanted(suggestion)]
 
 
-def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
+def decide(
+    suggestions: Sequence[Suggestion], acceptance: Acceptance, taxonomy: Taxonomy
+) -> list[Suggestion]:
     """Mark the suggestions to add as accepted, and those for all other concepts as undecided.
 
-    Without a threshold, concepts without a suitable parent are undecided, and a known confidence
-    must reach `DEFAULT_MIN_CONFIDENCE`. Merges are not marked: the permission to merge decides
-    about them.
+    Without a threshold, concepts without a suitable parent are undecided, and the others are
+    placed safely (`place_safely`), or with exact parents only at `DEFAULT_MIN_CONFIDENCE`. Merges
+    are not marked: the permission to merge decides about them.
     """
-    candidates = list(suggestions)
+    candidates, coarse = list(suggestions), set[str]()
     if not acceptance.has_threshold:
         unsuitable = {s.query.id for s in no_suitable_parent(suggestions)}
         candidates = [s for s in suggestions if s.query.id not in unsuitable]
-        if have_confidence(suggestions):
+        if places_safely(acceptance, suggestions):
+            placed = place_safely(candidates, acceptance.min_branch, taxonomy)
+            suggestions = _with_coarse(suggestions, placed)
+            sure = {(s.query.id, s.rank) for s in placed}
+            candidates = [s for s in suggestions if s.is_merge or (s.query.id, s.rank) in sure]
+            coarse = {s.query.id for s in placed if s.kind == SuggestionKind.COARSE}
+        elif have_confidence(suggestions):
             acceptance = replace(acceptance, min_confidence=DEFAULT_MIN_CONFIDENCE)
     chosen = select_additions(candidates, acceptance)
     relations = set(chosen.relations)
@@ -187,11 +205,82 @@ def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Su
     handled |= {s.query.id for s in merges(candidates, acceptance)}
 
     def verdict(s: Suggestion) -> Verdict:
-        if (s.parent.id, s.query.id) in relations and not s.is_merge:
+        # A finer suggestion may have the same parent as a coarse placement.
+        is_other = s.query.id in coarse and s.kind != SuggestionKind.COARSE
+        if (s.parent.id, s.query.id) in relations and not s.is_merge and not is_other:
             return Verdict.ACCEPTED
         return s.decision if s.query.id in handled else Verdict.UNDECIDED
 
     return [replace(s, decision=verdict(s)) for s in suggestions]
+
+
+def places_safely(acceptance: Acceptance, suggestions: Sequence[Suggestion]) -> bool:
+    """Return whether concepts are placed as deep as is sure: one parent each, known branches."""
+    if acceptance.has_threshold or acceptance.exact_only or acceptance.top_k > 1:
+        return False
+    return bool(suggestions) and all(s.levels for s in suggestions if not s.is_merge)
+
+
+def place_safely(
+    suggestions: Sequence[Suggestion], min_branch: float, taxonomy: Taxonomy
+) -> list[Suggestion]:
+    """Return each query's first suggestion, or the deepest concept above it that is sure enough.
+
+    The branch of the concept must contain the true parent with this confidence. A root says
+    nothing, so it is never returned. A query whose first suggestion is a merge is left out.
+    """
+    placed, counts = [], Counter(s.query.id for s in suggestions)
+    for first in _first_of_each(suggestions, lambda s: not s.is_merge):
+        if len(first.levels) > 1 and first.levels[-1] >= min_branch:
+            placed.append(first)
+            continue
+        above = [s for s in coarse_places(first, taxonomy) if (s.confidence or 0.0) >= min_branch]
+        placed += [replace(s, rank=counts[first.query.id] + 1) for s in above[-1:]]
+    return placed
+
+
+def coarse_places(first: Suggestion, taxonomy: Taxonomy) -> list[Suggestion]:
+    """Return the placements above a suggestion, from the top down, without the root.
+
+    There are none if the branches are not known, or if the taxonomy has changed.
+    """
+    if not first.levels or first.parent.id not in taxonomy:
+        return []
+    active = taxonomy.without_deprecated_relations  # as when the suggestion was made
+    lineage = active.short_lineage(active.index(first.parent.id)).tolist()
+    if len(lineage) != len(first.levels):
+        return []
+    return [
+        replace(
+            first,
+            rank=0,
+            parent=active.concept_at(lineage[depth]),
+            path=first.path[: depth + 1],
+            levels=first.levels[: depth + 1],
+            score=first.levels[depth],
+            confidence=first.levels[depth],
+            kind=SuggestionKind.COARSE,
+            moves=(),
+            why="",
+        )
+        for depth in range(1, len(lineage) - 1)
+        if first.path[depth] != SKIPPED
+    ]
+
+
+def _with_coarse(
+    suggestions: Sequence[Suggestion], placed: Sequence[Suggestion]
+) -> list[Suggestion]:
+    """Insert the coarse placements after the other suggestions of their queries."""
+    coarse = {s.query.id: s for s in placed if s.kind == SuggestionKind.COARSE}
+    last = {s.query.id: position for position, s in enumerate(suggestions)}
+    result = []
+    for position, suggestion in enumerate(suggestions):
+        result.append(suggestion)
+        id = suggestion.query.id
+        if id in coarse and last[id] == position:
+            result.append(coarse[id])
+    return result
 
 
 def have_confidence(suggestions: Sequence[Suggestion]) -> bool:

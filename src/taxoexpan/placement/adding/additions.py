@@ -164,10 +164,10 @@ def expanded_taxonomy(
 ) -> Taxonomy:
     """Return the taxonomy with the accepted concepts, and warn about the others."""
     decided = replace(acceptance, min_score=None, min_confidence=None)
-    accepted = accept_suggestions(taxonomy, decide(suggestions, acceptance), decided)
+    accepted = accept_suggestions(taxonomy, decide(suggestions, acceptance, taxonomy), decided)
     if accepted.undecided:
         message = f"{pluralize(accepted.undecided, 'concept')} left out"
-        reason = "below the threshold, or without a suitable parent"
+        reason = "not sure enough, or without a suitable parent"
         warnings.warn(f"{message}: {reason}; min_confidence=0 adds all", stacklevel=3)
     return taxonomy.expanded(accepted.additions)
 

@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 
 from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.network.text_tower import query_text
 from taxoexpan.placement.fitting.preparation import AddedQueries, PreparedTaxonomy
 from taxoexpan.placement.learned.abstention import learn_abstention
 from taxoexpan.placement.learned.calibration import (
     HeldOutScores,
     calibrate,
+    calibrate_branches,
     learn_leaf_bonus,
     score_held_out,
     score_held_out_by_fold,
 )
 from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
 from taxoexpan.placement.learned.fusion import (
     FusionExamples,
@@ -35,6 +38,7 @@ from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import Metrics, compute_metrics
 
 
@@ -52,7 +56,10 @@ def learn_calibrators(
     ranker = Ranker(network, prepared.data.anchors)
     # Leaves that were held out one by one hardly ever have a leaf anchor as their parent.
     bonus = learn_leaf_bonus(ranker, queries) if prepared.held_out_as_growth else 0.0
-    calibration = calibrate(score_held_out(ranker.with_leaf_bonus(bonus), queries), seed)
+    ranker_with_bonus = ranker.with_leaf_bonus(bonus)
+    calibration = calibrate(score_held_out(ranker_with_bonus, queries), seed)
+    folds = np.zeros(len(queries), dtype=np.int64)
+    calibration = _with_branches(calibration, ranker_with_bonus, queries, [None], folds)
     abstention = learn_abstention(ranker, queries)
     return Calibrators(calibration, abstention, duplicates, leaf_bonus=bonus), None
 
@@ -98,7 +105,23 @@ def _learn_fused_calibrators(
         held_out = HeldOutScores.concatenate([held_out, scores])
     release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
-    return Calibrators(calibrate(held_out, seed), abstention, fusion=fusion), metrics
+    calibration = calibrate(held_out, seed)
+    calibration = _with_branches(calibration, ranker, queries, by_fold, folds[: len(queries)])
+    return Calibrators(calibration, abstention, fusion=fusion), metrics
+
+
+def _with_branches(
+    calibration: Calibration | None,
+    ranker: Ranker,
+    queries: LabeledQueries,
+    fusions: Sequence[SignalFusion | None],
+    folds: Indices,
+) -> Calibration | None:
+    """Return the calibration with that of the branches."""
+    if calibration is None:
+        return None
+    heat = calibration.temperature
+    return replace(calibration, branches=calibrate_branches(ranker, queries, fusions, folds, heat))
 
 
 def _learn_weights(

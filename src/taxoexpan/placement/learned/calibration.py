@@ -7,7 +7,7 @@ corrects that the network, which sees almost complete families, underrates leaf 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,15 +22,18 @@ from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import (
     MIN_HELD_OUT,
+    BranchCalibration,
     Calibration,
     Curve,
     Reliability,
+    safe_placements,
 )
 from taxoexpan.placement.learned.regression import isotonic, logistic, logit
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
+from taxoexpan.placement.scoring.branches import true_levels
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.pair_features import SignalFusion
-from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker, padded_levels
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -167,9 +170,58 @@ def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
     return Calibration(temperature, first, later, reliability)
 
 
-def _best_curve(log_odds: Floats, right: NDArray[np.bool_], folds: Indices) -> tuple[Curve, Floats]:
+def calibrate_branches(
+    ranker: Ranker,
+    queries: LabeledQueries,
+    fusions: Sequence[SignalFusion | None],
+    folds: Indices,
+    temperature: float,
+) -> BranchCalibration | None:
+    """Fit the curve of the branches on the path of each held-out query's first suggestion.
+
+    Each fold [Q] of the queries is ranked by a fusion that was not fitted to it. Roots do not
+    count, as they are almost always right.
+    """
+    parts, truths, order = [], [], []
+    for fold, fusion in enumerate(fusions):
+        rows = np.flatnonzero(folds == fold)
+        if not len(rows):
+            continue
+        some = queries.select(rows)
+        ranking = ranker.with_fusion(fusion).rank(some, 1, temperature, with_levels=True)
+        assert ranking.levels is not None
+        parts.append(ranking.levels)
+        truths.append(true_levels(ranker.anchors.taxonomy, ranking.anchors[:, 0], some.parents))
+        order.append(rows)
+    levels = padded_levels(parts)[:, 0, 1:]
+    right = np.zeros(levels.shape, dtype=np.bool_)
+    begin = 0
+    for truth in truths:
+        right[begin : begin + len(truth), : truth.shape[1] - 1] = truth[:, 1:]
+        begin += len(truth)
+    row, column = np.nonzero(~np.isnan(levels))
+    if not len(row):
+        return None
+    log_odds, samples = logit(levels[row, column])[:, None], right[row, column][:, None]
+    # Sums of probabilities may be right as they are, and a few samples should not change them.
+    fits = {"unchanged": lambda *_: Curve("platt", (), (1.0, 0.0)), **FITS}
+    curve, known = _best_curve(log_odds, samples, np.concatenate(order)[row] % FOLDS, fits)
+    levels[row, column] = known[:, 0]
+    return BranchCalibration(
+        curve,
+        Reliability.of(known[:, 0], samples[:, 0]),
+        safe_placements(np.minimum.accumulate(levels, axis=1), right),
+    )
+
+
+def _best_curve(
+    log_odds: Floats,
+    right: NDArray[np.bool_],
+    folds: Indices,
+    fits: Mapping[str, Callable[[Floats, NDArray[np.bool_]], Curve]] | None = None,
+) -> tuple[Curve, Floats]:
     """Return the curve with the lowest cross-validated loss, and its cross-validated values."""
-    fits = FITS if right.any() and not right.all() else {"platt": _platt}
+    fits = (fits or FITS) if right.any() and not right.all() else {"platt": _platt}
     predicted = {kind: np.empty_like(log_odds) for kind in fits}
     for fold in range(FOLDS):
         out = folds == fold

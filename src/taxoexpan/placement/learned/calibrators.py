@@ -68,6 +68,14 @@ def confidence_threshold(calibrators: Calibrators, precision: float, kept: str =
     return threshold
 
 
+def branch_threshold(calibrators: Calibrators, truth: float) -> float:
+    """Return the branch confidence at which this fraction of the safe placements is true."""
+    calibration = calibrators.calibration
+    if calibration is None or calibration.branches is None:
+        return truth
+    return calibration.branches.threshold(truth)
+
+
 def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
     """Refuse a taxonomy with too few held-out leaves, before the training."""
     if missing := missing_confidence(taxonomy, config):

@@ -17,6 +17,8 @@ MIN_HELD_OUT = 30
 """With fewer held-out leaves, no confidence is learned."""
 FEW_HELD_OUT = 100
 """With fewer held-out leaves, the confidence is coarse."""
+CERTAIN = 1 - 1e-6
+"""The probability above which a branch is certain: it has all concepts but for rounding."""
 MIN_ACCEPTED = 10
 """The least number of held-out leaves above a threshold; three right ones of three prove little."""
 
@@ -132,14 +134,68 @@ def _lower_bound(right: float, count: float) -> float:
     return float(fraction - np.sqrt(fraction * (1 - fraction) / (count + 2)))
 
 
+class SafePlacements(NamedTuple):
+    """The fraction of held-out concepts placed at a branch confidence, and how many are true."""
+
+    threshold: float
+    coverage: float
+    truth: float
+
+
+@dataclass(frozen=True)
+class BranchCalibration:
+    """The curve of branch probabilities, their reliability, and the safe placements.
+
+    All are measured on held-out concepts, with values by curves that were fitted to others.
+    """
+
+    curve: Curve
+    reliability: Reliability
+    placements: tuple[SafePlacements, ...]
+
+    def threshold(self, truth: float) -> float:
+        """Return the lowest branch confidence at which this fraction of placements is true.
+
+        Without such a confidence, every single placement must be true with this probability.
+        """
+        enough = [each.threshold for each in self.placements if each.truth >= truth]
+        return min([truth, *enough])
+
+
+THRESHOLDS = tuple(np.linspace(0.5, 0.99, 50).round(2).tolist())
+"""The branch confidences at which held-out concepts are placed."""
+
+
+def safe_placements(levels: Floats, right: NDArray[np.bool_]) -> tuple[SafePlacements, ...]:
+    """Place concepts as deep as each threshold allows, by the levels of a path: [Q, L], [Q, L].
+
+    The levels do not include the root, and are padded with NaN. The true fraction is smoothed
+    (Laplace), and there must be at least `MIN_ACCEPTED` placements.
+    """
+    found = []
+    for threshold in THRESHOLDS:
+        sure = levels >= threshold  # NaN is not
+        placed = sure.any(axis=1)
+        deepest = levels.shape[1] - 1 - sure[:, ::-1].argmax(axis=1)
+        true = right[np.arange(len(right)), deepest] & placed
+        if placed.sum() >= MIN_ACCEPTED:
+            truth = (true.sum() + 1) / (placed.sum() + 2)
+            found.append(SafePlacements(threshold, float(placed.mean()), float(truth)))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Calibration:
-    """The temperature, the curves for first and for other suggestions, and the reliability."""
+    """The temperature, the curves for first and for other suggestions, and the reliability.
+
+    Models of version 1.0.0 have no calibration of `branches`.
+    """
 
     temperature: float
     first: Curve
     later: Curve
     reliability: Reliability
+    branches: BranchCalibration | None = None
 
     def confidence(self, probabilities: Floats) -> Floats:
         """Return the confidence of suggestions, given their tempered probabilities: [Q, K]."""
@@ -148,3 +204,14 @@ class Calibration:
         confidence[:, :1] = self.first(log_odds[:, :1])
         # The two curves may disagree, but confidence must not rise with the rank.
         return np.minimum.accumulate(confidence, axis=1)
+
+    def branch_confidence(self, levels: Floats, confidence: Floats) -> Floats:
+        """Return the confidence of the branches on paths [Q, K, L], given that in their ends.
+
+        It does not rise on the way down, and no branch is less likely than the suggestion in it.
+        """
+        if self.branches is None:
+            raise ValueError("the branches are not calibrated")
+        known = np.where(levels > CERTAIN, 1.0, self.branches.curve(logit(levels)))
+        known = np.maximum(np.minimum.accumulate(known, axis=2), confidence[:, :, None])
+        return np.where(np.isnan(levels), np.nan, known)

@@ -16,10 +16,11 @@ from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.branches import Branches
 from taxoexpan.placement.scoring.cosines import QueryCosines, ReusedMemory
 from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.placement.scoring.scorer import Scorer, ScoreSummary, best_of
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.metrics import rank_true_parents
 
 MIN_BEST = 10
@@ -28,11 +29,16 @@ MIN_BEST = 10
 
 @dataclass(frozen=True)
 class Ranking:
-    """The anchors and scores [Q, k] of queries, best first, also at the temperature."""
+    """The anchors and scores [Q, k] of queries, best first, also at the temperature.
+
+    `levels` [Q, k, L] are the tempered probabilities of the branches on the paths of the anchors,
+    from the root down, padded with NaN; None if they were not wanted.
+    """
 
     anchors: Indices
     scores: NDArray[np.float32]
     tempered: NDArray[np.float32]
+    levels: Floats | None = None
 
     @classmethod
     def empty(cls) -> Ranking:
@@ -42,18 +48,21 @@ class Ranking:
 
     def __getitem__(self, rows: slice) -> Ranking:
         """Return the ranking of some consecutive queries."""
-        return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows])
+        levels = None if self.levels is None else self.levels[rows]
+        return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows], levels)
 
 
 @dataclass(frozen=True)
 class RankedBlock:
-    """The k best anchors of Q queries and their log f [k, Q], and the total log f [Q]."""
+    """The k best anchors of Q queries with their log f [k, Q], its total [Q], and all of it."""
 
     queries: Queries
     best: Tensor
     rows: Tensor
     log_total: Tensor
     cosines: QueryCosines
+    log_f: Tensor
+    """[N, Q]"""
 
 
 class Ranker:
@@ -124,18 +133,19 @@ class Ranker:
         temperature: float = 1.0,
         excluded: Sequence[Indices] | None = None,
         on_block: Callable[[RankedBlock], None] | None = None,
+        with_levels: bool = False,
     ) -> Ranking:
         """Return the best anchors except `excluded`, with softmax probabilities as scores.
 
         `on_block` gets each block of queries with at least `MIN_BEST` anchors, if there are as
-        many.
+        many. Levels need all concepts as anchors.
         """
         fewest = (
             len(self.keys) - len(self.deprecated_rows) - max(map(len, excluded or ()), default=0)
         )
         top_k = min(top_k, max(fewest, 1))
         least = top_k if on_block is None else min(max(top_k, MIN_BEST), len(self.keys))
-        anchors, scores, tempered = [], [], []
+        anchors, scores, tempered, levels = [], [], [], list[Floats]()
         memory = ReusedMemory()
         for start, some in queries.blocks(len(self.keys)):
             no_parents = None
@@ -147,8 +157,17 @@ class Ranker:
             anchors.append(block.rows[:top_k].T)
             scores.append((block.best[:top_k] - block.log_total).exp_().T)
             tempered.append((block.best[:top_k] / temperature - heated).exp_().T)
-        of_all = (torch.cat(parts).cpu().numpy() for parts in (anchors, scores, tempered))
-        return Ranking(*of_all)
+            if with_levels:
+                best = anchors[-1].cpu().numpy()
+                levels.append(self._branches.levels(block.log_f, best, temperature))
+        rows, first, second = (
+            torch.cat(parts).cpu().numpy() for parts in (anchors, scores, tempered)
+        )
+        return Ranking(rows, first, second, padded_levels(levels) if with_levels else None)
+
+    @cached_property
+    def _branches(self) -> Branches:
+        return Branches(self.anchors.taxonomy, self.keys.device)
 
     @torch.no_grad()
     def _rank_block(
@@ -169,9 +188,9 @@ class Ranker:
             best, rows = best_of(scores, count)
             log_f = self.log_match(scores).masked_fill_(scores == -torch.inf, -torch.inf)
             summary.add(log_f)
-            best = self.log_match(best)
+            best, scores = self.log_match(best), log_f
         log_total, heated = summary.log_totals()
-        return RankedBlock(queries, best, rows, log_total, cosines), heated
+        return RankedBlock(queries, best, rows, log_total, cosines, scores), heated
 
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.
@@ -183,6 +202,14 @@ class Ranker:
         for _, some in queries.blocks(len(self.keys)):
             ranks += rank_true_parents(self.scores(some), some.parents, ties)
         return ranks
+
+
+def padded_levels(parts: Sequence[Floats]) -> Floats:
+    """Join the levels [Q, k, L] of several blocks of queries."""
+    width = max((part.shape[2] for part in parts), default=0)
+    padding = [[(0, 0), (0, 0), (0, width - part.shape[2])] for part in parts]
+    padded = [np.pad(p, w, constant_values=np.nan) for p, w in zip(parts, padding, strict=True)]
+    return np.concatenate(padded) if padded else np.zeros((0, 0, 0))
 
 
 def _pairs(anchors: Sequence[Indices], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -43,10 +43,12 @@ class Placer:
         ranking, has_parent, duplicates = self.rank(queries, max(top_k, min_ranked))
         taxonomy, calibration = self.ranker.anchors.taxonomy, self.calibrators.calibration
         anchors, scores = ranking.anchors[:, :top_k], ranking.scores[:, :top_k].tolist()
-        confidence, related = None, {}
+        confidence, related, levels = None, {}, None
         if calibration is not None:
             known = calibration.confidence(ranking.tempered)[:, :top_k]
             confidence, related = known.tolist(), _related_parents(taxonomy, anchors, known)
+            if ranking.levels is not None:
+                levels = calibration.branch_confidence(ranking.levels[:, :top_k], known).tolist()
         indices = np.unique(anchors).tolist()
         paths = {i: taxonomy.short_path(taxonomy.ids[i]) for i in indices}
         parents = {i: taxonomy.concept_at(i) for i in indices}
@@ -61,6 +63,7 @@ class Placer:
                     score=scores[row][index],
                     confidence=None if confidence is None else confidence[row][index],
                     place=Place.POSSIBLE if has_parent[row] else Place.NONE,
+                    levels=() if levels is None else _levels(levels[row][index], paths[anchor]),
                 )
                 for index, anchor in enumerate(own)
             ]
@@ -101,7 +104,9 @@ class Placer:
 
         is_assessed = abstention is not None or calibrators.duplicates is not None
         on_block = assess if is_assessed else None
-        ranking = ranker.rank(queries, top_k, temperature, excluded, on_block)
+        calibrated = calibration is not None and calibration.branches is not None
+        with_levels = calibrated and ranker.anchors.is_everyone
+        ranking = ranker.rank(queries, top_k, temperature, excluded, on_block, with_levels)
         has_parent = np.ones(len(queries), dtype=bool)
         if abstention is not None:
             known = np.concatenate(features) if features else abstention_features(ranker, queries)
@@ -114,6 +119,11 @@ class Placer:
             own = queries.vectors[0].cpu().numpy()
             duplicates = detector.candidates(queries.concepts, own, np.concatenate(nearest_rows))
         return ranking, has_parent, duplicates
+
+
+def _levels(padded: Sequence[float], path: Sequence[str]) -> tuple[float, ...]:
+    """Return the branch confidence of each label of a path, with four digits."""
+    return tuple(round(level, 4) for level in padded[: len(path)])
 
 
 def refuse_nonfinite_scores(suggestions: Sequence[Suggestion]) -> None:

@@ -108,11 +108,15 @@ def _parsed(name: str, text: str) -> Any:
     if name == "path":
         return tuple(text.split(" > "))
     try:
+        if name == "levels":
+            return tuple(_fraction(level) for level in text.split(" > "))
         if type is tuple:
             return _texts(text)
-        if type in (int, float):
-            number = type(text.replace(",", "."))
-            if not 0 <= number <= (1 if type is float else number):
+        if type is float:
+            return _fraction(text)
+        if type is int:
+            number = int(text)
+            if number < 0:
                 raise ValueError
             return number
         return type(text.lower())  # a person may have capitalized it
@@ -120,9 +124,18 @@ def _parsed(name: str, text: str) -> Any:
         expected = {
             tuple: "texts with | between them, or a JSON list of texts",
             int: "a whole number, not negative",
+            "levels": "numbers from 0 to 1 with > between them",
             float: "a number from 0 to 1",
-        }.get(type) or f"one of {', '.join(filter(None, type))}"
+        }.get("levels" if name == "levels" else type) or f"one of {', '.join(filter(None, type))}"
         raise ValueError(f"{name} is {text!r}; it must be {expected}, or blank") from None
+
+
+def _fraction(text: str) -> float:
+    """Return a number from 0 to 1, which a spreadsheet may have written with a comma."""
+    number = float(text.replace(",", "."))
+    if not 0 <= number <= 1:
+        raise ValueError
+    return number
 
 
 def _texts(cell: str) -> tuple[str, ...]:
@@ -153,16 +166,17 @@ def parquet_file(path: Path, force: bool = False) -> Iterator[WriteRows]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    types = {int: pa.int32(), float: pa.float64(), tuple: pa.list_(pa.string())}
-    schema = pa.schema(
-        [(name, types.get(column.type, pa.string())) for name, column in COLUMNS.items()]
-    )
+    texts, numbers = pa.list_(pa.string()), pa.list_(pa.float64())
+    types = {int: pa.int32(), float: pa.float64(), tuple: texts}
+    known = {name: types.get(column.type, pa.string()) for name, column in COLUMNS.items()}
+    schema = pa.schema([*(known | {"levels": numbers}).items()])
     with whole_file(path, force) as file, pq.ParquetWriter(file, schema) as writer:
 
         def write(suggestions: Sequence[Suggestion]) -> None:
             if suggestions:
+                lists = ("path", "moves", "levels")
                 rows = [
-                    each.as_dict() | {"path": each.path, "moves": each.moves}
+                    each.as_dict() | {name: getattr(each, name) for name in lists}
                     for each in suggestions
                 ]
                 writer.write_table(pa.Table.from_pylist(rows, schema))

@@ -17,6 +17,8 @@ class SuggestionKind(StrEnum):
 
     ATTACH = "attach"
     """Add the query below the parent."""
+    COARSE = "coarse"
+    """Add the query below the parent, although its true parent is probably further down."""
     ALSO = "also"
     """Add the query below the parent, in addition to its first parent."""
     INSERT = "insert"
@@ -72,6 +74,10 @@ class Suggestion:
         "For an insert: the ids of the children that might move below the new concept.",
     ] = ()
     why: Annotated[str, "The explanation; empty unless it was requested."] = ""
+    levels: Annotated[
+        tuple[float, ...],
+        "For each label of the path: the probability that the true parent is there or below.",
+    ] = ()
 
     @classmethod
     def restored(cls, query: Concept, values: Mapping[str, Any]) -> Suggestion:
@@ -96,6 +102,16 @@ class Suggestion:
         return self.kind == SuggestionKind.MERGE
 
     @property
+    def lineage(self) -> tuple[tuple[str, float], ...]:
+        """The labels of the path with their branch confidence; empty if it is not known."""
+        return tuple(zip(self.path, self.levels, strict=True)) if self.levels else ()
+
+    @property
+    def branch_confidence(self) -> float | None:
+        """The probability that the true parent is the parent or below it, if it is known."""
+        return self.levels[-1] if self.levels else None
+
+    @property
     def confidence_or_score(self) -> float:
         """The confidence, or the score if there is no confidence."""
         return self.score if self.confidence is None else self.confidence
@@ -116,6 +132,7 @@ class Suggestion:
             "score": float(f"{self.score:.6g}"),
             "confidence": None if self.confidence is None else round(self.confidence, 4),
             "moves": join_texts(self.moves),
+            "levels": " > ".join(f"{level:.3g}" for level in self.levels),
         }
 
 

@@ -68,6 +68,8 @@ def _proposed(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Can
         features = {"proposed_parent": is_parent, "score": row["score"]}
         if row["confidence"] is not None:
             features["confidence"] = row["confidence"]
+        if suggestion.branch_confidence is not None:
+            features["branch_confidence"] = suggestion.branch_confidence
         index = taxonomy.index(suggestion.parent.id)
         highest = min(highest, round(100 * suggestion.confidence_or_score, 2))
         candidates.append(_candidate(taxonomy, index, highest, False, features, is_parent))
