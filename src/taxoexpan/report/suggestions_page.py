@@ -68,6 +68,7 @@ def suggestions_page(
         instructions = paragraphs(
             "suggestions",
             measured=len(calibration.reliability.right) if calibration else None,
+            has_branches=bool(calibration and calibration.branches),
             finds_duplicates=calibrators.duplicates is not None,
             abstains=calibrators.abstention is not None,
         )

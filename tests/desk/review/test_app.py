@@ -17,6 +17,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.desk.store import database
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
+from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 
@@ -118,6 +119,41 @@ def test_a_concept_is_accepted_further_up_to_be_refined(
         (accepted,) = review.concept("hemp milk").accepted
     found = accepted.parent.id, accepted.kind, accepted.rank, accepted.levels
     assert found == ("food", SuggestionKind.COARSE, 0, first.levels[:2])
+
+
+def test_many_concepts_are_accepted_as_deep_as_is_sure_and_listed_to_be_refined(
+    deep_model: TaxoExpan, tmp_path: Path
+) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        review = open_review(deep_model, store)
+        firsts = [each.proposals[0] for each in store.queue().concepts]
+        least = min(firsts, key=lambda first: first.levels[-1])
+        assert least.levels[-2] > least.levels[-1]
+        limit = round((least.levels[-2] + least.levels[-1]) / 2, 6)
+        page = review.get(f"/bulk?rule=safe&unsuitable=1&min={limit}")
+        assert "As deep as is sure" in text_of(page)
+        form = {"min": str(limit), "rule": "safe", "seen": field(page, "seen"), "request": "r"}
+        form |= {"confirmed": "1", "unsuitable": "1"}
+        done = review.post("/bulk", form)
+        placed = {}
+        for queued in store.queue(QueueQuery(statuses=[Status.ACCEPTED])).concepts:
+            (own,) = queued.accepted
+            placed[queued.key] = own
+            assert own.confidence == own.levels[-1] >= limit
+            first = queued.proposals[0]
+            assert own.path == first.path[: len(own.path)]
+            deeper = first.levels[len(own.levels) :]
+            assert not deeper or deeper[0] < limit
+        coarse = {key for key, own in placed.items() if own.kind == SuggestionKind.COARSE}
+        assert f"{len(placed)} concepts accepted." in text_of(review.get(done))
+        assert coarse
+        assert coarse < set(placed)
+        listed = store.queue(QueueQuery(coarse=True)).concepts
+        assert {each.key for each in listed} == coarse
+        listed_text = text_of(review.get("/?status=coarse&view=queue"))
+        assert "To refine" in listed_text
+        for key in placed:
+            assert (key in listed_text) == (key in coarse)
 
 
 SAFE_KEY = ' data-key="s" aria-keyshortcuts="s"'

@@ -15,12 +15,16 @@ from typing import Any
 import chromium
 import pytest
 from builders import pantry_csv
+from conftest import SMALL
+from messy_pantry import large_pantry
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
+from taxoexpan.taxonomy import Concept
 
 driver = chromium.driver
 pytestmark = chromium.needs_chromium
@@ -40,12 +44,15 @@ LABELS = [row["label"] for row in csv.DictReader(io.StringIO(NEW))]
 class Desk:
     """The command `review` in a process of its own, and a curator in front of the browser."""
 
-    def __init__(self, driver: Any, folder: Path, model: Path) -> None:
+    def __init__(
+        self, driver: Any, folder: Path, model: Path, taxonomy: str | None = "pantry.csv"
+    ) -> None:
         self.driver, self.folder = driver, folder
         (folder / "pantry.csv").write_text(pantry_csv(), encoding="utf-8")
         (folder / "new.csv").write_text(NEW, encoding="utf-8")
         command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model), "new.csv"]
-        command += ["--taxonomy", "pantry.csv", "--curator", "Ada", "--no-browser", "--quiet"]
+        command += ["--taxonomy", taxonomy] if taxonomy else []
+        command += ["--curator", "Ada", "--no-browser", "--quiet"]
         self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         lines: list[str] = []
@@ -245,6 +252,24 @@ def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: De
     desk.says("Undone: a decision about golden apple; another one stands (accepted).")
     desk.press("u")
     desk.wait(lambda: "accepted below" not in desk.find("article").text)
+
+
+def test_a_concept_is_accepted_as_deep_as_is_sure_with_one_key(driver: Any, tmp_path: Path) -> None:
+    foods = large_pantry()
+    taxonomy = Taxonomy(
+        [Concept("thing", "thing"), *foods.concepts], [("thing", "food"), *foods.relations]
+    )
+    settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
+    TaxoExpan("fast", seed=1, device="cpu", **settings).fit(taxonomy).save(tmp_path / "model")
+    desk = Desk(driver, tmp_path, tmp_path / "model", None)
+    try:
+        desk.open("?concept=hemp+milk")
+        desk.wait(lambda: desk.name() == "hemp milk")
+        desk.shows("Accept further up, and refine later:")
+        desk.press("s")
+        desk.says("hemp milk: accepted below food.")
+    finally:
+        desk.close()
 
 
 def test_branches_of_the_tree_open_on_request(desk: Desk) -> None:

@@ -13,10 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.desk.review.decision_form import text_of
+from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, fraction
 from taxoexpan.desk.review.pages import Pages, see_other
 from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, QueuedConcept, Status
-from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
+from taxoexpan.placement.adding.acceptance import place_safely
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 
 LOW_CONFIDENCE = 0.5
 """Below this confidence a proposal is more likely wrong than right."""
@@ -24,8 +26,10 @@ DEFAULT_THRESHOLD = 0.9
 """The threshold at first, if any concept reaches it."""
 THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 MAX_EXAMPLES = 15
-FIELDS = ("parent", "branch", "q")
-"""The parameters that narrow the concepts."""
+FIELDS = ("parent", "branch", "q", "rule")
+"""The parameters that choose the rule and narrow the concepts."""
+SAFE = "safe"
+"""The rule that accepts each concept as deep as is sure, instead of its first proposal."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +114,19 @@ class BulkPreview:
                 each.key,
                 Action.ACCEPT,
                 each.version,
-                (replace(each.proposals[0], kind=SuggestionKind.ATTACH, moves=()),),
+                (_plain(each.proposals[0]),),
                 batch=batch,
                 request_id=request_id,
             )
             for each in self.accepted
         ]
+
+
+def _plain(proposal: Suggestion) -> Suggestion:
+    """Return a proposal that moves no children."""
+    if proposal.kind == SuggestionKind.COARSE:
+        return proposal
+    return replace(proposal, kind=SuggestionKind.ATTACH, moves=())
 
 
 def _number(concept: QueuedConcept) -> float:
@@ -148,6 +159,7 @@ def show_bulk(
         preview=_preview(pages, values),
         parent=taxonomy.path(parent) if parent in taxonomy else None,
         branch=taxonomy.path(branch) if branch in taxonomy else None,
+        rule=SAFE if values.get("rule") == SAFE else "",
         bulk_fields=[(name, values[name]) for name in FIELDS if values.get(name)],
         problem=problem,
         request_id=secrets.token_urlsafe(16),
@@ -185,11 +197,32 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     query = filter.to_query(desk.taxonomy, limit=None)
     parent = values.get("parent") or None
     query = replace(query, statuses=(Status.TODO,), listed=desk.listed, parent_id=parent)
-    lowest = min(LOW_CONFIDENCE, 1.0 if given is None else given)
+    is_safe = values.get("rule") == SAFE
+    lowest = 0.0 if is_safe else min(LOW_CONFIDENCE, 1.0 if given is None else given)
     concepts = desk.store.first_proposals(replace(query, min_confidence=lowest))
     total = desk.store.queue(replace(query, limit=1)).total
+    if is_safe:
+        lowest = desk.evidence.min_branch if given is None else given
+        concepts = [safe for each in concepts if (safe := _placed_safely(desk, each, lowest))]
+        given = lowest
     preview = BulkPreview(concepts, DEFAULT_THRESHOLD, total, bool(values.get("unsuitable")))
     if given is not None:
         return replace(preview, threshold=given)
     reached = LOW_CONFIDENCE if parent else next((step[0] for step in preview.steps), 1.0)
     return replace(preview, threshold=min(DEFAULT_THRESHOLD, reached))
+
+
+def _placed_safely(
+    desk: ReviewDesk, queued: QueuedConcept, min_branch: float
+) -> QueuedConcept | None:
+    """Return a concept with its safe placement as the only proposal, if it has one."""
+    (first,) = queued.proposals
+    placed = place_safely([first], min_branch, desk.taxonomy)
+    return replace(queued, proposals=_by_branch(placed[0])) if placed else None
+
+
+def _by_branch(placed: Suggestion) -> tuple[Suggestion]:
+    """Return a placement whose confidence is that of its branch; a coarse one has no rank."""
+    is_coarse = placed.kind == SuggestionKind.COARSE
+    rank = 0 if is_coarse else placed.rank
+    return (replace(placed, confidence=placed.branch_confidence, rank=rank),)

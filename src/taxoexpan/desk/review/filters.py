@@ -16,6 +16,8 @@ MAX_TEXT = 200
 """The number of characters of a search that count."""
 ALL = "all"
 """The status that stands for all of them."""
+COARSE = "coarse"
+"""The status of accepted concepts whose place is to be refined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class QueueFilter:
         """Parse URL parameters; invalid values are ignored."""
         status, order = values.get("status", ""), values.get("order", "")
         return cls(
-            status=status if status in (ALL, *Status) else Status.TODO.value,
+            status=status if status in (ALL, COARSE, *Status) else Status.TODO.value,
             text=values.get("q", "").strip()[:MAX_TEXT],
             low=fraction(values.get("low", "")),
             high=fraction(values.get("high", "")),
@@ -87,9 +89,14 @@ class QueueFilter:
 
     def to_query(self, taxonomy: Taxonomy, limit: int | None = PAGE_SIZE) -> QueueQuery:
         """Return the query for the store; to-do concepts include deferred concepts."""
-        statuses = {ALL: (), Status.TODO.value: (Status.TODO, Status.DEFERRED)}
+        statuses = {
+            ALL: (),
+            COARSE: (Status.ACCEPTED,),
+            Status.TODO.value: (Status.TODO, Status.DEFERRED),
+        }
         return QueueQuery(
             statuses=statuses[self.status] if self.status in statuses else (Status(self.status),),
+            coarse=self.status == COARSE,
             text=self.text,
             min_confidence=self.low,
             max_confidence=self.high,

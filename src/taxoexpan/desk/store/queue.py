@@ -24,7 +24,7 @@ from taxoexpan.desk.store.decisions import (
 )
 from taxoexpan.desk.store.history import decisions_about
 from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
-from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
 
@@ -57,6 +57,8 @@ class QueueQuery:
 
     statuses: Sequence[Status] = ()
     """Only concepts with one of these statuses; all if empty."""
+    coarse: bool = False
+    """Only accepted concepts whose place is to be refined."""
     text: str = ""
     """Words or parts of words, all of which must be in a concept's label and synonyms."""
     min_confidence: float | None = None
@@ -174,6 +176,9 @@ def _conditions(query: QueueQuery) -> list[sa.ColumnElement[bool]]:
         conditions.append(_is_listed(query.listed))
     if query.statuses:
         conditions.append(queue.c.status.in_(query.statuses))
+    if query.coarse:
+        stored = sa.type_coerce(queue.c.accepted, sa.Text)
+        conditions.append(stored.contains(f'"kind": "{SuggestionKind.COARSE}"'))
     if query.min_confidence is not None:
         conditions.append(queue.c.confidence >= max(query.min_confidence, 0.0))
     if query.max_confidence is not None:
