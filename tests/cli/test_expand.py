@@ -59,20 +59,29 @@ def added(path: Path, old: Path) -> set[str]:
     return set(Taxonomy.read(path)) - set(Taxonomy.read(old))
 
 
-def test_only_placements_that_are_more_likely_right_than_wrong_are_written(folder: Path) -> None:
+def test_only_concepts_with_a_sure_place_are_written(folder: Path) -> None:
     first = first_rows(folder)
-    good = {
-        query
-        for query, row in first.items()
-        if float(row["confidence"]) >= 0.5 and row["place"] != "none"
-    }
     assert set(first) == set(NEW)
+    good = added(folder / "out.csv", folder / "old.csv")
     assert 0 < len(good) < len(NEW)
-    assert {query for query, row in first.items() if row["decision"] == "accepted"} == good
-    assert {query for query, row in first.items() if row["decision"] == "undecided"} == (
-        set(NEW) - good
-    )
-    assert added(folder / "out.csv", folder / "old.csv") == good
+    sure = {
+        query: float(row["levels"].split(" > ")[1])
+        for query, row in first.items()
+        if row["place"] != "none"
+    }
+    assert good <= set(sure)
+    least = min(sure[query] for query in good)
+    assert all(level < least for query, level in sure.items() if query not in good)
+    undecided = {query for query, row in first.items() if row["decision"] == "undecided"}
+    assert undecided == set(NEW) - good
+    accepted = [
+        row for row in rows_of(folder / "out.suggestions.csv") if row["decision"] == "accepted"
+    ]
+    assert sorted(row["query"] for row in accepted) == sorted(good)
+    grown = Taxonomy.read(folder / "out.csv")
+    assert {row["query"]: (row["parent_id"],) for row in accepted} == {
+        query: grown.parents(query) for query in good
+    }
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert f"{len(good)} added; {len(NEW) - len(good)} undecided" in report
 
