@@ -25,6 +25,7 @@ from taxoexpan.placement.learned.calibration import (
     TOP_K,
     HeldOutScores,
     calibrate,
+    calibrate_branches,
     learn_leaf_bonus,
     score_held_out,
     score_held_out_by_fold,
@@ -150,6 +151,47 @@ def test_held_out_queries_are_scored_by_the_fusion_of_their_fold() -> None:
         assert np.array_equal(found.right[row], alone.right[0])
         np.testing.assert_allclose(found.likelihood[row], alone.likelihood[0], atol=1e-3)
         assert np.array_equal(found.ranks[row], alone.ranks[0])
+
+
+def test_branches_are_ranked_by_a_fusion_that_was_not_fitted_to_their_fold() -> None:
+    ranker, queries = fused_case(4, queries=40)
+    folds = np.arange(40) % 3
+    fusions = [random_fusion(seed) for seed in range(4)]
+    found = calibrate_branches(ranker, queries, fusions, folds, 1.5)  # the last fold is empty
+    assert found is not None
+    taxonomy, samples = ranker.anchors.taxonomy, 0
+    true = 0
+    for row in range(40):
+        alone = ranker.with_fusion(fusions[row % 3]).rank(queries[row : row + 1], 1, 1.5)
+        parents = {taxonomy.ids[parent] for parent in queries.parents[row]}
+        for id in taxonomy.short_lineage(int(alone.anchors[0, 0]))[1:]:
+            branch = {taxonomy.ids[id], *taxonomy.descendants(taxonomy.ids[id])}
+            samples, true = samples + 1, true + bool(branch & parents)
+    assert len(found.reliability.right) == samples > 40
+    assert sum(found.reliability.right) == true
+
+
+def test_the_confidence_of_branches_is_calibrated() -> None:
+    """Parents drawn with the ranker's own probabilities: the sums are right as they are."""
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    taxonomy, keys = random_taxonomy(8, 80, 2), 2 * torch.randn(80, 4, generator=generator)
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), 4)
+    ranker = Ranker(
+        network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
+    )
+    vectors = torch.randn(2, 12_000, 4, generator=generator)
+    probabilities = (keys @ vectors[0].T).softmax(0).double().numpy()
+    parents = [np.array([rng.choice(80, p=p / p.sum())]) for p in probabilities.T]
+    queries = LabeledQueries(vectors, parents=parents)
+    found = calibrate_branches(ranker, queries, [None], np.zeros(12_000, dtype=np.int64), 1.0)
+    assert found is not None
+    assert found.reliability.error < 0.02
+    for each in found.placements:
+        assert each.truth > each.threshold - 0.03
+    threshold = found.threshold(0.9)
+    assert 0.5 <= threshold < 0.9
+    reached = next(each for each in found.placements if each.threshold == threshold)
+    assert 0.9 <= reached.truth < 0.92
 
 
 @pytest.mark.parametrize("matching", ["bilinear", "mlp"])
