@@ -45,3 +45,15 @@ def large_pantry() -> Taxonomy:
     pairs += [(parent, child) for child, parent in foods + deeper]
     names = dict.fromkeys(name for pair in pairs for name in pair)
     return Taxonomy([Concept(name, name) for name in names], [*pairs, ("soup", "green tea")])
+
+
+def shop() -> Taxonomy:
+    """The large pantry and as many tools in one shop, so that neither is most of it."""
+    foods = large_pantry()
+    kinds = ("hammer", "saw", "drill", "wrench", "chisel", "file", "vise")
+    tools = [f"{kind} {number}" for number in range(len(foods) // len(kinds) + 1) for kind in kinds]
+    names = ["shop", "tool", *kinds, *tools]
+    relations = [("shop", "food"), ("shop", "tool"), *(("tool", kind) for kind in kinds)]
+    relations += [(tool.split()[0], tool) for tool in tools]
+    concepts = [*(Concept(name, name) for name in names), *foods.concepts]
+    return Taxonomy(concepts, [*relations, *foods.relations])

@@ -95,21 +95,29 @@ def apply_suggestions(
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
     """Record the version, the time and the scores; a row without a rank is a person's decision."""
-    finer: dict[str, list[str]] = {}
+    finer: dict[str, list[Suggestion]] = {}
     for s in suggestions:
         if s.kind not in (SuggestionKind.COARSE, SuggestionKind.MERGE) and s.rank:
-            finer.setdefault(s.query.id, []).append(f"{s.parent.label} {s.confidence_or_score:.2f}")
+            finer.setdefault(s.query.id, []).append(s)
     reasons = {
         (s.parent.id, s.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
         for s in suggestions
         if s.rank
     }
     tasks = {
-        s.query.id: f"to be refined: {', '.join(finer.get(s.query.id, [])[:NUM_REFINED])}"
+        s.query.id: _task(s, finer.get(s.query.id, ()))
         for s in suggestions
         if s.kind == SuggestionKind.COARSE and s.is_decided
     }
     return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), reasons, tasks)
+
+
+def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:
+    """Return what to do about a coarse placement: the best suggestions below it."""
+    depth = len(coarse.path)
+    below = [s for s in others if len(s.path) > depth and s.path[:depth] == coarse.path]
+    names = [f"{s.parent.label} {s.confidence_or_score:.2f}" for s in below[:NUM_REFINED]]
+    return "to be refined" + (f": {', '.join(names)}" if names else "")
 
 
 def acceptance_of(options: AcceptanceOptions) -> Acceptance:

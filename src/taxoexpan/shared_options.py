@@ -278,10 +278,22 @@ class ExpandOptions(
         precision, confidence = self.accept_at_precision, self.min_confidence
         if self.all and precision is not None:
             raise ConfigurationError(*ALL_AND_THRESHOLD)
-        others = precision is not None or self.exact_only or self.all or self.top_k > 1
-        if self.truth is not None and (others or (self.min_score, confidence) != (None, None)):
-            message = "another rule decides which placements are accepted, so truth has no meaning"
-            raise ConfigurationError(f"{message}; omit it, or the other rule", "truth")
+        given = {
+            "truth": self.truth is not None,
+            "exact_only": self.exact_only,
+            "all": self.all,
+            "together": self.together,
+            "accept_at_precision": precision is not None,
+            "min_confidence": confidence is not None,
+            "min_score": self.min_score is not None,
+        }
+        rules = [name for name, is_given in given.items() if is_given]
+        if len(rules) > 1 and rules[0] in ("truth", "exact_only"):
+            message = f"{rules[0]} and {rules[1]} are different rules of what is accepted"
+            raise ConfigurationError(f"{message}; give one of them", rules[0])
+        if self.truth is not None and self.top_k > 1:
+            message = "with several parents, the confidence of each decides, not the truth"
+            raise ConfigurationError(f"{message}; give one parent, or no truth", "truth")
         if precision is not None and confidence is not None:
             message = "a minimum confidence and a precision both set a threshold; give one of them"
             raise ConfigurationError(message, "accept_at_precision")

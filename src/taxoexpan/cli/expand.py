@@ -101,14 +101,18 @@ def _print_rule(expansion: Expansion) -> None:
 
 def _print_coarse(expansion: Expansion) -> None:
     """Print how many concepts are placed above their probable parent."""
+    from taxoexpan.placement.adding.acceptance import places_safely
     from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
+    if places_safely(expansion.acceptance, expansion.suggestions):
+        least = f"{expansion.min_branch:.3g} or more"
+        note(f"placed: where a branch has a confidence of {least} ({expansion.truth:.3g} truth)")
     coarse = [s for s in expansion.suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]
     if coarse:
-        placed = "1 is placed" if len(coarse) == 1 else f"{len(coarse):,} are placed"
+        placed = "1 of them is" if len(coarse) == 1 else f"{len(coarse):,} of them are"
         note(
-            f"{placed} coarsely, further up than their likely parent, to be refined: the rows of "
-            f"kind coarse in {expansion.options.suggestions_file}"
+            f"{placed} placed coarsely, above the most likely parent, to be refined: see the kind "
+            f"coarse in {expansion.options.suggestions_file}"
         )
 
 
@@ -142,8 +146,7 @@ def _reason(expansion: Expansion) -> str:
     minimum, confidence = expansion.acceptance.min_score, expansion.threshold
     if minimum is None and confidence is None:
         if places_safely(expansion.acceptance, expansion.suggestions):
-            sure = f"a branch confidence below {expansion.min_branch:.2f} everywhere"
-            return f"{sure} ({expansion.truth:.0%} truth), or no suitable parent"
+            return "no branch is sure enough, or there is no suitable parent"
         if not have_confidence(expansion.suggestions):
             return "no suitable parent"
         return f"a confidence below {DEFAULT_MIN_CONFIDENCE}, or no suitable parent"

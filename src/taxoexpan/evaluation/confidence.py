@@ -13,6 +13,7 @@ from taxoexpan.phrasing import percent
 from taxoexpan.placement.adding.acceptance import Acceptance, decide
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
+from taxoexpan.placement.scoring.branches import says_something
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout
@@ -112,11 +113,12 @@ class TruePlaces:
         return frozenset({id, *self._taxonomy.ancestors(id)})
 
     def branch_error(self, suggestions: Sequence[Suggestion]) -> float:
-        """Return the calibration error of the branches on the paths, without the roots."""
+        """Return the calibration error of the branches on the paths that say something."""
         confidence, right = [], []
-        for s in suggestions:
-            lineage = self._taxonomy.short_lineage(self._taxonomy.index(s.parent.id)).tolist()
-            for level, index in list(zip(s.levels, lineage, strict=False))[1:]:
+        for s in (each for each in suggestions if each.levels):
+            lineage = self._taxonomy.short_lineage(self._taxonomy.index(s.parent.id))
+            is_place = says_something(self._taxonomy, lineage)
+            for level, index in zip(np.array(s.levels)[is_place], lineage[is_place], strict=True):
                 confidence.append(level)
                 right.append(self._taxonomy.ids[index] in self._above[s.query.id])
         return Reliability.of(np.array(confidence), np.array(right, dtype=np.bool_)).error

@@ -307,9 +307,13 @@ def test_the_accepted_suggestions_are_those_that_are_added(options: dict[str, An
     assert (accepted.undecided, accepted.left_out) == (len(undecided), 0)
 
 
+FRUIT = ("apple", "pear", "plum")
 MENU = Taxonomy(
-    [Concept(id, id) for id in ("food", "drink", "cocktail", "martini", "fruit")],
-    [("food", "drink"), ("drink", "cocktail"), ("cocktail", "martini"), ("food", "fruit")],
+    [Concept(id, id) for id in ("food", "drink", "cocktail", "martini", "fruit", *FRUIT)],
+    [
+        *(("food", "drink"), ("drink", "cocktail"), ("cocktail", "martini"), ("food", "fruit")),
+        *(("fruit", each) for each in FRUIT),
+    ],
 )
 MARTINI = Suggestion(
     Concept("n", "espresso martini"),
@@ -367,9 +371,25 @@ def test_a_coarse_placement_is_accepted_once() -> None:
     assert [(s.parent.id, s.kind) for s in accepted] == [("drink", SuggestionKind.COARSE)]
 
 
-def test_a_root_is_never_a_place() -> None:
+def test_a_place_must_say_something() -> None:
+    """A root above all others says nothing, but one of many roots does, if it is suggested."""
     first = replace(MARTINI, parent=Concept("food", "food"), path=("food",), levels=(1.0,))
-    assert decisions([first]) == [UNDECIDED]
+    assert [s.decision for s in decide([first], Acceptance(), MENU)] == [UNDECIDED]
+    flat = Taxonomy(MENU.concepts, [("fruit", each) for each in FRUIT])
+    root = replace(OTHER, rank=1, parent=Concept("fruit", "fruit"), path=("fruit",), levels=(0.95,))
+    assert [s.decision for s in decide([root], Acceptance(), flat)] == [ACCEPTED]
+    below = replace(
+        root, parent=Concept("pear", "pear"), path=("fruit", "pear"), levels=(0.95, 0.3)
+    )
+    assert [s.decision for s in decide([below], Acceptance(), flat)] == [UNDECIDED]
+
+
+def test_a_finer_suggestion_that_a_person_accepts_replaces_the_coarse_one() -> None:
+    decided = decide([MARTINI, OTHER], Acceptance(), MENU)
+    assert [s.parent.id for s in decided if s.decision == ACCEPTED] == ["drink"]
+    edited = [replace(decided[0], decision=ACCEPTED), *decided[1:]]
+    added = accept_suggestions(MENU, edited, Acceptance()).additions
+    assert [parent for parent, _ in added.relations] == ["martini"]
 
 
 def test_exact_parents_and_thresholds_make_no_coarse_placements() -> None:
@@ -391,8 +411,9 @@ def test_a_merge_and_a_concept_without_a_suitable_parent_are_not_placed_coarsely
 
 
 def test_the_skipped_part_of_a_long_path_is_not_a_place() -> None:
-    labels = [f"c{i}" for i in range(60)]
-    chain = Taxonomy([Concept(x, x) for x in labels], list(pairwise(labels)))
+    labels, others = [f"c{i}" for i in range(60)], [f"d{i}" for i in range(60)]
+    relations = [*pairwise(labels), *(("c0", other) for other in others)]
+    chain = Taxonomy([Concept(x, x) for x in (*labels, *others)], relations)
     path = chain.short_path("c59")
     levels = (1.0, 0.95, *[0.4] * (len(path) - 2))
     first = replace(MARTINI, parent=Concept("c59", "c59"), path=path, levels=levels)

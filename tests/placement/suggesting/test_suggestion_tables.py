@@ -239,9 +239,10 @@ def test_levels_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = write_file(tmp_path / "s.csv", suggestions_csv(SUGGESTIONS))
     assert [each.levels for each in read_suggestions(path)] == [(1.0, 0.875), ()]
     table = "query,parent_id,levels\nkiwi,f,1 > 0,5\n".replace("0,5", '"0,5"')
-    table = 'query,parent_id,levels\nkiwi,f,"1 > 0,5"\n'
-    (found,) = read_suggestions(write_file(tmp_path / "comma.csv", table))
+    table = 'query,path,levels\nkiwi,food > fruit,"1>0,5"\nfig,a > b > c,1 > 0.5\n'
+    found, other = read_suggestions(write_file(tmp_path / "comma.csv", table))
     assert found.levels == (1.0, 0.5)
+    assert other.levels == ()  # a label has the separator, so it is unknown which is which
     for wrong in ("1 > 2", "much", "0.5 > "):
         text = f"query,parent_id,levels\nkiwi,f,{wrong}\n"
         expected = "it must be numbers from 0 to 1 with > between them"

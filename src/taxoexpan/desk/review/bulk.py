@@ -40,6 +40,20 @@ class BulkPreview:
     threshold: float
     total: int
     with_unsuitable: bool = False
+    is_safe: bool = False
+    """Whether the confidence is that of the branch."""
+
+    def number(self, concept: QueuedConcept) -> float:
+        """Return the number that the threshold applies to."""
+        first = concept.proposals[0]
+        return (first.branch_confidence or 0.0) if self.is_safe else first.confidence_or_score
+
+    def errors(self, concepts: Iterable[QueuedConcept]) -> float | None:
+        """Return the expected number of wrong placements; None if a confidence is unknown."""
+        concepts = list(concepts)
+        if any(each.proposals[0].confidence is None for each in concepts):
+            return None
+        return sum(1 - self.number(each) for each in concepts)
 
     @cached_property
     def accepted(self) -> list[QueuedConcept]:
@@ -51,7 +65,7 @@ class BulkPreview:
         return [
             each
             for each in self.concepts
-            if _number(each) >= threshold
+            if self.number(each) >= threshold
             and not each.proposals[0].is_merge
             and (self.with_unsuitable or each.proposals[0].place != Place.NONE)
         ]
@@ -59,7 +73,7 @@ class BulkPreview:
     @cached_property
     def merges(self) -> int:
         """The number of likely duplicates, which a curator must decide one by one."""
-        reached = (each for each in self.concepts if _number(each) >= self.threshold)
+        reached = (each for each in self.concepts if self.number(each) >= self.threshold)
         return sum(each.proposals[0].is_merge for each in reached)
 
     @cached_property
@@ -71,18 +85,18 @@ class BulkPreview:
     @cached_property
     def expected_errors(self) -> float | None:
         """The sum of 1 - confidence; None if a confidence is unknown."""
-        return expected_errors(self.accepted)
+        return self.errors(self.accepted)
 
     @property
     def measure(self) -> str:
         """The number that the threshold applies to: confidence or score."""
-        is_known = expected_errors(self.accepted or self.concepts) is not None
+        is_known = self.errors(self.accepted or self.concepts) is not None
         return "confidence" if is_known else "score"
 
     @cached_property
     def low_count(self) -> int:
         """The number of concepts whose proposal is more likely wrong than right."""
-        return sum(_number(each) < LOW_CONFIDENCE for each in self.accepted)
+        return sum(self.number(each) < LOW_CONFIDENCE for each in self.accepted)
 
     @property
     def needs_confirmation(self) -> bool:
@@ -93,13 +107,13 @@ class BulkPreview:
     @cached_property
     def least(self) -> list[QueuedConcept]:
         """Examples of the accepted concepts with the lowest confidence."""
-        return sorted(self.accepted, key=_number)[:MAX_EXAMPLES]
+        return sorted(self.accepted, key=self.number)[:MAX_EXAMPLES]
 
     @property
     def steps(self) -> list[tuple[float, int, float | None]]:
         """Other thresholds, with their numbers of accepted concepts and expected errors."""
         parts = [(threshold, self.accepted_from(threshold)) for threshold in THRESHOLDS]
-        return [(threshold, len(each), expected_errors(each)) for threshold, each in parts if each]
+        return [(threshold, len(each), self.errors(each)) for threshold, each in parts if each]
 
     @property
     def digest(self) -> str:
@@ -127,16 +141,6 @@ def _plain(proposal: Suggestion) -> Suggestion:
     if proposal.kind == SuggestionKind.COARSE:
         return proposal
     return replace(proposal, kind=SuggestionKind.ATTACH, moves=())
-
-
-def _number(concept: QueuedConcept) -> float:
-    return concept.proposals[0].confidence_or_score
-
-
-def expected_errors(concepts: Iterable[QueuedConcept]) -> float | None:
-    """Return the expected number of wrong first proposals; None if a confidence is unknown."""
-    known = [each.proposals[0].confidence for each in concepts]
-    return None if None in known else sum(1 - each for each in known if each is not None)
 
 
 def show_bulk(
@@ -205,7 +209,8 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
         lowest = desk.evidence.min_branch if given is None else given
         concepts = [safe for each in concepts if (safe := _placed_safely(desk, each, lowest))]
         given = lowest
-    preview = BulkPreview(concepts, DEFAULT_THRESHOLD, total, bool(values.get("unsuitable")))
+    with_unsuitable = bool(values.get("unsuitable"))
+    preview = BulkPreview(concepts, DEFAULT_THRESHOLD, total, with_unsuitable, is_safe)
     if given is not None:
         return replace(preview, threshold=given)
     reached = LOW_CONFIDENCE if parent else next((step[0] for step in preview.steps), 1.0)
@@ -218,11 +223,4 @@ def _placed_safely(
     """Return a concept with its safe placement as the only proposal, if it has one."""
     (first,) = queued.proposals
     placed = place_safely([first], min_branch, desk.taxonomy)
-    return replace(queued, proposals=_by_branch(placed[0])) if placed else None
-
-
-def _by_branch(placed: Suggestion) -> tuple[Suggestion]:
-    """Return a placement whose confidence is that of its branch; a coarse one has no rank."""
-    is_coarse = placed.kind == SuggestionKind.COARSE
-    rank = 0 if is_coarse else placed.rank
-    return (replace(placed, confidence=placed.branch_confidence, rank=rank),)
+    return replace(queued, proposals=tuple(placed)) if placed else None

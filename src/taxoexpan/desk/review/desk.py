@@ -125,7 +125,12 @@ class ReviewDesk:
         """Return the coarse placements above a proposal, and whether each is the safe one."""
         places = coarse_places(proposal, self.taxonomy)
         sure = [each for each in places if (each.confidence or 0.0) >= self.evidence.min_branch]
-        return [(each, each in sure[-1:]) for each in places]
+        safe = [] if self.is_sure(proposal) else sure[-1:]
+        return [(each, each in safe) for each in places]
+
+    def is_sure(self, proposal: Suggestion) -> bool:
+        """Return whether a proposal is itself as deep as is sure."""
+        return (proposal.branch_confidence or 0.0) >= self.evidence.min_branch
 
     def label_of(self, id: str) -> str:
         """Return the label of a concept of the taxonomy, or the id if it is unknown."""

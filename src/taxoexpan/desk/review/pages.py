@@ -86,7 +86,11 @@ class Pages:
             "is_problem": status >= 400,
         }
         text = self._templates.get_template(template).render(
-            desk=context, label_of=self.desk.label_of, levels_of=self.desk.levels_of, **values
+            desk=context,
+            label_of=self.desk.label_of,
+            levels_of=self.desk.levels_of,
+            is_sure=self.desk.is_sure,
+            **values,
         )
         return HTMLResponse(text, status, headers)
 

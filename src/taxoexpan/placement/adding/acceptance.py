@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.placement.scoring.branches import says_something
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -109,10 +110,13 @@ def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> lis
     """Return each query's decided suggestions or, if there are none, the selectable ones."""
     decided = {s.query.id for s in suggestions if s.is_decided}
     choosable = {Verdict.OPEN, Verdict.UNDECIDED} if acceptance.has_threshold else {Verdict.OPEN}
+    # A finer suggestion that a person has accepted replaces the coarse one.
+    finer = {s.query.id for s in suggestions if s.is_decided and s.kind != SuggestionKind.COARSE}
     return [
         s
         for s in suggestions
-        if s.is_decided or (s.query.id not in decided and s.decision in choosable)
+        if (s.is_decided or (s.query.id not in decided and s.decision in choosable))
+        and not (s.kind == SuggestionKind.COARSE and s.query.id in finer)
     ]
 
 
@@ -226,12 +230,12 @@ def place_safely(
 ) -> list[Suggestion]:
     """Return each query's first suggestion, or the deepest concept above it that is sure enough.
 
-    The branch of the concept must contain the true parent with this confidence. A root says
-    nothing, so it is never returned. A query whose first suggestion is a merge is left out.
+    The branch of the concept must contain the true parent with this confidence, and say something
+    (`says_something`). A query whose first suggestion is a merge is left out.
     """
     placed, counts = [], Counter(s.query.id for s in suggestions)
     for first in _first_of_each(suggestions, lambda s: not s.is_merge):
-        if len(first.levels) > 1 and first.levels[-1] >= min_branch:
+        if first.levels[-1] >= min_branch and _is_place(first, taxonomy):
             placed.append(first)
             continue
         above = [s for s in coarse_places(first, taxonomy) if (s.confidence or 0.0) >= min_branch]
@@ -239,22 +243,30 @@ def place_safely(
     return placed
 
 
+def _is_place(first: Suggestion, taxonomy: Taxonomy) -> bool:
+    """Return whether the parent of a suggestion says something as a place."""
+    active = taxonomy.without_deprecated_relations
+    lineage = active.short_lineage(active.index(first.parent.id))
+    return bool(says_something(active, lineage)[-1])
+
+
 def coarse_places(first: Suggestion, taxonomy: Taxonomy) -> list[Suggestion]:
-    """Return the placements above a suggestion, from the top down, without the root.
+    """Return the placements above a suggestion, from the top down, that say something.
 
     There are none if the branches are not known, or if the taxonomy has changed.
     """
     if not first.levels or first.parent.id not in taxonomy:
         return []
     active = taxonomy.without_deprecated_relations  # as when the suggestion was made
-    lineage = active.short_lineage(active.index(first.parent.id)).tolist()
+    lineage = active.short_lineage(active.index(first.parent.id))
     if len(lineage) != len(first.levels):
         return []
+    is_place = says_something(active, lineage)
     return [
         replace(
             first,
             rank=0,
-            parent=active.concept_at(lineage[depth]),
+            parent=active.concept_at(int(lineage[depth])),
             path=first.path[: depth + 1],
             levels=first.levels[: depth + 1],
             score=first.levels[depth],
@@ -264,7 +276,7 @@ def coarse_places(first: Suggestion, taxonomy: Taxonomy) -> list[Suggestion]:
             why="",
         )
         for depth in range(1, len(lineage) - 1)
-        if first.path[depth] != SKIPPED
+        if is_place[depth] and first.path[depth] != SKIPPED
     ]
 
 

@@ -179,8 +179,8 @@ def calibrate_branches(
 ) -> BranchCalibration | None:
     """Fit the curve of the branches on the path of each held-out query's first suggestion.
 
-    Each fold [Q] of the queries is ranked by a fusion that was not fitted to it. Roots do not
-    count, as they are almost always right.
+    Each fold [Q] of the queries is ranked by a fusion that was not fitted to it. Only branches
+    that say something count (`says_something`): the others are almost always right.
     """
     parts, truths, order = [], [], []
     for fold, fusion in enumerate(fusions):
@@ -193,12 +193,14 @@ def calibrate_branches(
         parts.append(ranking.levels)
         truths.append(true_levels(ranker.anchors.taxonomy, ranking.anchors[:, 0], some.parents))
         order.append(rows)
-    levels = padded_levels(parts)[:, 0, 1:]
-    right = np.zeros(levels.shape, dtype=np.bool_)
+    levels = padded_levels(parts)[:, 0]
+    right, is_place = np.zeros((2, *levels.shape), dtype=np.bool_)
     begin = 0
-    for truth in truths:
-        right[begin : begin + len(truth), : truth.shape[1] - 1] = truth[:, 1:]
-        begin += len(truth)
+    for own, places in truths:
+        end, width = begin + len(own), own.shape[1]
+        right[begin:end, :width], is_place[begin:end, :width] = own, places
+        begin = end
+    levels[~is_place] = np.nan
     row, column = np.nonzero(~np.isnan(levels))
     if not len(row):
         return None
@@ -210,7 +212,7 @@ def calibrate_branches(
     return BranchCalibration(
         curve,
         Reliability.of(known[:, 0], samples[:, 0]),
-        safe_placements(np.minimum.accumulate(levels, axis=1), right),
+        safe_placements(levels, right),
     )
 
 

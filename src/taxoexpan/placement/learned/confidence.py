@@ -19,6 +19,8 @@ FEW_HELD_OUT = 100
 """With fewer held-out leaves, the confidence is coarse."""
 CERTAIN = 1 - 1e-6
 """The probability above which a branch is certain: it has all concepts but for rounding."""
+ALMOST_CERTAIN = 0.999
+"""The highest confidence of other branches, also if all held-out ones were right."""
 MIN_ACCEPTED = 10
 """The least number of held-out leaves above a threshold; three right ones of three prove little."""
 
@@ -169,8 +171,8 @@ THRESHOLDS = tuple(np.linspace(0.5, 0.99, 50).round(2).tolist())
 def safe_placements(levels: Floats, right: NDArray[np.bool_]) -> tuple[SafePlacements, ...]:
     """Place concepts as deep as each threshold allows, by the levels of a path: [Q, L], [Q, L].
 
-    The levels do not include the root, and are padded with NaN. The true fraction is smoothed
-    (Laplace), and there must be at least `MIN_ACCEPTED` placements.
+    Levels that are no place are NaN. The true fraction is smoothed (Laplace), and there must be at
+    least `MIN_ACCEPTED` placements.
     """
     found = []
     for threshold in THRESHOLDS:
@@ -212,6 +214,7 @@ class Calibration:
         """
         if self.branches is None:
             raise ValueError("the branches are not calibrated")
-        known = np.where(levels > CERTAIN, 1.0, self.branches.curve(logit(levels)))
+        curve = self.branches.curve(logit(levels)).clip(max=ALMOST_CERTAIN)
+        known = np.where(levels > CERTAIN, 1.0, curve)
         known = np.maximum(np.minimum.accumulate(known, axis=2), confidence[:, :, None])
         return np.where(np.isnan(levels), np.nan, known)

@@ -70,15 +70,29 @@ class Branches:
         return result
 
 
+def says_something(taxonomy: Taxonomy, lineage: Indices) -> NDArray[np.bool_]:
+    """Return whether each concept of a path says something as a place, from the root down: [L].
+
+    A branch with more than half of all concepts does not, nor does a root, unless it is the end.
+    """
+    sizes = taxonomy.descendant_intervals.counts(lineage)
+    is_place: NDArray[np.bool_] = 2 * sizes <= len(taxonomy)
+    is_place[0] &= len(lineage) == 1
+    return is_place
+
+
 def true_levels(
     taxonomy: Taxonomy, concepts: Indices, parents: Sequence[Indices]
-) -> NDArray[np.bool_]:
-    """Return whether each branch on the paths has a true parent, as `levels`: [Q] → [Q, L]."""
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return whether each branch on the paths has a true parent, and says something: [Q, L] each.
+
+    The levels are those of `Branches.levels`, given the concepts [Q] at the ends of the paths.
+    """
     paths = [taxonomy.short_lineage(index) for index in concepts.tolist()]
-    width = max(map(len, paths), default=0)
-    right = np.zeros((len(paths), width), dtype=np.bool_)
+    shape = len(paths), max(map(len, paths), default=0)
+    right, is_place = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
     for row, (path, own) in enumerate(zip(paths, parents, strict=True)):
-        owners, below = taxonomy.descendant_intervals.pairs_among(path, own)
-        del below
+        owners, _ = taxonomy.descendant_intervals.pairs_among(path, own)
         right[row, owners] = True
-    return right
+        is_place[row, : len(path)] = says_something(taxonomy, path)
+    return right, is_place

@@ -43,12 +43,13 @@ class Placer:
         ranking, has_parent, duplicates = self.rank(queries, max(top_k, min_ranked))
         taxonomy, calibration = self.ranker.anchors.taxonomy, self.calibrators.calibration
         anchors, scores = ranking.anchors[:, :top_k], ranking.scores[:, :top_k].tolist()
-        confidence, related, levels = None, {}, None
+        confidence, related, levels, is_leaf = None, {}, None, [[False]]
         if calibration is not None:
             known = calibration.confidence(ranking.tempered)[:, :top_k]
             confidence, related = known.tolist(), _related_parents(taxonomy, anchors, known)
             if ranking.levels is not None:
                 levels = calibration.branch_confidence(ranking.levels[:, :top_k], known).tolist()
+                is_leaf = (self.ranker.anchors.child_counts[anchors] == 0).tolist()
         indices = np.unique(anchors).tolist()
         paths = {i: taxonomy.short_path(taxonomy.ids[i]) for i in indices}
         parents = {i: taxonomy.concept_at(i) for i in indices}
@@ -63,7 +64,13 @@ class Placer:
                     score=scores[row][index],
                     confidence=None if confidence is None else confidence[row][index],
                     place=Place.POSSIBLE if has_parent[row] else Place.NONE,
-                    levels=() if levels is None else _levels(levels[row][index], paths[anchor]),
+                    levels=()
+                    if levels is None or confidence is None
+                    else _levels(
+                        levels[row][index],
+                        paths[anchor],
+                        confidence[row][index] if index and is_leaf[row][index] else None,
+                    ),
                 )
                 for index, anchor in enumerate(own)
             ]
@@ -121,9 +128,12 @@ class Placer:
         return ranking, has_parent, duplicates
 
 
-def _levels(padded: Sequence[float], path: Sequence[str]) -> tuple[float, ...]:
-    """Return the branch confidence of each label of a path, with four digits."""
-    return tuple(round(level, 4) for level in padded[: len(path)])
+def _levels(
+    padded: Sequence[float], path: Sequence[str], of_leaf: float | None
+) -> tuple[float, ...]:
+    """Return the branch confidence of each label of a path, given that of an unlikely leaf."""
+    levels = [round(level, 4) for level in padded[: len(path)]]
+    return tuple(levels if of_leaf is None else [*levels[:-1], round(of_leaf, 4)])
 
 
 def refuse_nonfinite_scores(suggestions: Sequence[Suggestion]) -> None:

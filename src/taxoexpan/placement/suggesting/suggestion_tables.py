@@ -89,6 +89,8 @@ def _suggestion(cell: dict[str, str]) -> Suggestion:
         raise ValueError(f"no parent is given; fill {blank}, {fix}")
     values: dict[str, Any] = {"rank": 0, "parent_id": "", "parent_label": ""}
     values |= {name: _parsed(name, text) for name, text in cell.items() if text}
+    if len(values.get("levels", ())) != len(values.get("path", ())):
+        values.pop("levels", None)  # a label may contain the separator
     if values.get("moves"):
         values = {"kind": SuggestionKind.INSERT} | values
     query = Concept(
@@ -109,7 +111,7 @@ def _parsed(name: str, text: str) -> Any:
         return tuple(text.split(" > "))
     try:
         if name == "levels":
-            return tuple(_fraction(level) for level in text.split(" > "))
+            return tuple(_fraction(level) for level in text.split(">"))
         if type is tuple:
             return _texts(text)
         if type is float:
