@@ -172,7 +172,7 @@ def test_the_demo_places_new_foods_and_saves_its_outputs(tmp_path: Path) -> None
     counts = Counter(outcomes.values())
     assert set(counts) == {"accepted", "coarse", "undecided"}
     assert f"{counts['accepted'] + counts['coarse']} concepts and " in captured.err
-    assert f"{counts['coarse']} are placed coarsely" in captured.err
+    assert f"{counts['coarse']} of them are placed coarsely" in captured.err
     assert f"{counts['undecided']} of 39 new concepts are undecided" in captured.err
     for label, outcome in outcomes.items():
         line = next(each for each in captured.out.splitlines() if each.startswith(f"{label} "))
