@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,10 +59,12 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
         assert each.precision == (pytest.approx(sum(taken) / len(taken)) if taken else None)
     assert [each.target for each in measured.placed] == [*TRUTHS, None]
     for each in measured.placed:
-        rule = {"exact_only": True} if each.target is None else {"truth": each.target}
+        rule: dict[str, Any] = (
+            {"exact_only": True} if each.target is None else {"truth": each.target}
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            grown = model.expand(growth.queries.concepts, **rule)  # type: ignore[arg-type]
+            grown = model.expand(growth.queries.concepts, **rule)
         written = {id: grown.parents(id)[0] for id in set(grown) - set(growth.taxonomy)}
         assert each.coverage == pytest.approx(len(written) / len(NEW))
         true = dict(zip(NEW, PARENTS, strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from taxoexpan.phrasing import percent
 from taxoexpan.placement.adding.acceptance import Acceptance, decide
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.scoring.branches import says_something
+from taxoexpan.placement.scoring.branches import is_informative
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout
@@ -103,21 +102,19 @@ class TruePlaces:
             concept.id: parents for concept, parents in zip(new.concepts, new.parents, strict=True)
         }
         ids = self._taxonomy.ids
+        distinct = {ids[parent] for parents in new.parents for parent in parents}
+        above = {id: {id, *self._taxonomy.ancestors(id)} for id in distinct}
         self._above = {
-            id: {above for parent in parents for above in self._with_ancestors(ids[parent])}
+            id: set[str]().union(*(above[ids[parent]] for parent in parents))
             for id, parents in self._parents.items()
         }
 
-    @cache  # noqa: B019
-    def _with_ancestors(self, id: str) -> frozenset[str]:
-        return frozenset({id, *self._taxonomy.ancestors(id)})
-
     def branch_error(self, suggestions: Sequence[Suggestion]) -> float:
-        """Return the calibration error of the branches on the paths that say something."""
+        """Return the calibration error of the branches on the paths that are informative."""
         confidence, right = [], []
         for s in (each for each in suggestions if each.levels):
             lineage = self._taxonomy.short_lineage(self._taxonomy.index(s.parent.id))
-            is_place = says_something(self._taxonomy, lineage)
+            is_place = is_informative(self._taxonomy, lineage)
             for level, index in zip(np.array(s.levels)[is_place], lineage[is_place], strict=True):
                 confidence.append(level)
                 right.append(self._taxonomy.ids[index] in self._above[s.query.id])

@@ -99,6 +99,11 @@ def test_the_page_shows_no_number_of_errors_without_a_confidence(review: Review)
     assert "confidence of your choice" not in text
 
 
+def test_without_branches_nothing_is_accepted_as_deep_as_is_sure(review: Review) -> None:
+    assert not review.concept("white tea").proposals[0].levels
+    assert "Concepts to accept 0 of 5 to do" in text_of(review.get("/bulk?rule=safe&min=0"))
+
+
 def test_a_repeated_request_is_answered_as_the_first_one(review: Review) -> None:
     page = review.get("/bulk?min=0")
     form = {"min": "0", "seen": field(page, "seen"), "request": "r", "confirmed": "1"}

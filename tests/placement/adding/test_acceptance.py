@@ -15,8 +15,10 @@ from suggestion_tables import read_suggestions
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.adding.acceptance import (
     Acceptance,
+    coarse_places,
     decide,
     leave_undecided,
+    place_safely,
     select_additions,
 )
 from taxoexpan.placement.adding.additions import (
@@ -394,8 +396,9 @@ def test_a_finer_suggestion_that_a_person_accepts_replaces_the_coarse_one() -> N
 
 def test_exact_parents_and_thresholds_make_no_coarse_placements() -> None:
     rows = [MARTINI, OTHER]
-    for options in ({"exact_only": True}, {"min_confidence": 0.5}, {"min_score": 0.3}):
-        decided = decide(rows, Acceptance(**options), MENU)  # type: ignore[arg-type]
+    rules = [Acceptance(exact_only=True), Acceptance(min_confidence=0.5), Acceptance(min_score=0.3)]
+    for rule in rules:
+        decided = decide(rows, rule, MENU)
         assert [s.decision for s in decided] == [ACCEPTED, OPEN]
     assert decisions([replace(MARTINI, confidence=0.4)], exact_only=True) == [UNDECIDED]
     without = [replace(s, levels=()) for s in rows]
@@ -421,3 +424,11 @@ def test_the_skipped_part_of_a_long_path_is_not_a_place() -> None:
     levels = (1.0, 0.95, 0.92, *[0.4] * (len(path) - 3))
     decided = decide([replace(first, levels=levels)], Acceptance(), chain)
     assert [s.parent.id for s in decided if s.decision == ACCEPTED] == [path[2]] == ["c20"]
+
+
+def test_a_suggestion_of_another_taxonomy_or_without_branches_has_no_safe_place() -> None:
+    elsewhere = replace(MARTINI, parent=Concept("gone", "gone"))
+    longer = replace(MARTINI, path=MARTINI.path[1:], levels=MARTINI.levels[1:])
+    for changed in (replace(MARTINI, levels=()), elsewhere, longer):
+        assert place_safely([changed], 0.5, MENU) == []
+        assert coarse_places(changed, MENU) == []

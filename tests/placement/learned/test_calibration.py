@@ -33,7 +33,7 @@ from taxoexpan.placement.learned.calibration import (
 from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Reliability
 from taxoexpan.placement.learned.regression import sigmoid
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.branches import says_something
+from taxoexpan.placement.scoring.branches import is_informative
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
@@ -166,7 +166,7 @@ def test_branches_are_ranked_by_a_fusion_that_was_not_fitted_to_their_fold() -> 
         alone = ranker.with_fusion(fusions[row % 3]).rank(queries[row : row + 1], 1, 1.5)
         parents = {taxonomy.ids[parent] for parent in queries.parents[row]}
         lineage = taxonomy.short_lineage(int(alone.anchors[0, 0]))
-        for id in lineage[says_something(taxonomy, lineage)]:
+        for id in lineage[is_informative(taxonomy, lineage)]:
             branch = {taxonomy.ids[id], *taxonomy.descendants(taxonomy.ids[id])}
             samples, true = samples + 1, true + bool(branch & parents)
     assert len(found.reliability.right) == samples > 40

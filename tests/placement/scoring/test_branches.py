@@ -7,7 +7,7 @@ from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.placement.scoring.branches import Branches, says_something, true_levels
+from taxoexpan.placement.scoring.branches import Branches, is_informative, true_levels
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CPU = torch.device("cpu")
@@ -68,7 +68,7 @@ def test_a_level_is_true_if_a_true_parent_is_there_or_below() -> None:
     assert is_place.shape == found.shape
     for concept, row in zip(concepts.tolist(), is_place, strict=True):
         lineage = taxonomy.short_lineage(concept)
-        assert row[: len(lineage)].tolist() == says_something(taxonomy, lineage).tolist()
+        assert row[: len(lineage)].tolist() == is_informative(taxonomy, lineage).tolist()
         assert not row[len(lineage) :].any()
     for concept, own, row in zip(concepts.tolist(), parents, found, strict=True):
         path = taxonomy.path(taxonomy.ids[concept])
@@ -78,14 +78,14 @@ def test_a_level_is_true_if_a_true_parent_is_there_or_below() -> None:
         assert not row[len(path) :].any()
 
 
-def test_a_root_and_a_branch_with_most_concepts_say_nothing() -> None:
+def test_a_root_and_a_branch_with_most_concepts_are_not_informative() -> None:
     names = ["all", "food", "tea", "green tea", "white tea", "milk", "tool"]
     pairs = [("all", "food"), ("food", "tea"), ("tea", "green tea"), ("tea", "white tea")]
     pairs += [("food", "milk"), ("all", "tool")]
     taxonomy = Taxonomy([Concept(name, name) for name in names], pairs)
     path = taxonomy.short_lineage(taxonomy.index("green tea"))
-    assert says_something(taxonomy, path).tolist() == [False, False, True, True]
+    assert is_informative(taxonomy, path).tolist() == [False, False, True, True]
     flat = Taxonomy([Concept(name, name) for name in names], [("tea", "green tea")])
-    assert says_something(flat, flat.short_lineage(flat.index("tea"))).tolist() == [True]
+    assert is_informative(flat, flat.short_lineage(flat.index("tea"))).tolist() == [True]
     lineage = flat.short_lineage(flat.index("green tea"))
-    assert says_something(flat, lineage).tolist() == [False, True]
+    assert is_informative(flat, lineage).tolist() == [False, True]

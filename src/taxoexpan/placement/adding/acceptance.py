@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.placement.scoring.branches import says_something
+from taxoexpan.placement.scoring.branches import is_informative
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import SKIPPED
@@ -230,12 +231,15 @@ def place_safely(
 ) -> list[Suggestion]:
     """Return each query's first suggestion, or the deepest concept above it that is sure enough.
 
-    The branch of the concept must contain the true parent with this confidence, and say something
-    (`says_something`). A query whose first suggestion is a merge is left out.
+    The branch of the concept must contain the true parent with this confidence, and be informative
+    (`is_informative`). A query whose first suggestion is a merge is left out.
     """
     placed, counts = [], Counter(s.query.id for s in suggestions)
     for first in _first_of_each(suggestions, lambda s: not s.is_merge):
-        if first.levels[-1] >= min_branch and _is_place(first, taxonomy):
+        lineage = _lineage(first, taxonomy)
+        if lineage is None:
+            continue
+        if first.levels[-1] >= min_branch and is_informative(*lineage)[-1]:
             placed.append(first)
             continue
         above = [s for s in coarse_places(first, taxonomy) if (s.confidence or 0.0) >= min_branch]
@@ -243,25 +247,25 @@ def place_safely(
     return placed
 
 
-def _is_place(first: Suggestion, taxonomy: Taxonomy) -> bool:
-    """Return whether the parent of a suggestion says something as a place."""
-    active = taxonomy.without_deprecated_relations
+def _lineage(first: Suggestion, taxonomy: Taxonomy) -> tuple[Taxonomy, Indices] | None:
+    """Return the concepts on the path of a suggestion, and the taxonomy that has this path.
+
+    Return None if the branches are not known, or if the taxonomy has changed.
+    """
+    if not first.levels or first.parent.id not in taxonomy:
+        return None
+    active = taxonomy.without_deprecated_relations  # as when the suggestion was made
     lineage = active.short_lineage(active.index(first.parent.id))
-    return bool(says_something(active, lineage)[-1])
+    return (active, lineage) if len(lineage) == len(first.levels) else None
 
 
 def coarse_places(first: Suggestion, taxonomy: Taxonomy) -> list[Suggestion]:
-    """Return the placements above a suggestion, from the top down, that say something.
-
-    There are none if the branches are not known, or if the taxonomy has changed.
-    """
-    if not first.levels or first.parent.id not in taxonomy:
+    """Return the placements above a suggestion that are informative, from the top down."""
+    known = _lineage(first, taxonomy)
+    if known is None:
         return []
-    active = taxonomy.without_deprecated_relations  # as when the suggestion was made
-    lineage = active.short_lineage(active.index(first.parent.id))
-    if len(lineage) != len(first.levels):
-        return []
-    is_place = says_something(active, lineage)
+    active, lineage = known
+    is_place = is_informative(active, lineage)
     return [
         replace(
             first,

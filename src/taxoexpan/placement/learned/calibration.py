@@ -180,7 +180,7 @@ def calibrate_branches(
     """Fit the curve of the branches on the path of each held-out query's first suggestion.
 
     Each fold [Q] of the queries is ranked by a fusion that was not fitted to it. Only branches
-    that say something count (`says_something`): the others are almost always right.
+    that are informative count: the others are almost always right.
     """
     parts, truths, order = [], [], []
     for fold, fusion in enumerate(fusions):

@@ -70,8 +70,8 @@ class Branches:
         return result
 
 
-def says_something(taxonomy: Taxonomy, lineage: Indices) -> NDArray[np.bool_]:
-    """Return whether each concept of a path says something as a place, from the root down: [L].
+def is_informative(taxonomy: Taxonomy, lineage: Indices) -> NDArray[np.bool_]:
+    """Return whether each concept of a path is informative as a place, from the root down: [L].
 
     A branch with more than half of all concepts does not, nor does a root, unless it is the end.
     """
@@ -84,7 +84,7 @@ def says_something(taxonomy: Taxonomy, lineage: Indices) -> NDArray[np.bool_]:
 def true_levels(
     taxonomy: Taxonomy, concepts: Indices, parents: Sequence[Indices]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether each branch on the paths has a true parent, and says something: [Q, L] each.
+    """Return whether each branch on the paths has a true parent, and is informative: [Q, L] each.
 
     The levels are those of `Branches.levels`, given the concepts [Q] at the ends of the paths.
     """
@@ -94,5 +94,5 @@ def true_levels(
     for row, (path, own) in enumerate(zip(paths, parents, strict=True)):
         owners, _ = taxonomy.descendant_intervals.pairs_among(path, own)
         right[row, owners] = True
-        is_place[row, : len(path)] = says_something(taxonomy, path)
+        is_place[row, : len(path)] = is_informative(taxonomy, path)
     return right, is_place
