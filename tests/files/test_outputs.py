@@ -257,6 +257,16 @@ def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path: Path) -> None
     assert names(tmp_path) == ["model"]
 
 
+def test_the_lock_of_a_killed_process_with_a_longer_name_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    lock = tmp_path / ".a.csv.taxoexpan-lock"
+    lock.write_text(f"process {os.getpid()}999 on a-machine-with-a-longer-name")
+    with whole_file(path) as opened:
+        opened.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["a.csv"]
+
+
 def test_files_of_the_user_stay(tmp_path: Path) -> None:
     own = [".model.backup", ".model2.taxoexpan-new", "model.taxoexpan-new"]
     for name in own:

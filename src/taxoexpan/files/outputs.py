@@ -95,6 +95,7 @@ def output_lock(path: Path) -> Iterator[None]:
     try:
         with _naming(path, "cannot be written"):
             _repair(path)
+            os.ftruncate(descriptor, 0)  # a killed process leaves its name, which may be longer
             os.write(descriptor, own.encode())
         yield
     finally:
