@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.placement.learned.confidence import Bin, CoveragePoint
+from taxoexpan.placement.learned.confidence import Bin, CoveragePoint, SafePlacements
 from taxoexpan.report.charts import (
     MAX_POINTS,
     WIDTH,
@@ -84,6 +84,15 @@ def test_the_precision_axis_starts_at_zero_if_precision_falls_below_a_half() -> 
     assert points(coverage_of([(0, 1), (1, 0.0)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
     (_, low), (_, lower) = points(coverage_of([(0, 0.5), (1, 0.4)]))
     assert TOP < low < lower < BOTTOM
+
+
+def test_safe_placements_are_a_second_curve() -> None:
+    placed = [SafePlacements(0.9, 0.0, 1.0), SafePlacements(0.5, 1.0, 0.5)]
+    chart = coverage_chart([CoveragePoint(0.5, 0.5, 0.75)], safe=placed)
+    (dashed,) = elements(chart, "polyline", "curve safe")
+    assert dashed.attrib["points"] == f"{LEFT},{TOP} {RIGHT},{BOTTOM}"
+    assert "The dashed curve" in chart.caption
+    assert "0.50 true at 1.00 placed" in chart.description
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_ends() -> None:

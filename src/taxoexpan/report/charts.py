@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.learned.confidence import Bin, CoveragePoint, calibration_error
+from taxoexpan.placement.learned.confidence import (
+    Bin,
+    CoveragePoint,
+    SafePlacements,
+    calibration_error,
+)
 
 WIDTH = 400
 """The width of every chart in SVG units; the page scales it."""
@@ -154,13 +159,20 @@ def reliability_chart(bins: Sequence[Bin]) -> Chart:
 
 
 def coverage_chart(
-    points: Sequence[CoveragePoint], threshold: CoveragePoint | None = None
+    points: Sequence[CoveragePoint],
+    threshold: CoveragePoint | None = None,
+    safe: Sequence[SafePlacements] = (),
 ) -> Chart:
-    """Plot the precision of the accepted suggestions against their fraction; mark a threshold."""
+    """Plot the precision of the accepted suggestions against their fraction; mark a threshold.
+
+    A second curve is the fraction of true placements if concepts are placed as deep as is sure.
+    """
     curve = _finite((point.coverage, point.precision) for point in points)
     texts = [f"{precision:.2f} right at {accepted:.2f} accepted" for accepted, precision in curve]
     texts = texts[:1] + texts[-1:]
     caption, dots, label = "Each point is a possible confidence threshold.", [], ""
+    placed = sorted({(each.coverage, each.truth) for each in safe})
+    texts += [f"as deep as is sure, {t:.2f} true at {c:.2f} placed" for c, t in placed[::-1][:1]]
     if threshold is not None:
         confidence, coverage, precision = threshold
         caption = (
@@ -172,14 +184,20 @@ def coverage_chart(
             [Dot(coverage, precision, 5, "marked", caption)],
             f"confidence ≥ {confidence:.2f}",
         )
-    lowest = min([precision for _, precision in curve] + [dot.y for dot in dots], default=0.0)
+    if placed:
+        caption += (
+            " The dashed curve is the fraction of true placements if each concept is placed as "
+            "deep as is sure: its true parent is there or below."
+        )
+    heights = [precision for _, precision in (*curve, *placed)] + [dot.y for dot in dots]
+    lowest = min(heights, default=0.0)
     plot = Plot(
         FRACTIONS,
         # High precisions are magnified to show differences, but to no less than half the range.
         FRACTIONS if lowest < 0.5 else ticks(0.5, 1),
         "fraction of concepts accepted",
         "fraction of these right",
-        curves=[("curve", _thinned(curve))],
+        curves=[("curve", _thinned(curve)), *([("curve safe", placed)] if placed else [])],
         dots=dots,
         threshold=None if threshold is None else threshold.coverage,
         threshold_label=label,

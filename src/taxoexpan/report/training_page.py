@@ -57,7 +57,9 @@ def reliability_charts(calibrators: Calibrators) -> list[ChartSection]:
     reliability = calibrators.calibration.reliability
     reached = (threshold_for(reliability, precision) for precision in MARKED)
     marked = next(filter(None, reached), None)
-    chart = coverage_chart(reliability.coverage(), marked)
+    branches = calibrators.calibration.branches
+    safe = branches.placements if branches else ()
+    chart = coverage_chart(reliability.coverage(), marked, safe)
     if marked is None:
         note = f"No threshold reaches {percent(MARKED[-1])} precision reliably on these leaves."
         chart = replace(chart, caption=f"{chart.caption} {note}")

@@ -18,6 +18,7 @@ FOOD = Taxonomy([Concept("1", "food"), Concept("2", "milk")], [("1", "2")])
         low=st.none() | st.floats(0, 1),
         high=st.none() | st.floats(0, 1),
         branch=st.text("a&= /#", max_size=5),
+        sure=st.integers(0, 1),
         order=st.sampled_from(["confidence", "parent", "listed"]),
         offset=st.integers(0, 10**6),
     )

@@ -49,3 +49,19 @@ def set_confidences(review: Review, confidences: Sequence[float | None]) -> None
             for proposal in concept.proposals
         ],
     )
+
+
+def test_the_queue_shows_only_concepts_whose_branch_is_sure(
+    model: TaxoExpan, tmp_path: Path
+) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        review = open_review(model, store)
+        first = review.concept("corn bread").proposals[0]
+        levels = (1.0, *[0.95] * (len(first.path) - 1))
+        store.set_proposals("another model", [replace(first, levels=levels, confidence=0.3)])
+        sure = text_of(review.get("/?sure=1"))
+        assert "corn bread" in sure
+        assert "white tea" not in sure
+        assert "white tea" in text_of(review.get("/"))
+        review.decide("corn bread", accept=first.parent.id)
+        assert "Nothing matches these filters" in text_of(review.get("/?sure=1"))

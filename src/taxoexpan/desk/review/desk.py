@@ -7,6 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,7 +20,7 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
 from taxoexpan.phrasing import join_words, signed
-from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, coarse_places
+from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, coarse_places, place_safely
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion
 from taxoexpan.progress import Progress
@@ -43,6 +44,8 @@ class EvidenceCache:
 
     def __init__(self, model: TaxoExpan) -> None:
         self._model = model
+        calibration = model.calibrators.calibration
+        self.has_branches = calibration is not None and calibration.branches is not None
         self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
         self._lock = threading.Lock()
         self._kept: OrderedDict[Concept, Evidence | None] = OrderedDict()
@@ -120,6 +123,17 @@ class ReviewDesk:
     def count_others(self) -> int:
         """Count the concepts of the store that are not in the list."""
         return self.listed.count(UNLISTED) if self.listed else 0
+
+    @cached_property
+    def sure(self) -> bytes | None:
+        """The concepts of the list that can be placed as deep as is sure; None if all can.
+
+        It is computed once, because it reads all proposals.
+        """
+        first = self.store.first_proposals(QueueQuery(listed=self.listed))
+        least = self.evidence.min_branch
+        placed = [c for c in first if place_safely(c.proposals, least, self.taxonomy)]
+        return self.store.mask({each.key for each in placed})
 
     def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
         """Return the coarse placements above a proposal, and whether each is the safe one."""

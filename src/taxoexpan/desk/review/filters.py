@@ -29,6 +29,8 @@ class QueueFilter:
     low: float | None = None
     high: float | None = None
     branch: str = ""
+    sure: int = 0
+    """1 for only the concepts that can be placed as deep as is sure."""
     order: str = QueueOrder.CONFIDENCE.value
     offset: int = 0
 
@@ -42,6 +44,7 @@ class QueueFilter:
             low=fraction(values.get("low", "")),
             high=fraction(values.get("high", "")),
             branch=values.get("branch", ""),
+            sure=int(values.get("sure") == "1"),
             order=order if order in tuple(QueueOrder) else QueueOrder.CONFIDENCE.value,
             offset=natural(values.get("offset", "")) or 0,
         )
@@ -71,13 +74,13 @@ class QueueFilter:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether a confidence limit or a branch is set."""
-        return bool(self.low is not None or self.high is not None or self.branch)
+        """Whether a confidence limit or a branch is set, or branches must be sure."""
+        return bool(self.low is not None or self.high is not None or self.branch or self.sure)
 
     @property
     def without_limits(self) -> QueueFilter:
-        """The same filter without confidence limits and without a branch."""
-        return replace(self, low=None, high=None, branch="", offset=0)
+        """The same filter without confidence limits and branches."""
+        return replace(self, low=None, high=None, branch="", sure=0, offset=0)
 
     def with_status(self, status: str) -> QueueFilter:
         """Return the filter for the first page of another status."""

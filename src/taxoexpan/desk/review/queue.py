@@ -52,6 +52,7 @@ def show_queue(
         "counts": desk.counts(),
         "measure": "score" if scores and all(scores) else "confidence",
         "has_scores": any(scores),
+        "has_branches": desk.evidence.has_branches,
         "branches": _branches(desk, filter),
         "groups": _groups(items, filter),
         "items": items,
@@ -71,7 +72,8 @@ def show_queue(
 def _read_queue(desk: ReviewDesk, filter: QueueFilter) -> tuple[Sequence[QueuedConcept], int]:
     """Return one page of the queue with one concept before and after it, and the total number."""
     query = filter.to_query(desk.taxonomy, PAGE_SIZE + 2)
-    query = replace(query, offset=max(filter.offset - 1, 0), listed=desk.listed)
+    listed = desk.sure if filter.sure else desk.listed
+    query = replace(query, offset=max(filter.offset - 1, 0), listed=listed)
     page = desk.store.queue(query)
     return page.concepts, page.total
 

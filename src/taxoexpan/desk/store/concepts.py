@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
@@ -77,6 +77,11 @@ def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None
     """Return one byte per concept number, 1 if the concept is in the list; None if all are."""
     keys = {concept_key(concept.label) for concept in listed}
     keys |= {_key_with_id(concept.label, concept.id) for concept in listed}
+    return key_mask(connection, keys)
+
+
+def key_mask(connection: Connection, keys: Collection[str]) -> bytes | None:
+    """Return one byte per concept number, 1 if its key is given; None if all keys are given."""
     rows = connection.execute(select(concepts.c.number, concepts.c.key)).all()
     mask = bytearray(max((row.number for row in rows), default=0))
     for row in rows:

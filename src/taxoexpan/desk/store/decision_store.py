@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from taxoexpan.desk.store.concepts import (
     add_concepts,
+    key_mask,
     lacking_proposals,
     list_mask,
     set_proposals,
@@ -85,6 +86,7 @@ class DecisionStore:
     rebuild = _method(derive_whole_queue, writes=True)
     without_proposals = _method(lacking_proposals, writes=False)
     listed = _method(list_mask, writes=False)
+    mask = _method(key_mask, writes=False)
     concept = _method(read_concept, writes=False)
     queue = _method(read_page, writes=False)
     first_proposals = _method(read_first_proposals, writes=False)
