@@ -43,6 +43,35 @@ def test_every_word_must_match_a_beginning() -> None:
     assert found(wines, "wine blue") == found(wines, "ine") == []
 
 
+SHOP = Taxonomy(
+    [
+        Concept("care", "Hair Care"),
+        Concept("trim", "Trimmers"),
+        Concept("shave", "Shaving", ("barber",)),
+        Concept("trim2", "Trimmers"),
+        Concept("trim3", "Nose Trimmers"),
+        Concept("dryer", "Dryers"),
+    ],
+    [("care", "trim"), ("shave", "trim2"), ("shave", "trim3"), ("care", "dryer")],
+)
+
+
+def test_words_of_ancestors_count_too() -> None:
+    index = NameIndex.of(SHOP)
+    ids = {text: [SHOP.ids[i] for i in index.search(text, 9)] for text in (
+        "hair trimmers", "trimmers barber", "trim shav", "hair care trimmers", "hair shaving"
+    )}  # fmt: skip
+    assert ids["hair trimmers"] == ids["hair care trimmers"] == ["trim"]
+    assert ids["trimmers barber"] == ids["trim shav"] == ["trim2", "trim3"]
+    assert ids["hair shaving"] == []
+
+
+def test_near_concepts_come_first_among_equals() -> None:
+    index, far = NameIndex.of(SHOP), SHOP.index("trim2")
+    assert [SHOP.ids[i] for i in index.search("trimmers", 9)] == ["trim", "trim2", "trim3"]
+    assert [SHOP.ids[i] for i in index.search("trimmers", 9, {far})] == ["trim2", "trim", "trim3"]
+
+
 def test_labels_come_before_synonyms_and_each_concept_once() -> None:
     fruit = Taxonomy(
         [
@@ -88,6 +117,11 @@ def test_symbols_are_words_and_punctuation_is_not() -> None:
     assert split_words(fold_name("C++ (language), 2nd")) == ["c", "+", "+", "language", "2nd"]
 
 
+def words_of(concept: Concept) -> set[str]:
+    names = map(fold_name, (concept.label, *concept.synonyms))
+    return {word for name in names for word in split_words(name)}
+
+
 @given(taxonomies(), st.data())
 def test_the_results_are_those_of_a_comparison_with_every_name(
     taxonomy: Taxonomy, data: st.DataObject
@@ -95,12 +129,17 @@ def test_the_results_are_those_of_a_comparison_with_every_name(
     text = data.draw(st.sampled_from(taxonomy.labels)) if len(taxonomy) else "x"
     text = text[: data.draw(st.integers(1, 20))]
     query, expected = fold_name(text), set()
+    wanted = split_words(query)
     for index, concept in enumerate(taxonomy.concepts):
+        above = [taxonomy.concept(id) for id in (concept.id, *taxonomy.ancestors(concept.id))]
+        inherited = {w for c in above if not c.deprecated for w in words_of(c)}
         for name in map(fold_name, (concept.label, *concept.synonyms)):
-            words, wanted = split_words(name), split_words(query)
-            all_words = wanted and all(any(w.startswith(p) for w in words) for p in wanted)
-            if query and not concept.deprecated and (name.startswith(query) or all_words):
-                expected.add(index)
+            words = set(split_words(name))
+            has_one = any(w.startswith(p) for w in words for p in wanted)
+            has_all = all(any(w.startswith(p) for w in words | inherited) for p in wanted)
+            if query and not concept.deprecated:
+                if name.startswith(query) or (has_one and has_all):
+                    expected.add(index)
     results = NameIndex.of(taxonomy).search(text, len(taxonomy) + 1)
     assert len(results) == len(set(results))
     assert set(results) == expected

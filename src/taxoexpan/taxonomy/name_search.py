@@ -1,14 +1,15 @@
-"""The search for concepts by name."""
+"""The search for concepts by name, and by the names of the concepts above them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.names import normalize_name
@@ -26,6 +27,7 @@ class NameIndex:
     Names are numbered in the order of results: labels before synonyms, short before long.
     """
 
+    taxonomy: Taxonomy
     concepts: Indices
     """The index of the concept of each name."""
     names: Sequence[str]
@@ -34,6 +36,8 @@ class NameIndex:
     words: Sequence[str]
     """The distinct words of all names, sorted."""
     word_postings: Postings
+    word_counts: Indices
+    """The number of words of each name."""
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> NameIndex:
@@ -43,20 +47,25 @@ class NameIndex:
         names, name_postings = _invert([name] for name in folded)
         words, word_postings = _invert(split_words(name) for name in folded)
         concepts = np.array([i for _, _, i, _ in named], dtype=np.int64)
-        return cls(concepts, names, name_postings, words, word_postings)
+        counts = np.bincount(word_postings.numbers, minlength=len(named))
+        return cls(taxonomy, concepts, names, name_postings, words, word_postings, counts)
 
-    def search(self, text: str, limit: int) -> list[int]:
+    def search(self, text: str, limit: int, near: Collection[int] = ()) -> list[int]:
         """Return the indices of matching concepts, best first.
 
         First come exact matches, then names that begin with the string, then names with words that
-        begin with its words, in any order.
+        begin with its words, in any order, then names with some of the words whose other words are
+        in names of concepts above them. In each of these, concepts that are `near` come first.
         """
         folded = fold_name(text)
         if not folded or limit < 1:
             return []
         found: dict[int, None] = {}
+        preferred = np.array(sorted(near), dtype=np.int64)
         for numbers in self._stages(folded):
-            for concept in self.concepts[numbers].tolist():
+            matching = self.concepts[numbers]
+            is_far = ~np.isin(matching, preferred)
+            for concept in matching[np.argsort(is_far, kind="stable")].tolist():
                 found.setdefault(concept)
                 if len(found) == limit:
                     return list(found)
@@ -71,9 +80,34 @@ class NameIndex:
         yield np.sort(self.name_postings.between(first, last))
         words = split_words(folded)
         if words:
-            yield np.flatnonzero(np.logical_and.reduce([self._has(word) for word in words]))
+            own = np.stack([self._has(word) for word in words])
+            yield np.flatnonzero(own.all(axis=0))
+            yield self._by_path(own)
 
-    def _has(self, prefix: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _by_path(self, own: NDArray[np.bool_]) -> Indices:
+        """Return the numbers of the names with some words, whose other words are above them.
+
+        Given is whether each name has each word [W, names]. Names with more of the words, and with
+        fewer other words, come first.
+        """
+        matched = own.sum(axis=0)
+        found = np.flatnonzero(matched)
+        for has in own:
+            below = self._below(np.unique(self.concepts[has]))
+            found = found[has[found] | below[self.concepts[found]]]
+        others = self.word_counts[found] - matched[found]
+        return found[np.lexsort([others, -matched[found]])]
+
+    def _below(self, concepts: Indices) -> NDArray[np.bool_]:
+        """Return for each concept of the taxonomy whether it is at or below one of these."""
+        reach = self.taxonomy.descendant_intervals
+        _, starts, stops = reach.intervals(concepts)
+        size = len(self.taxonomy) + 1
+        steps = np.bincount(starts, minlength=size) - np.bincount(stops, minlength=size)
+        covered: NDArray[np.bool_] = np.cumsum(steps)[reach.numbers] > 0
+        return covered
+
+    def _has(self, prefix: str) -> NDArray[np.bool_]:
         """Return for each name whether one of its words begins with a prefix."""
         first = bisect_left(self.words, prefix)
         last = bisect_left(self.words, prefix + LAST, first)
