@@ -60,7 +60,7 @@ class Review:
         assert response.status_code == status, response.text
         return response.headers["location"] if status == 303 else response.text
 
-    def decide(self, label: str, status: int = 303, **values: str | Sequence[str]) -> str:
+    def decide(self, label: str, status: int = 303, /, **values: str | Sequence[str]) -> str:
         """Send the form of a concept, as its page has it."""
         form = {"concept": label, "version": str(self.concept(label).version), **values}
         return self.post("/decisions", form, status)
@@ -74,10 +74,10 @@ def open_review(
     access: Access | None = None,
 ) -> Review:
     """Fill the queue with new foods, and open the pages."""
-    new = filter_known_names(model.taxonomy, concepts).new
-    fill_queue(store, model, "pantry 1", new)
+    filtered = filter_known_names(model.taxonomy, concepts)
+    fill_queue(store, model, "pantry 1", filtered)
     file = TaxonomyFile.open(taxonomy) if taxonomy else None
-    evidence, listed = EvidenceCache(model), store.listed([*new, *concepts])
+    evidence, listed = EvidenceCache(model), store.listed([*filtered.new, *concepts])
     desk = ReviewDesk(store, model.taxonomy, evidence, "Ada", file=file, listed=listed)
     app = protect_pages(create_app(desk), access or Access())
     browser = TestClient(app, "http://127.0.0.1:8000", follow_redirects=False)

@@ -137,9 +137,12 @@ def test_the_results_are_those_of_a_comparison_with_every_name(
             words = set(split_words(name))
             has_one = any(w.startswith(p) for w in words for p in wanted)
             has_all = all(any(w.startswith(p) for w in words | inherited) for p in wanted)
-            if query and not concept.deprecated:
-                if name.startswith(query) or (has_one and has_all):
-                    expected.add(index)
+            if (
+                not concept.deprecated
+                and query
+                and (name.startswith(query) or (has_one and has_all))
+            ):
+                expected.add(index)
     results = NameIndex.of(taxonomy).search(text, len(taxonomy) + 1)
     assert len(results) == len(set(results))
     assert set(results) == expected

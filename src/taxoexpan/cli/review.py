@@ -87,7 +87,7 @@ def _prepare(
     looked_up = defined_concepts(options.glossary, concepts.new, model.taxonomy)
     defined = {concept.id: concept for concept in looked_up} if options.glossary else {}
     name = model_name(options.model, options.glossary)
-    computed = fill_queue(store, model, name, concepts.new, defined, not options.quiet)
+    computed = fill_queue(store, model, name, concepts, defined, not options.quiet)
     if computed < len(concepts.new):
         known = pluralize(len(concepts.new) - computed, "new concept")
         note(f"{known} with proposals of this model in {store.name} already")

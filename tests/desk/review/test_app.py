@@ -65,7 +65,7 @@ def test_reasons_are_loaded_when_the_concept_is_open(review: Review) -> None:
 def test_the_tree_around_a_runner_up_is_loaded_on_request(review: Review) -> None:
     other = review.concept("hemp milk").proposals[1].parent
     part = review.get(f"/around?concept=hemp+milk&parent={other.id}", **{"HX-Request": "true"})
-    assert f"<strong><bdi>{other.label}</bdi></strong>" in part
+    assert f'aria-keyshortcuts="t"><bdi>{other.label}</bdi>' in part
     assert '<li class="new"><bdi>hemp milk</bdi>' in part
     assert "similarity" in text_of(part)
     branch = review.get("/branch?parent=milk", **{"HX-Request": "true"})
@@ -124,7 +124,8 @@ def test_many_concepts_are_accepted_as_deep_as_is_sure_and_listed_to_be_refined(
 ) -> None:
     with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
         review = open_review(deep_model, store)
-        firsts = [each.proposals[0] for each in store.queue().concepts]
+        queue = store.queue(QueueQuery(merge=False)).concepts
+        firsts = [each.proposals[0] for each in queue]
         least = min(firsts, key=lambda first: first.levels[-1])
         assert least.levels[-2] > least.levels[-1]
         limit = round((least.levels[-2] + least.levels[-1]) / 2, 6)
@@ -462,3 +463,106 @@ def test_undoing_a_comment_says_so(review: Review) -> None:
     review.decide("hemp milk", action="comment", comment="which plant?")
     page = review.get(review.post("/undo", {}))
     assert "Undone: the comment on hemp milk." in text_of(page)
+
+
+def test_a_decided_concept_is_decided_again_only_on_request(review: Review) -> None:
+    first, second = review.concept("hemp milk").proposals[:2]
+    review.decide("hemp milk", accept=second.parent.id)
+    page = review.get("/?status=accepted")
+    assert 'name="accept"' not in page
+    assert f'aria-keyshortcuts="t"><bdi>{second.parent.label}</bdi>' in page  # the accepted place
+    assert "Decide again" in page
+    again = review.get("/?status=accepted&concept=hemp+milk&again=1")
+    assert f'name="accept" value="{first.parent.id}"' in again
+
+
+def test_a_rejected_proposal_leaves_the_concept_in_its_place(review: Review) -> None:
+    names = [each.concept.label for each in review.store.queue().concepts]
+    first = review.concept(names[1]).proposals[0]
+    url = review.decide(names[1], drop=first.parent.id, at="2", next=names[2])
+    page = review.get(url)
+    assert "2 of 5" in text_of(page)
+    shown = re.findall(r'<span class="label"><bdi>(.*?)</bdi>', page)
+    assert shown.index(names[1]) == 1
+    assert f'aria-current="true" class="todo">\n    <span class="label"><bdi>{names[1]}' in page
+    assert field(page, "next") == names[2]
+
+
+def test_the_last_decision_can_be_undone_when_the_queue_is_empty(review: Review) -> None:
+    for each in review.store.queue().concepts:
+        review.decide(each.key, accept=each.proposals[0].parent.id)
+    page = review.get("/")
+    assert "All 5 concepts are decided." in text_of(page)
+    assert 'data-key="u"' in page
+    review.post("/undo", {"request": field(page, "request")})
+    assert review.store.counts()[Status.TODO] == 1
+
+
+def test_known_names_are_under_already_present(model: TaxoExpan, tmp_path: Path) -> None:
+    known = Concept("", "Oat-Milk"), Concept("", "white tea")
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        review = open_review(model, store, known)
+        page = text_of(review.get("/"))
+        assert "Already present 1" in page
+        assert "To do 1" in page
+        assert "Oat-Milk" not in page
+        assert "Oat-Milk" in text_of(review.get("/?status=present"))
+        (same,) = review.concept("oat milk").proposals
+        assert (same.kind, same.parent.label) == (SuggestionKind.MERGE, "oat milk")
+        reasons = review.get(f"/why?concept=oat+milk&parent={same.parent.id}")
+        assert "It is a name of 'oat milk'." in text_of(reasons)
+        review.decide("oat milk", drop=same.parent.id)
+        assert "Oat-Milk" in text_of(review.get("/"))  # it may become a concept of its own
+
+
+def test_an_edited_concept_is_exported_as_edited(review: Review) -> None:
+    form = {"label": " Hemp  drink ", "synonyms": "hemp milk\n\nHemp drink", "definition": "d"}
+    page = text_of(review.get(review.decide("hemp milk", action="edit", **form)))
+    assert "changes saved" in page
+    queued = review.concept("hemp milk")
+    assert (queued.status, queued.version) == (Status.TODO, 1)
+    edited = queued.concept
+    assert (edited.label, edited.synonyms, edited.definition) == ("Hemp drink", ("hemp milk",), "d")
+    review.decide("hemp milk", accept=queued.proposals[0].parent.id)
+    (exported,) = review.store.export_suggestions()
+    assert exported.query == edited
+    review.store.undo("Ada", 1)
+    assert review.concept("hemp milk").concept.label == "hemp milk"
+    refused = review.decide("white tea", 422, action="edit", label=" ")
+    assert "The label is empty" in text_of(refused)
+
+
+def test_a_decision_of_another_curator_is_announced(review: Review) -> None:
+    address = "/change?concept=hemp+milk&version=0"
+    assert review.browser.get(address).status_code == 204
+    queued = review.concept("hemp milk")
+    review.store.append([Decision(queued.key, Action.DEFER, 0)], "Grace")
+    assert "Grace has just decided about this concept: not sure" in text_of(review.get(address))
+
+
+def test_curators_who_decide_at_the_same_time_get_different_concepts(review: Review) -> None:
+    for number, name in enumerate(("Ada", "Grace")):
+        key = review.store.queue().concepts[number].key
+        review.store.append([Decision(key, Action.COMMENT, 0, comment="look")], name)
+    opened = {}
+    for name in ("Ada", "Grace"):
+        review.post("/curator", {"curator": name})
+        opened[name] = field(review.get("/"), "concept")
+    assert opened["Ada"] != opened["Grace"]
+
+
+def test_the_queue_has_orders_to_learn_from_and_a_list_of_comments(review: Review) -> None:
+    def shown(address: str) -> list[str]:
+        return re.findall(r'<span class="label"><bdi>(.*?)</bdi>', review.get(address))
+
+    assert shown("/?order=least") == shown("/")[::-1]
+    assert sorted(shown("/?order=sample")) == sorted(shown("/"))
+    assert shown("/?order=sample") == shown("/?order=sample")
+    review.decide("white tea", action="comment", comment="really?")
+    assert shown("/?status=commented") == ["white tea"]
+
+
+def test_parents_that_were_chosen_lately_are_offered_before_a_search(review: Review) -> None:
+    review.decide("white tea", accept="sauce")
+    found = text_of(review.get("/search?panel=parent", **{"HX-Request": "true"}))
+    assert found.startswith("Recent parents food , then sauce".replace(" , then", " › , then"))

@@ -83,7 +83,7 @@ class Desk:
         return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
 
     def name(self) -> str:
-        return str(self.find("h1").text)
+        return str(self.find("[data-focus]").text)
 
     def script(self, text: str) -> Any:
         return self.driver.execute_script(text)
@@ -269,11 +269,57 @@ def test_a_concept_is_accepted_as_deep_as_is_sure_with_one_key(driver: Any, tmp_
 
 def test_branches_of_the_tree_open_on_request(desk: Desk) -> None:
     desk.open("?status=all&concept=golden+apple")
-    branch = next(each for each in desk.all(".aside .branch") if "tea" in each.text)
-    branch.find_element(By.CSS_SELECTOR, "summary").click()
+    branch = next(each for each in desk.all(".node.aside") if "tea" in each.text)
+    branch.find_element(By.CSS_SELECTOR, ".label").click()
     desk.wait(lambda: "oat tea" in branch.text)
     desk.find(".unfold > summary").send_keys(Keys.ENTER)
     desk.wait(lambda: desk.all(".unfold .tree"))
+
+
+def test_a_place_in_the_tree_is_chosen_with_the_keyboard(desk: Desk) -> None:
+    """Walk from the proposal to another branch that has to be opened, and place it there."""
+    desk.open("?status=all&concept=golden+apple")
+    desk.press("t")
+    focused = "return document.activeElement.querySelector('bdi')?.textContent ?? ''"
+    proposed = desk.script(focused)
+    assert proposed
+    for _ in range(30):
+        if desk.script("return document.activeElement.matches('.aside > [data-open]')"):
+            break
+        desk.press(Keys.ARROW_DOWN)
+    parent = desk.script(focused)
+    desk.press(Keys.ARROW_RIGHT)
+    desk.wait(lambda: desk.all(".aside > [aria-expanded=true] ~ ul .label"))
+    desk.press(Keys.ARROW_DOWN)
+    child = desk.script(focused)
+    assert child not in ("", parent, proposed)
+    desk.shows("no children")  # who it is
+    desk.press(Keys.ARROW_LEFT)
+    assert desk.script(focused) == parent
+    desk.press(Keys.ARROW_LEFT)
+    assert not desk.all(".aside > [aria-expanded=true]")
+    desk.press(Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ENTER)
+    desk.says(f"golden apple: accepted below {child}.")
+    desk.press("u")
+    desk.says("Undone: golden apple is back.")
+
+
+def test_the_last_decision_is_undone_with_a_key(
+    driver: Any, tmp_path: Path, model_directory: Path
+) -> None:
+    desk = Desk(driver, tmp_path, model_directory)
+    try:
+        desk.open()
+        for _ in LABELS:
+            desk.wait(lambda: desk.all("#decide"))
+            desk.press("a")
+            desk.wait(lambda: desk.all("[data-announce]"))
+            desk.script("document.querySelector('[data-announce]').remove()")
+        desk.shows("concepts are decided.")
+        desk.press("u")
+        desk.wait(lambda: desk.all("#decide"))
+    finally:
+        desk.close()
 
 
 def test_everything_works_without_scripts(desk: Desk) -> None:
@@ -311,7 +357,9 @@ PAGES = (
 def test_every_page_fits_on_a_phone_and_can_be_read_by_everybody(desk: Desk, path: str) -> None:
     desk.open(path)
     assert desk.script(UNNAMED) == []
-    assert [len(desk.all(tag)) for tag in ("main", "h1", "#live[role=status]")] == [1, 1, 1]
+    shown = "return [...document.querySelectorAll('h1')].filter((h) => h.checkVisibility()).length"
+    assert [len(desk.all(tag)) for tag in ("main", "#live[role=status]")] == [1, 1]
+    assert desk.script(shown) == 1
     for scheme in ("light", "dark"):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         desk.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -347,7 +395,7 @@ const background = (element) => {
 };
 const hasText = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.nodeValue.trim());
 return [...document.querySelectorAll("body *")]
-  .filter((e) => hasText(e) && e.checkVisibility() && !e.closest(".visually-hidden, kbd"))
+  .filter((e) => hasText(e) && e.checkVisibility() && !e.closest(".visually-hidden"))
   .map((e) => {
     const [a, b] = [luminance(getComputedStyle(e).color), luminance(background(e))];
     return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.className, e.textContent];

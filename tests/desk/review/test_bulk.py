@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from review_cases import Review, field, open_review, text_of
 
@@ -48,7 +50,7 @@ def test_the_expected_errors_are_the_sum_of_one_minus_confidence() -> None:
     found = preview(0.6)
     assert keys(found) == ["a", "b", "c"]
     assert found.expected_errors == pytest.approx(0.03 + 0.1 + 0.4)
-    assert [each.key for each in found.least] == ["c", "b", "a"]
+    assert [each.key for each in found.shown] == ["c", "b", "a"]
     assert [step[:2] for step in found.steps][:3] == [(0.95, 1), (0.9, 2), (0.8, 2)]
     assert found.steps[0][2] == pytest.approx(0.03)
 
@@ -145,3 +147,32 @@ def test_a_group_is_accepted_by_its_parent(review: Review) -> None:
     page = review.get(f"/bulk?parent={parent}&min=0")
     assert "corn bread" in page
     assert "white tea" not in page
+
+
+def test_a_group_below_one_half_is_listed_as_a_whole(review: Review) -> None:
+    """The page of a group starts at its lowest confidence."""
+    queue = review.store.queue().concepts
+    parent = queue[0].proposals[0].parent
+    review.store.set_proposals(
+        "another model",
+        [
+            replace(queue[i].proposals[0], parent=parent, confidence=confidence)
+            for i, confidence in enumerate((0.41234567, 0.3))
+        ],
+    )
+    page = review.get(f"/bulk?parent={parent.id}")
+    assert "Concepts to accept 2 of 2 to do" in text_of(page)
+    form = {"parent": parent.id, "min": field(page, "min"), "seen": field(page, "seen")}
+    url = review.post("/bulk", {**form, "request": "r", "confirmed": "1"})
+    assert "2 concepts accepted." in text_of(review.get(url))
+
+
+def test_concepts_whose_mark_is_cleared_are_not_accepted(review: Review) -> None:
+    page = review.get("/bulk?min=0")
+    form = {"min": "0", "seen": field(page, "seen"), "confirmed": "1", "boxes": "1"}
+    assert page.count('name="take"') == 5
+    refused = review.post("/bulk", {**form, "request": "none"}, 422)
+    assert "There is nothing to accept." in text_of(refused)
+    review.post("/bulk", {**form, "request": "two", "take": ["white tea", "corn bread"]})
+    assert review.store.counts()[Status.ACCEPTED] == 2
+    assert review.concept("corn bread").status == Status.ACCEPTED

@@ -25,9 +25,9 @@ def tree(parent: str, *moves: str) -> dict[str, Any]:
 
 def test_the_tree_has_ancestors_siblings_and_the_nearest_children() -> None:
     found = tree("milk")
-    assert [node.id for node in found["ancestors"]] == ["food", "drink"]
-    assert [node.id for node in found["siblings"]] == ["tea", "coffee", "juice"]
-    assert found["more_siblings"] == 1
+    levels = [(level.node.id if level.node else "", level.more) for level in found["levels"]]
+    assert levels == [("", 0), ("food", 0), ("drink", 1)]
+    assert [node.id for node in found["levels"][-1].others] == ["tea", "coffee", "juice"]
     assert found["children"][0].id == "oat drink"  # it shares two words
     assert (len(found["children"]), found["more_children"]) == (6, 4)
     assert found["parent"].child_count == 10
@@ -39,16 +39,24 @@ def test_children_that_may_move_are_listed_apart() -> None:
     assert "kind 1 milk" not in [node.id for node in found["children"]]
 
 
-def test_a_root_has_no_ancestors_and_no_siblings() -> None:
-    found = tree("food")
-    assert (found["ancestors"], found["siblings"], found["more_siblings"]) == ([], [], 0)
+def test_a_root_is_below_nothing_and_next_to_other_roots() -> None:
+    (level,) = tree("food")["levels"]
+    assert (level.node, level.below.id, level.more) == (None, "food", 0)
 
 
 def test_the_rest_of_the_children_is_what_the_tree_leaves_out() -> None:
     shown = {node.id for node in tree("milk")["children"]}
-    rest, more = branch_of(FOOD, "milk", NEW)
+    rest, more = branch_of(FOOD, "milk", NEW, without=shown)
     assert shown.isdisjoint(node.id for node in rest)
     assert (len(shown) + len(rest), more) == (10, 0)
+
+
+def test_without_a_concept_the_branch_is_the_whole_taxonomy_in_parts() -> None:
+    many = Taxonomy([Concept(str(number), str(number)) for number in range(450)])
+    nodes, more = branch_of(many, "")
+    assert (len(nodes), more) == (200, 250)
+    nodes, more = branch_of(many, "", start=400)
+    assert ([node.id for node in nodes][:1], len(nodes), more) == (["400"], 50, 0)
 
 
 def test_a_branch_lists_all_children() -> None:

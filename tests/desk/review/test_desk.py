@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,9 +14,14 @@ from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.page import Details
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 NEW = Concept("n1", "hemp milk")
 LISTED = [NEW, Concept("n2", "white tea")]
+
+
+def new_concepts(concepts: Sequence[Concept]) -> FilteredConcepts:
+    return FilteredConcepts(tuple(concepts), (), ())
 
 
 def test_the_first_proposal_is_explained_in_full(model: TaxoExpan) -> None:
@@ -56,11 +62,11 @@ def test_proposals_of_the_same_model_are_not_computed_again(
     model: TaxoExpan, tmp_path: Path
 ) -> None:
     with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
-        assert fill_queue(store, model, "one", LISTED) == 2
+        assert fill_queue(store, model, "one", new_concepts(LISTED)) == 2
         more = [*LISTED, Concept("n3", "corn bread")]
-        assert fill_queue(store, model, "one", more) == 1
-        assert fill_queue(store, model, "one", more) == 0
-        assert fill_queue(store, model, "two", more) == 3
+        assert fill_queue(store, model, "one", new_concepts(more)) == 1
+        assert fill_queue(store, model, "one", new_concepts(more)) == 0
+        assert fill_queue(store, model, "two", new_concepts(more)) == 3
         found = store.concept("hemp milk")
         assert found is not None
         assert [each.rank for each in found.proposals] == [1, 2, 3, 4, 5]
@@ -70,7 +76,7 @@ def test_proposals_of_the_same_model_are_not_computed_again(
 def test_definitions_of_a_glossary_are_used_but_not_kept(model: TaxoExpan, tmp_path: Path) -> None:
     defined = {"n1": Concept("n1", "hemp milk", (), "a red apple")}
     with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
-        fill_queue(store, model, "one", LISTED, defined)
+        fill_queue(store, model, "one", new_concepts(LISTED), defined)
         found = store.concept("hemp milk")
     assert found is not None
     assert found.concept.definition == ""
@@ -86,7 +92,7 @@ def test_a_store_about_another_taxonomy_is_refused(model: TaxoExpan, tmp_path: P
         elsewhere = Suggestion(LISTED[0], 0, Concept("Q42", "author"))
         store.append([Decision("hemp milk", Action.ACCEPT, 0, (elsewhere,))], "Ada")
         with pytest.raises(ConfigurationError, match="are about another taxonomy"):
-            fill_queue(store, model, "one", LISTED)
+            fill_queue(store, model, "one", new_concepts(LISTED))
 
 
 def test_proposals_for_another_taxonomy_are_refused_before_any_decision(
@@ -97,7 +103,7 @@ def test_proposals_for_another_taxonomy_are_refused_before_any_decision(
         store.add_concepts(LISTED)
         store.set_proposals("of people", [elsewhere])
         with pytest.raises(ConfigurationError, match=r"the proposals in .* another taxonomy"):
-            fill_queue(store, model, "one", LISTED)
+            fill_queue(store, model, "one", new_concepts(LISTED))
 
 
 @pytest.mark.parametrize(
@@ -108,12 +114,12 @@ def test_proposals_are_computed_again_for_a_changed_text(
     model: TaxoExpan, tmp_path: Path, changed: Concept
 ) -> None:
     with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
-        fill_queue(store, model, "one", LISTED)
+        fill_queue(store, model, "one", new_concepts(LISTED))
         store.add_concepts([changed])
         store.add_concepts([changed])
         assert store.without_proposals("one", [changed, LISTED[1]]) == [changed]
-        assert fill_queue(store, model, "one", [changed, LISTED[1]]) == 1
-        assert fill_queue(store, model, "one", [changed, LISTED[1]]) == 0
+        assert fill_queue(store, model, "one", new_concepts([changed, LISTED[1]])) == 1
+        assert fill_queue(store, model, "one", new_concepts([changed, LISTED[1]])) == 0
         found = store.concept("hemp milk")
     assert found is not None
     expected = [each.score for each in model.suggest([changed])]

@@ -24,6 +24,7 @@ def test_a_store_of_the_first_version_is_migrated(store_url: str) -> None:
     database = Database.connect(store_url)
     with database.writing() as connection:
         connection.execute(text("DROP TABLE queue"))
+        connection.execute(text("ALTER TABLE decisions DROP COLUMN edited"))
         connection.execute(text(f"UPDATE {versions.name} SET version_num = '0001'"))
     database.close()
     with DecisionStore.open(store_url) as store:

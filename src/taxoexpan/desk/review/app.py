@@ -16,6 +16,7 @@ from starlette.routing import Route
 from taxoexpan.desk.review.bulk import accept_bulk, show_bulk
 from taxoexpan.desk.review.concept import (
     show_branch,
+    show_change,
     show_reasons,
     show_results,
     show_surroundings,
@@ -41,6 +42,7 @@ SHOWN: dict[str, Callable[[Pages, Request], Response]] = {
     "/why": show_reasons,
     "/around": show_surroundings,
     "/branch": show_branch,
+    "/change": show_change,
 }
 """Everything that is only read; each runs in a thread, so that none blocks the others."""
 TAKEN: dict[str, Callable[[Pages, Request, FormData], Response]] = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,7 +26,8 @@ LOW_CONFIDENCE = 0.5
 DEFAULT_THRESHOLD = 0.9
 """The threshold at first, if any concept reaches it."""
 THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
-MAX_EXAMPLES = 15
+MAX_SHOWN = 200
+"""The number of concepts that can be left out one by one, the least confident of all."""
 FIELDS = ("parent", "branch", "q", "rule")
 """The parameters that choose the rule and narrow the concepts."""
 SAFE = "safe"
@@ -105,9 +107,9 @@ class BulkPreview:
         return bool(self.low_count or self.expected_errors is None or is_unsuitable)
 
     @cached_property
-    def least(self) -> list[QueuedConcept]:
-        """Examples of the accepted concepts with the lowest confidence."""
-        return sorted(self.accepted, key=self.number)[:MAX_EXAMPLES]
+    def shown(self) -> list[QueuedConcept]:
+        """The accepted concepts with the lowest confidence, which can be left out."""
+        return sorted(self.accepted, key=self.number)[:MAX_SHOWN]
 
     @property
     def steps(self) -> list[tuple[float, int, float | None]]:
@@ -121,7 +123,9 @@ class BulkPreview:
         rows = [f"{c.key}\0{c.version}\0{c.proposals[0].parent.id}" for c in self.accepted]
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:32]
 
-    def decisions(self, batch: str, request_id: str | None = None) -> list[Decision]:
+    def decisions(
+        self, batch: str, request_id: str | None = None, left_out: Collection[str] = ()
+    ) -> list[Decision]:
         """Return decisions that attach each concept to its first proposal and move no children."""
         return [
             Decision(
@@ -133,6 +137,7 @@ class BulkPreview:
                 request_id=request_id,
             )
             for each in self.accepted
+            if each.key not in left_out
         ]
 
 
@@ -183,9 +188,11 @@ def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
         if preview.needs_confirmation and text_of(form, "confirmed") != "1":
             problem = "Nothing was accepted: confirm that proposals of low confidence are accepted"
             return show_bulk(pages, request, values, 422, f"{problem} too.")
-        if not preview.accepted:
+        taken = set(map(str, form.getlist("take")))
+        left_out = {c.key for c in preview.shown} - taken if text_of(form, "boxes") else ()
+        decisions = preview.decisions(secrets.token_hex(16), request_id, left_out)
+        if not decisions:
             return show_bulk(pages, request, values, 422, "There is nothing to accept.")
-        decisions = preview.decisions(secrets.token_hex(16), request_id)
         try:
             done = store.append(decisions, pages.curator(request))
         except ConflictError as error:
@@ -200,9 +207,11 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     filter = QueueFilter.parse({"q": values.get("q", ""), "branch": values.get("branch", "")})
     query = filter.to_query(desk.taxonomy, limit=None)
     parent = values.get("parent") or None
-    query = replace(query, statuses=(Status.TODO,), listed=desk.listed, parent_id=parent)
+    query = replace(query, statuses=(Status.TODO,), merge=None)
+    query = replace(query, listed=desk.listed, parent_id=parent)
     is_safe = values.get("rule") == SAFE
-    lowest = 0.0 if is_safe else min(LOW_CONFIDENCE, 1.0 if given is None else given)
+    lowest = min(LOW_CONFIDENCE, 1.0 if given is None else given)
+    lowest = 0.0 if is_safe or parent else lowest
     concepts = desk.store.first_proposals(replace(query, min_confidence=lowest))
     total = desk.store.queue(replace(query, limit=1)).total
     if is_safe:
@@ -213,7 +222,9 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     preview = BulkPreview(concepts, DEFAULT_THRESHOLD, total, with_unsuitable, is_safe)
     if given is not None:
         return replace(preview, threshold=given)
-    reached = LOW_CONFIDENCE if parent else next((step[0] for step in preview.steps), 1.0)
+    reached = next((step[0] for step in preview.steps), 1.0)
+    if parent:  # the whole group, so that nothing of it is hidden
+        reached = math.floor(1e4 * min(map(preview.number, concepts), default=1.0)) / 1e4
     return replace(preview, threshold=min(DEFAULT_THRESHOLD, reached))
 
 

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.desk.review.desk import ReviewDesk
-from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter
+from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.decisions import QueuedConcept
+from taxoexpan.desk.store.decisions import Action, QueuedConcept
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.page import Details
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import fold_name
 from taxoexpan.taxonomy.names import normalize_name
 
-PANELS = ("parent", "merge", "insert", "reject", "comment")
+PANELS = ("parent", "merge", "insert", "reject", "comment", "edit")
 MAX_RESULTS = 12
-"""The number of concepts that a search shows."""
+"""The number of concepts that a search shows at first."""
+MORE_RESULTS = 60
+"""The number of concepts that it shows on request."""
+MAX_RECENT = 8
+"""The number of recent parents that are offered before anything is typed."""
+SEARCHED_DECISIONS = 50
+"""The number of decisions among which recent parents are looked for."""
 MAX_CHILDREN = 6
 """The number of children of the parent that are shown at first."""
 MAX_SIBLINGS = 3
-"""The number of siblings of the parent that are shown."""
+"""The number of siblings of the parent that are shown at first."""
 MAX_BRANCH = 200
 """The number of children that are shown when a branch is opened."""
 
 
 def panel_values(
-    desk: ReviewDesk, request: Request, opened: QueuedConcept, filter: QueueFilter
+    pages: Pages, request: Request, opened: QueuedConcept, filter: QueueFilter
 ) -> dict[str, Any]:
     """Return the template values of the open panel, if there is one."""
     parameters = request.query_params
@@ -41,31 +49,76 @@ def panel_values(
         return {"panel": ""}
     values: dict[str, Any] = {"panel": panel}
     if panel in ("parent", "merge"):
-        values["found"] = search_concepts(desk, parameters.get("find", ""), panel)
+        values["found"] = _search(pages, request, opened)
         fields = [("concept", opened.key), ("panel", panel)]
         fields += [("with", id) for id in parameters.getlist("with")]
         values["search_fields"] = fields + parse_qsl(filter.query)
     if panel == "insert":
-        values["insertion"] = _insertion(desk, opened, parameters.get("parent", ""))
+        values["insertion"] = _insertion(pages.desk, opened, parameters.get("parent", ""))
     return values
 
 
-def search_concepts(desk: ReviewDesk, text: str, panel: str) -> dict[str, Any]:
-    """Find concepts by name; each comes with its path and the matching synonym, if any."""
-    text = text.strip()[:MAX_TEXT]
+class FoundConcept(NamedTuple):
+    """A concept that was searched for, its path, and the synonym that matches, if any."""
+
+    concept: Concept
+    path: Sequence[str]
+    matched: str = ""
+
+
+def _search(pages: Pages, request: Request, opened: QueuedConcept | None) -> dict[str, Any]:
+    """Search concepts as a request asks; without a text, return the curator's recent parents."""
+    desk, parameters = pages.desk, request.query_params
+    text = parameters.get("find", "").strip()[:MAX_TEXT]
+    limit = MORE_RESULTS if parameters.get("more") else MAX_RESULTS
+    found = search_concepts(desk, text, limit + 1, opened)
+    if not text:
+        found = _recent_parents(desk, pages.curator(request))
+    return {
+        "text": text,
+        "action": "merge" if parameters.get("panel") == "merge" else "accept",
+        "concepts": found[:limit],
+        "has_more": len(found) > limit,
+        "is_limited": limit == MORE_RESULTS,
+    }
+
+
+def search_concepts(
+    desk: ReviewDesk, text: str, limit: int, opened: QueuedConcept | None = None
+) -> list[FoundConcept]:
+    """Find concepts by name and path; those around the proposals come first among equals."""
     words = fold_name(text).split()
 
     def matches(name: str) -> bool:
         return all(word in fold_name(name) for word in words)
 
     found = []
-    for index in desk.names.search(text, MAX_RESULTS):
+    near = _around(desk.taxonomy, opened) if opened else set[int]()
+    for index in desk.names.search(text, limit, near):
         concept = desk.taxonomy.concept_at(index)
         synonym = next(filter(matches, concept.synonyms), "")
         matched = "" if matches(concept.label) else synonym
-        found.append((concept, desk.taxonomy.path(concept.id), matched))
-    action = "merge" if panel == "merge" else "accept"
-    return {"text": text, "action": action, "concepts": found}
+        found.append(FoundConcept(concept, desk.taxonomy.path(concept.id), matched))
+    return found
+
+
+def _around(taxonomy: Taxonomy, opened: QueuedConcept) -> set[int]:
+    """Return the proposed parents, their ancestors, their children, and their siblings."""
+    proposed = [each.parent.id for each in opened.proposals if each.parent.id in taxonomy]
+    indices = np.array([taxonomy.index(id) for id in proposed], dtype=np.int64)
+    parents = taxonomy.parents_of.of_many(indices)[1]
+    below = taxonomy.children_of.of_many(np.concatenate([indices, parents]))[1]
+    above = (index for own in indices for index in taxonomy.short_lineage(own).tolist())
+    return {*above, *below.tolist()}
+
+
+def _recent_parents(desk: ReviewDesk, curator: str) -> list[FoundConcept]:
+    """Return the last parents that a curator has accepted."""
+    recent = desk.store.history(0, SEARCHED_DECISIONS)
+    accepted = [each for each in recent if each.action == Action.ACCEPT and each.curator == curator]
+    ids = dict.fromkeys(each.parent.id for own in accepted for each in own.suggestions)
+    known = [id for id in ids if id in desk.taxonomy][:MAX_RECENT]
+    return [FoundConcept(desk.taxonomy.concept(id), desk.taxonomy.path(id)) for id in known]
 
 
 class TreeNode(NamedTuple):
@@ -95,25 +148,34 @@ def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str
     }
 
 
+class TreeLevel(NamedTuple):
+    """A concept on the path to a parent, with its other children: some of them, and a number."""
+
+    node: TreeNode | None
+    """None is the place above the roots."""
+    below: TreeNode
+    others: Sequence[TreeNode]
+    more: int
+
+
 def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[str, Any]:
-    """Return the tree around a proposed parent; children that share words with `new` come first."""
+    """Return the tree around a parent; children that share words with `new` come first."""
     parent = taxonomy.index(proposal.parent.id)
-    ancestors: list[int] = []  # along the first parent of each concept
-    parents = taxonomy.parents_of.of(parent)
-    while len(parents):
-        ancestors.insert(0, int(parents[0]))
-        parents = taxonomy.parents_of.of(ancestors[0])
-    siblings: list[int] = []
-    if ancestors:
-        siblings = [i for i in taxonomy.children_of.of(ancestors[-1]).tolist() if i != parent]
+    lineage = taxonomy.short_lineage(parent).tolist()
+    levels = []
+    for above, below in zip([None, *lineage[:-1]], lineage, strict=True):
+        others = [i for i in _children(taxonomy, above) if i != below]
+        shown = _nearest_first(taxonomy, others, new)[:MAX_SIBLINGS] if below == parent else []
+        node = None if above is None else _nodes(taxonomy, [above])[0]
+        below_node = _nodes(taxonomy, [below])[0]
+        more = len(others) - len(shown)
+        levels.append(TreeLevel(node, below_node, _nodes(taxonomy, shown), more))
     moved = [taxonomy.index(id) for id in proposal.moves if id in taxonomy]
-    others = [i for i in taxonomy.children_of.of(parent).tolist() if i not in moved]
+    others = [i for i in _children(taxonomy, parent) if i not in moved]
     children = _nearest_first(taxonomy, others, new)
     return {
+        "levels": levels,
         "parent": _nodes(taxonomy, [parent])[0],
-        "ancestors": _nodes(taxonomy, ancestors),
-        "siblings": _nodes(taxonomy, siblings[:MAX_SIBLINGS]),
-        "more_siblings": max(len(siblings) - MAX_SIBLINGS, 0),
         "children": _nodes(taxonomy, children[:MAX_CHILDREN]),
         "more_children": max(len(children) - MAX_CHILDREN, 0),
         "moves": _nodes(taxonomy, moved),
@@ -121,16 +183,30 @@ def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[
 
 
 def branch_of(
-    taxonomy: Taxonomy, id: str, beside: Concept | None = None
+    taxonomy: Taxonomy,
+    id: str,
+    new: Concept | None = None,
+    without: Collection[str] = (),
+    start: int = 0,
 ) -> tuple[list[TreeNode], int]:
-    """Return the first children of a concept, and the number of the others.
+    """Return some children of a concept, or the roots if `id` is empty, and how many follow.
 
-    If `beside` is given, return only the children that `tree_around` leaves out.
+    If `new` is given, children that share words with it come first.
     """
-    children = taxonomy.children_of.of(taxonomy.index(id)).tolist()
-    if beside is not None:
-        children = _nearest_first(taxonomy, children, beside)[MAX_CHILDREN:]
-    return _nodes(taxonomy, children[:MAX_BRANCH]), max(len(children) - MAX_BRANCH, 0)
+    children = _children(taxonomy, taxonomy.index(id) if id else None)
+    children = [index for index in children if taxonomy.ids[index] not in without]
+    if new is not None:
+        children = _nearest_first(taxonomy, children, new)
+    end = start + MAX_BRANCH
+    return _nodes(taxonomy, children[start:end]), max(len(children) - end, 0)
+
+
+def _children(taxonomy: Taxonomy, index: int | None) -> list[int]:
+    """Return the children of a concept, or the roots."""
+    if index is None:
+        return [taxonomy.index(id) for id in taxonomy.roots]
+    children: list[int] = taxonomy.children_of.of(index).tolist()
+    return children
 
 
 def _nearest_first(taxonomy: Taxonomy, children: Sequence[int], new: Concept) -> list[int]:
@@ -150,9 +226,9 @@ def _nodes(taxonomy: Taxonomy, indices: Iterable[int]) -> list[TreeNode]:
 
 def show_results(pages: Pages, request: Request) -> Response:
     """Return the concepts that match the typed text."""
-    panel = request.query_params.get("panel", "parent")
-    found = search_concepts(pages.desk, request.query_params.get("find", ""), panel)
-    return _part(pages, request, "results.html", "Search", found=found, opened=None)
+    queued, _ = _requested(pages, request)
+    found = _search(pages, request, queued)
+    return _part(pages, request, "results.html", "Search", found=found, opened=queued)
 
 
 def show_reasons(pages: Pages, request: Request) -> Response:
@@ -174,17 +250,38 @@ def show_surroundings(pages: Pages, request: Request) -> Response:
     proposal = next((each for each in queued.proposals if each.parent.id == parent), searched)
     tree = tree_around(desk.taxonomy, proposal, queued.concept)
     values = {"explanation": _explain(pages, queued, parent), "tree": tree, "opened": queued}
-    return _part(pages, request, "around.html", desk.label_of(parent), **values)
+    label = desk.label_of(parent)
+    return _part(pages, request, "around.html", label, is_deciding=True, **values)
 
 
 def show_branch(pages: Pages, request: Request) -> Response:
-    """Return the children of a concept, or only those that the tree of a new concept leaves out."""
+    """Return the children of a concept, or the roots."""
     queued, parent = _requested(pages, request)
-    if parent not in pages.desk.taxonomy:
+    desk, without = pages.desk, request.query_params.getlist("without")
+    if parent and parent not in desk.taxonomy:
         return _unknown(pages, request)
-    nodes, more = branch_of(pages.desk.taxonomy, parent, queued.concept if queued else None)
-    label = pages.desk.label_of(parent)
-    return _part(pages, request, "branch.html", label, nodes=nodes, more=more, opened=None)
+    start = natural(request.query_params.get("start", "")) or 0
+    new = queued.concept if queued else None
+    nodes, more = branch_of(desk.taxonomy, parent, new, without, start)
+    values = {
+        "nodes": nodes,
+        "more": more,
+        "parent": parent,
+        "without": without,
+        "start": start + len(nodes),
+    }
+    heading = desk.label_of(parent) if parent else "Taxonomy"
+    return _part(pages, request, "branch.html", heading, opened=queued, **values)
+
+
+def show_change(pages: Pages, request: Request) -> Response:
+    """Return a notice if another decision about the open concept was taken, or else nothing."""
+    queued, _ = _requested(pages, request)
+    seen = natural(request.query_params.get("version", ""))
+    if queued is None or seen is None or queued.version <= seen:
+        return Response(status_code=204)
+    (latest,) = pages.desk.store.history(0, 1, queued.key)
+    return pages.render(request, "change.html", latest=latest, opened=queued)
 
 
 def _explain(pages: Pages, queued: QueuedConcept, parent: str) -> Details:
@@ -202,6 +299,7 @@ def _part(pages: Pages, request: Request, template: str, heading: str, **values:
     """Return a part of a page to the script, and a whole page to a browser without scripts."""
     if request.headers.get("HX-Request") and not request.headers.get("HX-Boosted"):
         return pages.render(request, template, **values)
+    values |= {"request_id": secrets.token_urlsafe(16), "place": {"next": "", "number": None}}
     return pages.render(request, "fragment_page.html", heading=heading, fragment=template, **values)
 
 

@@ -24,11 +24,13 @@ from taxoexpan.desk.store.decisions import (
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.placement.adding.acceptance import coarse_places
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy import Concept, Taxonomy
 
 MAX_COMMENT = 2000
 """The number of characters of a comment."""
-STAYING = (Action.REJECT_PROPOSAL, Action.COMMENT)
+MAX_NAME = 1000
+"""The number of characters of a label."""
+STAYING = (Action.REJECT_PROPOSAL, Action.COMMENT, Action.EDIT)
 """After these decisions, the concept stays open."""
 
 
@@ -53,7 +55,10 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     except (FormError, StoreError) as error:
         status = 503 if isinstance(error, BusyError) else 422
         return show_queue(pages, request, key, filter, status, problem=_sentence(error))
-    following = key if decision.action in STAYING else text_of(form, "next")
+    if decision.action in STAYING:
+        at = natural(text_of(form, "at"))
+        return see_other(filter.url(concept=key, **({"at": at} if at else {}), did=done.number))
+    following = text_of(form, "next")
     opened = {"concept": following} if following else {}
     return see_other(filter.url(**opened, did=done.number))
 
@@ -83,6 +88,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
         suggestions=suggestions,
         reason=Reason(reason) if reason else None,
         comment=comment,
+        edited=_edited(form, queued.concept) if action == Action.EDIT else None,
         request_id=text_of(form, "request") or None,
     )
 
@@ -114,9 +120,22 @@ def _chosen(
         others = (_suggestion(queued, taxonomy, id) for id in marked)
         also = [replace(each, kind=SuggestionKind.ALSO, moves=()) for each in others]
         return Action.ACCEPT, (first, *also)
-    if action not in (Action.DEFER, Action.COMMENT, Action.REJECT):
+    if action not in (Action.DEFER, Action.COMMENT, Action.REJECT, Action.EDIT):
         raise FormError("no decision was chosen; press one of the buttons")
     return Action(action), ()
+
+
+def _edited(form: FormData, old: Concept) -> Concept:
+    """Return the new concept with the names and the definition of a form."""
+    label = " ".join(text_of(form, "label").split())
+    lines = (" ".join(line.split()) for line in text_of(form, "synonyms").splitlines())
+    synonyms = tuple(dict.fromkeys(line for line in lines if line and line != label))
+    if not label:
+        raise FormError("the label is empty; write one")
+    if max(map(len, (label, *synonyms))) > MAX_NAME:
+        raise FormError(f"a name has more than {MAX_NAME:,} characters; shorten it")
+    definition = text_of(form, "definition").strip()
+    return replace(old, label=label, synonyms=synonyms, definition=definition)
 
 
 def _suggestion(

@@ -7,12 +7,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Status
+from taxoexpan.desk.store.decisions import Action, Status, concept_key
 from taxoexpan.desk.store.queue import UNLISTED, QueueQuery
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence, describe
@@ -22,11 +24,13 @@ from taxoexpan.model_directory import model_digest
 from taxoexpan.phrasing import join_words, signed
 from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, coarse_places, place_safely
 from taxoexpan.placement.learned.calibrators import branch_threshold
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.progress import Progress
 from taxoexpan.report.page import Details
 from taxoexpan.report.suggestion_details import describe_region, network_facts, similarity_facts
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.id_assignment import with_ids
+from taxoexpan.taxonomy.known_names import FilteredConcepts
 from taxoexpan.taxonomy.name_search import NameIndex
 
 MAX_CACHED = 1000
@@ -35,6 +39,9 @@ TOP_K = 5
 """The number of parents that are proposed per concept."""
 CHUNK = 500
 """The number of concepts that are proposed for at a time, between two steps of the progress."""
+PACE_PERIOD = timedelta(hours=1)
+MIN_PACE = 10
+"""The number of decisions in the period from which a pace is known."""
 MAX_CHECKED = 1000
 """The number of decisions, or of concepts with proposals, that are compared with the taxonomy."""
 
@@ -58,7 +65,9 @@ class EvidenceCache:
         found = next((each for each in others if each.parent.id == id), None)
         paragraphs, facts = [], []
         if proposal is not None and proposal.is_merge:
-            paragraphs.append(f"It is likely a synonym of '{proposal.parent.label}'.")
+            is_name = proposal.confidence == 1.0
+            what = "a name" if is_name else "likely a synonym"
+            paragraphs.append(f"It is {what} of '{proposal.parent.label}'.")
         if evidence is not None and evidence.first.parent.id == id:
             paragraphs.append(describe(evidence))
             facts += [*similarity_facts(evidence.first), *network_facts(evidence)]
@@ -88,6 +97,21 @@ class EvidenceCache:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(concept)
             return self._kept[concept]
+
+
+class Pace(NamedTuple):
+    """The decisions of a curator per hour, and the hours that the rest of the queue takes."""
+
+    per_hour: int
+    hours_left: float
+
+
+class Profile(NamedTuple):
+    """What a curator needs to know about an existing concept."""
+
+    definition: str
+    synonyms: Sequence[str]
+    child_count: int
 
 
 @dataclass(frozen=True)
@@ -120,6 +144,22 @@ class ReviewDesk:
         """Count the concepts of the list by status."""
         return self.store.counts(self.listed)
 
+    def count_present(self) -> int:
+        """Count the concepts to do that are probably in the taxonomy already."""
+        open_ = (Status.TODO, Status.DEFERRED)
+        return self.store.count(QueueQuery(statuses=open_, merge=True, listed=self.listed))
+
+    def pace(self, curator: str) -> Pace | None:
+        """Return how fast a curator decides, and how long the rest takes; None at the beginning."""
+        count, since = self.store.recent_decisions(curator, PACE_PERIOD)
+        if since is None or count < MIN_PACE:
+            return None
+        seconds = (datetime.now(UTC) - since).total_seconds()
+        counts = self.counts()
+        per_hour = 3600 * count / max(seconds, 1.0)
+        left = counts[Status.TODO] + counts[Status.DEFERRED]
+        return Pace(round(per_hour), left / per_hour)
+
     def count_others(self) -> int:
         """Count the concepts of the store that are not in the list."""
         return self.listed.count(UNLISTED) if self.listed else 0
@@ -146,6 +186,13 @@ class ReviewDesk:
         """Return whether a proposal is itself as deep as is sure."""
         return (proposal.branch_confidence or 0.0) >= self.evidence.min_branch
 
+    def profile_of(self, id: str) -> Profile | None:
+        """Describe a concept of the taxonomy."""
+        if id not in self.taxonomy:
+            return None
+        concept = self.taxonomy.concept(id)
+        return Profile(concept.definition, concept.synonyms, len(self.taxonomy.children(id)))
+
     def label_of(self, id: str) -> str:
         """Return the label of a concept of the taxonomy, or the id if it is unknown."""
         return self.taxonomy.concept(id).label if id in self.taxonomy else id
@@ -161,20 +208,44 @@ def fill_queue(
     store: DecisionStore,
     model: TaxoExpan,
     name: str,
-    concepts: Sequence[Concept],
+    concepts: FilteredConcepts,
     defined: Mapping[str, Concept] = MappingProxyType({}),
     progress: bool = False,
 ) -> int:
-    """Add concepts and their missing or outdated proposals, and return how many were computed."""
+    """Add concepts and their missing or outdated proposals, and return how many were computed.
+
+    Concepts that have the name of an existing one are proposed as merges.
+    """
     refuse_other_taxonomy(store, model.taxonomy)
-    store.add_concepts(concepts)
-    missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts)]
+    store.add_concepts(concepts.new)
+    merges = _merges(store, model.taxonomy, concepts)
+    store.add_concepts([each.query for each in merges])
+    lacking = {new.id for new in store.without_proposals(name, [each.query for each in merges])}
+    store.set_proposals(name, [each for each in merges if each.query.id in lacking])
+    missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts.new)]
     with Progress("proposals", len(missing), "concepts", shown=progress) as bar:
         for start in range(0, len(missing), CHUNK):
             part = missing[start : start + CHUNK]
             store.set_proposals(name, model.suggest(part, TOP_K))
             bar.update(len(part))
     return len(missing)
+
+
+def _merges(
+    store: DecisionStore, taxonomy: Taxonomy, concepts: FilteredConcepts
+) -> list[Suggestion]:
+    """Return the proposals to merge new concepts with the existing ones that have their names.
+
+    The model may have learned an accepted concept; that is not asked again.
+    """
+    named = [new for new, _ in concepts.present]
+    own = with_ids(taxonomy, [*concepts.new, *named])[len(concepts.new) :]
+    queued = [store.concept(concept_key(new.label)) for new in own]
+    return [
+        Suggestion(new, 1, known, taxonomy.path(known.id), 1.0, 1.0, SuggestionKind.MERGE)
+        for new, (_, known), old in zip(own, concepts.present, queued, strict=True)
+        if old is None or old.status != Status.ACCEPTED
+    ]
 
 
 def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:

@@ -18,6 +18,10 @@ ALL = "all"
 """The status that stands for all of them."""
 COARSE = "coarse"
 """The status of accepted concepts whose place is to be refined."""
+PRESENT = "present"
+"""The status of concepts to do that are probably in the taxonomy already."""
+COMMENTED = "commented"
+"""The status that stands for all concepts with a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,9 @@ class QueueFilter:
         """Parse URL parameters; invalid values are ignored."""
         status, order = values.get("status", ""), values.get("order", "")
         return cls(
-            status=status if status in (ALL, COARSE, *Status) else Status.TODO.value,
+            status=status
+            if status in (ALL, COARSE, PRESENT, COMMENTED, *Status)
+            else Status.TODO.value,
             text=values.get("q", "").strip()[:MAX_TEXT],
             low=fraction(values.get("low", "")),
             high=fraction(values.get("high", "")),
@@ -91,15 +97,21 @@ class QueueFilter:
         return replace(self, offset=max(self.offset + step * PAGE_SIZE, 0))
 
     def to_query(self, taxonomy: Taxonomy, limit: int | None = PAGE_SIZE) -> QueueQuery:
-        """Return the query for the store; to-do concepts include deferred concepts."""
+        """Return the query for the store; concepts to do include deferred ones, but no merges."""
+        is_open = Status.TODO, Status.DEFERRED
         statuses = {
             ALL: (),
+            COMMENTED: (),
             COARSE: (Status.ACCEPTED,),
-            Status.TODO.value: (Status.TODO, Status.DEFERRED),
+            PRESENT: is_open,
+            Status.TODO.value: is_open,
         }
+        merge = {PRESENT: True, Status.TODO.value: False}
         return QueueQuery(
             statuses=statuses[self.status] if self.status in statuses else (Status(self.status),),
             coarse=self.status == COARSE,
+            merge=merge.get(self.status),
+            commented=self.status == COMMENTED,
             text=self.text,
             min_confidence=self.low,
             max_confidence=self.high,

@@ -35,11 +35,13 @@ ACTION_NAMES = {
     Action.REJECT_PROPOSAL: "proposal rejected",
     Action.DEFER: "not sure",
     Action.COMMENT: "comment",
+    Action.EDIT: "edited",
     Action.UNDO: "undo",
 }
 REASON_NAMES = {
     Reason.WRONG_PARENTS: "no proposal is right",
     Reason.OUT_OF_SCOPE: "does not belong in the taxonomy",
+    Reason.PRESENT: "is in the taxonomy already",
     Reason.OTHER: "another reason",
 }
 _FILES = {
@@ -90,6 +92,7 @@ class Pages:
             label_of=self.desk.label_of,
             levels_of=self.desk.levels_of,
             is_sure=self.desk.is_sure,
+            profile_of=self.desk.profile_of,
             **values,
         )
         return HTMLResponse(text, status, headers)

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
+from zlib import crc32
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.desk.review.concept import panel_values, tree_around
+from taxoexpan.desk.review.concept import branch_of, panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
-from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter
+from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept
+from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Status
 from taxoexpan.desk.store.queue import QueueOrder
 from taxoexpan.taxonomy import Concept
 
 MAX_BRANCHES = 100
 """The number of branches to choose from."""
 RECENT = 20
-"""The number of decisions among which the curator's last one is looked for."""
+"""The number of decisions among which the last one, and other curators, are looked for."""
+ACTIVE = timedelta(minutes=15)
+"""How long curators count as active after a decision."""
 
 
 def show_queue(
@@ -42,14 +46,21 @@ def show_queue(
     if not found[lead:] and total:  # decided concepts have left the page
         filter, lead = replace(filter, offset=0), 0
         found, total = _read_queue(desk, filter)
-    items = found[lead : lead + PAGE_SIZE]
+    share = Share.among(desk, pages.curator(request))
     wanted = key if key is not None else request.query_params.get("concept")
-    opened = desk.store.concept(wanted) if wanted else next(iter(items), None)
+    first = share.first(found[lead : lead + PAGE_SIZE])
+    opened = desk.store.concept(wanted) if wanted else first
+    at = natural(request.query_params.get("at", ""))
+    if opened is not None and at is not None:
+        found = _kept_in_place(opened, found, at - filter.offset + lead - 1)
+    items = found[lead : lead + PAGE_SIZE]
     is_list = request.query_params.get("view") == "queue" or not wanted
     shown = [*items, *([opened] if opened else [])]
     scores = [each.confidence is None for concept in shown for each in concept.proposals]
     values: dict[str, Any] = {
         "counts": desk.counts(),
+        "present": desk.count_present(),
+        "pace": desk.pace(pages.curator(request)),
         "measure": "score" if scores and all(scores) else "confidence",
         "has_scores": any(scores),
         "has_branches": desk.evidence.has_branches,
@@ -60,11 +71,14 @@ def show_queue(
         "opened": opened,
         "view": "queue" if is_list and opened and not (conflict or problem) else "concept",
         "conflict": conflict,
+        "request_id": secrets.token_urlsafe(16),
+        "undoable_batch": _last_batch(desk, pages.curator(request)),
     }
     headers = None
     if opened is not None:
-        values["place"] = _place(opened, filter, found)
+        values["place"] = _place(opened, filter, found, share)
         values |= _concept_values(pages, request, opened, filter)
+        values["is_deciding"] |= conflict is not None
         headers = {"HX-Push-Url": filter.url(concept=opened.key)} if status >= 400 else None
     return pages.render(request, "desk.html", "Queue", status, problem, filter, headers, **values)
 
@@ -85,20 +99,24 @@ def _concept_values(
     desk, taxonomy = pages.desk, pages.desk.taxonomy
     chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
     proposed = {each.parent.id for each in opened.proposals}
-    first = opened.proposals[0] if opened.proposals else None
+    panel = panel_values(pages, request, opened, filter)
+    is_open = opened.status in (Status.TODO, Status.DEFERRED)
+    again = bool(request.query_params.get("again") or panel["panel"] not in ("", "comment", "edit"))
+    shown = opened.proposals if is_open else opened.accepted or opened.proposals
+    first = shown[0] if shown else None
     has_tree = first is not None and first.parent.id in taxonomy
     return {
+        "is_deciding": is_open or again,
         "definition": desk.with_definition(opened.concept).definition,
         "tree": tree_around(taxonomy, first, opened.concept) if first and has_tree else None,
+        "roots": None if has_tree else branch_of(taxonomy, "", opened.concept),
         "chosen_ids": chosen,
         "chosen": [
             {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}
             for id in dict.fromkeys(chosen)
             if id not in proposed
         ],
-        "request_id": secrets.token_urlsafe(16),
-        "undoable_batch": _last_batch(desk, pages.curator(request)),
-        **panel_values(desk, request, opened, filter),
+        **panel,
     }
 
 
@@ -132,10 +150,42 @@ def _groups(
     return [(parent, list(items)) for parent, items in parents]
 
 
+def _kept_in_place(
+    opened: QueuedConcept, found: Sequence[QueuedConcept], at: int
+) -> Sequence[QueuedConcept]:
+    """Show a concept where it was before its first proposal was rejected."""
+    others = [each for each in found if each.key != opened.key]
+    return [*others[:at], opened, *others[at:]] if 0 <= at <= len(others) else found
+
+
+@dataclass(frozen=True)
+class Share:
+    """The concepts that are opened for one of several curators, so that two do not meet."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def among(cls, desk: ReviewDesk, curator: str) -> Share:
+        """Divide the queue by the curators who have decided lately."""
+        since = datetime.now(UTC) - ACTIVE
+        recent = desk.store.history(0, RECENT)
+        names = sorted({curator, *(each.curator for each in recent if each.time > since)})
+        return cls(names.index(curator), len(names))
+
+    def first(self, concepts: Sequence[QueuedConcept]) -> QueuedConcept | None:
+        """Return the first concept of this share, or else the first of all."""
+        own = (each for each in concepts if crc32(each.key.encode()) % self.of == self.number)
+        return next(own, next(iter(concepts), None))
+
+
 def _place(
-    opened: QueuedConcept, filter: QueueFilter, found: Sequence[QueuedConcept]
+    opened: QueuedConcept, filter: QueueFilter, found: Sequence[QueuedConcept], share: Share
 ) -> dict[str, Any]:
-    """Return the position of the open concept in the queue, and its neighbors on any page."""
+    """Return the position of the open concept in the queue, and its neighbors on any page.
+
+    The concept after the decision is the next one of the curator's share, if there is one.
+    """
     lead = min(filter.offset, 1)
     last = lead + PAGE_SIZE - 1
     keys = [each.key for each in found]
@@ -152,5 +202,5 @@ def _place(
         "number": filter.offset + at - lead + 1 if is_shown else None,
         "previous_url": url(at - 1) if is_shown else "",
         "next_url": url(at + 1),
-        "next": keys[at + 1] if at + 1 < len(keys) else "",
+        "next": following.key if (following := share.first(found[at + 1 :])) else "",
     }

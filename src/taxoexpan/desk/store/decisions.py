@@ -29,6 +29,8 @@ class Action(StrEnum):
     """Not sure: the concept comes back at the end of the queue."""
     COMMENT = "comment"
     """Leave a remark; the status does not change."""
+    EDIT = "edit"
+    """Change the names or the definition of the new concept; the status does not change."""
     UNDO = "undo"
     """Take back earlier decisions; they stay in the log."""
 
@@ -49,6 +51,8 @@ class Reason(StrEnum):
     """No proposal is right. A later model may propose other parents."""
     OUT_OF_SCOPE = "out-of-scope"
     """The concept does not belong in the taxonomy. It is not asked again."""
+    PRESENT = "already-present"
+    """The taxonomy has the concept already. It is not asked again."""
     OTHER = "other"
     """See the comment. It is not asked again."""
 
@@ -69,6 +73,8 @@ class Decision:
     """The suggestions that it is about; one that the curator searched for has the rank 0."""
     reason: Reason | None = None
     comment: str = ""
+    edited: Concept | None = None
+    """The new concept as the curator has changed it."""
     batch: str | None = None
     request_id: str | None = None
     number: int = 0

@@ -59,7 +59,8 @@ def _decided_concepts(connection: Connection) -> Iterator[tuple[str, Concept, li
         logs.setdefault(each.concept, []).append(each)
     for row in connection.execute(select(concepts).order_by(concepts.c.number)):
         if row.key in logs:
-            concept = Concept(row.id, row.label, row.synonyms, row.definition)
+            edited = ConceptState.after(logs[row.key]).edited
+            concept = edited or Concept(row.id, row.label, row.synonyms, row.definition)
             yield row.key, concept, logs[row.key]
 
 

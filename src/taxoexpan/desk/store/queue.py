@@ -34,6 +34,8 @@ SEPARATOR = "\x1f"
 _MAX_ORDER = 200
 _LAST = "\N{REPLACEMENT CHARACTER}"
 _DECODER = json.JSONDecoder()
+_STRIDE, _MODULUS = 1_220_703_125, 2_147_483_647
+"""The factor and the prime of a multiplicative hash of concept numbers."""
 
 
 class QueueOrder(StrEnum):
@@ -41,6 +43,10 @@ class QueueOrder(StrEnum):
 
     CONFIDENCE = "confidence"
     """The most confident first proposal comes first."""
+    LEAST = "least"
+    """The least confident first proposal comes first: the best to learn from."""
+    SAMPLE = "sample"
+    """A random order, which stays the same: its first concepts are a random sample."""
     PARENT = "parent"
     """Concepts with the same first proposal are next to each other, along the taxonomy."""
     LISTED = "listed"
@@ -59,6 +65,10 @@ class QueueQuery:
     """Only concepts with one of these statuses; all if empty."""
     coarse: bool = False
     """Only accepted concepts whose place is to be refined."""
+    merge: bool | None = None
+    """Only concepts whose first proposal is a merge, or only the others; all if None."""
+    commented: bool = False
+    """Only concepts with a comment."""
     text: str = ""
     """Words or parts of words, all of which must be in a concept's label and synonyms."""
     min_confidence: float | None = None
@@ -91,7 +101,7 @@ def read_page(connection: sa.Connection, query: QueueQuery = QueueQuery()) -> Qu
     rows = connection.execute(statement.order_by(*_order(query))).all()
     total = query.offset + len(rows)
     if not rows or len(rows) == query.limit:  # other pages may have more
-        total = connection.scalar(sa.select(sa.func.count()).select_from(matching.subquery())) or 0
+        total = count_page(connection, query)
     return QueuePage(tuple(_queued_concept(row) for row in rows), total)
 
 
@@ -147,6 +157,12 @@ def count_statuses(connection: sa.Connection, listed: bytes | None = None) -> di
     return dict(zip(Status, row, strict=True))
 
 
+def count_page(connection: sa.Connection, query: QueueQuery) -> int:
+    """Count the concepts that match a query."""
+    matching = sa.select(sa.func.count()).select_from(queue).where(*_conditions(query))
+    return connection.scalar(matching) or 0
+
+
 def _select_concepts() -> sa.Select[Any]:
     joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == queue.c.concept)
     columns = [*queue.c, *concepts.c, proposals.c.model, proposals.c.suggestions]
@@ -155,7 +171,7 @@ def _select_concepts() -> sa.Select[Any]:
 
 
 def _queued_concept(row: sa.Row[Any]) -> QueuedConcept:
-    concept = Concept(row.id, row.label, row.synonyms, row.definition)
+    concept = row.edited or Concept(row.id, row.label, row.synonyms, row.definition)
     shown = [each for each in row.suggestions or () if pair(each) not in row.rejected]
     return QueuedConcept(
         key=row.key,
@@ -179,6 +195,10 @@ def _conditions(query: QueueQuery) -> list[sa.ColumnElement[bool]]:
     if query.coarse:
         stored = sa.type_coerce(queue.c.accepted, sa.Text)
         conditions.append(stored.contains(f'"kind": "{SuggestionKind.COARSE}"'))
+    if query.merge is not None:
+        conditions.append(queue.c.is_merge == query.merge)
+    if query.commented:
+        conditions.append(queue.c.comment != "")
     if query.min_confidence is not None:
         conditions.append(queue.c.confidence >= max(query.min_confidence, 0.0))
     if query.max_confidence is not None:
@@ -205,12 +225,14 @@ def _is_listed(listed: bytes) -> sa.ColumnElement[bool]:
 
 def _order(query: QueueQuery) -> Sequence[sa.ColumnElement[Any]]:
     confidence, number = queue.c.confidence.desc(), queue.c.concept.asc()
-    columns = {
+    columns: dict[QueueOrder, list[sa.ColumnElement[Any]]] = {
         QueueOrder.CONFIDENCE: [confidence, number],
+        QueueOrder.LEAST: [queue.c.confidence.asc(), number],
+        QueueOrder.SAMPLE: [sa.cast(queue.c.concept, sa.BigInteger) * _STRIDE % _MODULUS],
         QueueOrder.PARENT: [queue.c.parent_order.asc(), confidence, number],
         QueueOrder.LISTED: [number],
-    }[query.order]
-    return [queue.c.turn.asc(), *columns]
+    }
+    return [queue.c.turn.asc(), *columns[query.order]]
 
 
 @dataclass(slots=True)
@@ -226,6 +248,7 @@ class ConceptState:
     accepted: tuple[Suggestion, ...] = ()
     comment: str = ""
     curator: str | None = None
+    edited: Concept | None = None
 
     @classmethod
     def after(cls, decisions: Iterable[Decision]) -> ConceptState:
@@ -240,7 +263,8 @@ class ConceptState:
     def _take(self, decision: Decision) -> None:
         """Update the state with one more decision."""
         self.comment = decision.comment or self.comment
-        if decision.action == Action.COMMENT:
+        self.edited = decision.edited or self.edited
+        if decision.action in (Action.COMMENT, Action.EDIT):
             return
         self.curator = decision.curator
         pairs = frozenset(map(pair, decision.suggestions))
@@ -270,6 +294,7 @@ class ConceptState:
             "status": Status.TODO if again else self.status,
             "version": self.version,
             "turn": self.turn,
+            "is_merge": first is not None and first.is_merge,
             "confidence": first.confidence_or_score if first else -1.0,
             "parent_key": short_key(id) if first else None,
             "branch": path,
@@ -278,6 +303,7 @@ class ConceptState:
             "accepted": self.accepted,
             "comment": self.comment,
             "curator": self.curator,
+            "edited": self.edited,
         }
 
 

@@ -31,8 +31,8 @@ PROPOSED = tuple(name for name in COLUMNS if name not in ("query", "query_id", "
 """The columns of a suggestion that are stored with a proposal; its query has a row of its own."""
 DECIDED = tuple(name for name in PROPOSED if name not in ("place", "why"))
 """The columns of a suggestion that are stored with a decision about it."""
-VERSIONS = ("0001", "0002")
-"""The versions of the tables; the first one had no queue."""
+VERSIONS = ("0001", "0002", "0003")
+"""The versions of the tables; the first one had no queue, the second one no edited concepts."""
 
 
 class Stored(TypeDecorator[Any]):
@@ -67,7 +67,17 @@ def _read_suggestions(text: str) -> tuple[Suggestion, ...]:
     return tuple(Suggestion.restored(Concept("", ""), values) for values in json.loads(text))
 
 
+def _write_concept(concept: Concept) -> str:
+    return json.dumps([concept.id, concept.label, concept.synonyms, concept.definition])
+
+
+def _read_concept(text: str) -> Concept:
+    id, label, synonyms, definition = json.loads(text)
+    return Concept(id, label, tuple(synonyms), definition)
+
+
 TEXT = Stored()
+CONCEPT = Stored(_write_concept, _read_concept)
 TEXTS = Stored(json.dumps, lambda text: tuple(json.loads(text)))
 TIME = Stored(
     lambda time: time.astimezone(UTC).isoformat(timespec="microseconds"), datetime.fromisoformat
@@ -117,6 +127,7 @@ decisions = sa.Table(
     sa.Column("time", TIME, nullable=False),
     sa.Column("model", TEXT),
     sa.Column("undoes", sa.ForeignKey("decisions.number"), unique=True),
+    sa.Column("edited", CONCEPT),
     sa.UniqueConstraint("concept", "version", name="one_decision_per_version"),
     sa.UniqueConstraint("request_id", "concept", name="one_decision_per_request"),
     sa.CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name="undo_names_a_decision"),
@@ -141,6 +152,7 @@ queue = sa.Table(
     sa.Column("status", Stored(read=Status), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("turn", sa.Integer, nullable=False),
+    sa.Column("is_merge", sa.Boolean, nullable=False),
     sa.Column("confidence", sa.Float(53), nullable=False),
     sa.Column("parent_key", TEXT, index=True),
     sa.Column("branch", TEXT, nullable=False),
@@ -149,20 +161,21 @@ queue = sa.Table(
     sa.Column("placements", SUGGESTIONS, nullable=False, key="accepted"),
     sa.Column("comment", TEXT, nullable=False),
     sa.Column("curator", TEXT),
+    sa.Column("edited", CONCEPT),
 )
 """The current state of every concept, derived from the log and the proposals.
 
-`turn` is 0, or the number of the decision that deferred the concept. `confidence`, `parent_key`
-and `branch` belong to the first proposal (-1, null and empty without one), and `parent_order`
-sorts concepts with the same first proposal next to each other. The status is the last column of the
-indexes, so that all orders are read from an index, for any choice of statuses.
+`turn` is 0, or the number of the decision that deferred the concept. `is_merge`, `confidence`,
+`parent_key` and `branch` belong to the first proposal (false, -1, null and empty without one), and
+`parent_order` sorts concepts with the same first proposal next to each other. The status and
+`is_merge` are the last columns of the indexes, so that all orders are read from an index.
 """
 
-sa.Index("queue_by_confidence", queue.c.turn, queue.c.confidence.desc(), "concept", "status")
-sa.Index(
-    "queue_by_parent", queue.c.turn, "parent_order", queue.c.confidence.desc(), "concept", "status"
-)
-sa.Index("queue_by_number", queue.c.turn, "concept", "status")
+_FILTERED = "concept", "status", "is_merge"
+_confidence = queue.c.confidence.desc()
+sa.Index("queue_by_confidence", queue.c.turn, _confidence, *_FILTERED)
+sa.Index("queue_by_parent", queue.c.turn, "parent_order", _confidence, *_FILTERED)
+sa.Index("queue_by_number", queue.c.turn, *_FILTERED)
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -180,6 +193,10 @@ def migrate(database: Database) -> bool:
         version = _version(database, connection)
         if version == VERSIONS[-1]:  # another process has migrated it in the meantime
             return False
+        if version is not None:
+            queue.drop(connection, checkfirst=True)  # it is derived again
+            column = sa.schema.CreateColumn(decisions.c.edited).compile(connection)
+            connection.exec_driver_sql(f"ALTER TABLE decisions ADD COLUMN {column}")
         metadata.create_all(connection)  # only the tables that are missing
         if version is None:
             _protect_log(connection)

@@ -153,6 +153,8 @@ def _problem(decision: Decision) -> str | None:
         return "a parent has no id; choose it again"
     if action == Action.REJECT and decision.reason is None:
         return "a rejection needs a reason; choose one"
+    if action == Action.EDIT and (decision.edited is None or not decision.edited.label.strip()):
+        return "the label is empty; write one"
     if action == Action.COMMENT and not decision.comment.strip():
         return "the comment is empty; write one"
     return None

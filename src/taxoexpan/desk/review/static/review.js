@@ -21,9 +21,9 @@
       element.dataset.key.split(" ").includes(key) && isAllowed(element));
     if (!target && key === "b" && find("#decide") && !find("#panel")) show("No batch is left to undo.");
     if (!target) return false;
-    if (target.matches("input")) {
+    if (target.matches("input, .label")) {
       target.focus();
-      target.select();
+      target.select?.();
     } else {
       typedAhead = target.matches("[data-panel]") ? "" : null;
       target.click();
@@ -58,6 +58,7 @@
     }
     if (key === "Escape") return void (press("Escape") ? event.preventDefault() : target.blur());
     if (target.closest(".results, .search") && moveInResults(event)) return;
+    if (target.matches(".tree .label") && moveInTree(event)) return;
     if (isTyping(target) || keysAreOff()) return;
     if (key === " " && target.matches("a.button")) { // it looks like a button
       event.preventDefault();
@@ -91,6 +92,32 @@
     if (!step || !field) return false;
     event.preventDefault();
     (buttons[at + step] ?? (step < 0 ? field : buttons[at]))?.focus();
+    return true;
+  }
+
+  /** Open or close a branch; its children are loaded when it is opened for the first time. */
+  function openBranch(link, isOpen = link.ariaExpanded !== "true") {
+    const list = link.parentElement.querySelector(":scope > ul");
+    link.ariaExpanded = String(isOpen);
+    if (list) list.hidden = !isOpen;
+    else if (isOpen) htmx.ajax("GET", link.href, { target: link.parentElement, swap: "beforeend" });
+  }
+
+  /** In a tree, arrow keys walk, open and close, and Enter places the new concept. */
+  function moveInTree(event) {
+    const { key, target } = event;
+    const labels = [...target.closest(".tree").querySelectorAll(".label")].filter((each) => each.checkVisibility());
+    const node = target.parentElement;
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    const is = (expanded) => target.matches("[data-open]") && target.ariaExpanded === expanded;
+    if (key in steps) labels[labels.indexOf(target) + steps[key]]?.focus();
+    else if (key === "ArrowRight" && is("false")) openBranch(target, true);
+    else if (key === "ArrowLeft" && is("true")) openBranch(target, false);
+    else if (key === "ArrowLeft") node.parentElement.closest(".node")?.querySelector(".label").focus();
+    else if (key === "Enter" && node.matches(".more")) openBranch(target);
+    else if (key === "Enter") node.querySelector(`:scope > .here [name=${event.shiftKey ? "with" : "accept"}]`)?.click();
+    else return false;
+    event.preventDefault();
     return true;
   }
 
@@ -139,11 +166,16 @@
     countSelected();
   }
 
-  /** Say on the first button how many parents it accepts. */
+  /** Say on the first button how many parents, or how many concepts, it accepts. */
   function countSelected() {
     const form = find("#decide");
+    const total = find("[data-total]");
+    if (total) {
+      const cleared = document.querySelectorAll("[name=take]:not(:checked)").length;
+      total.textContent = (total.dataset.total - cleared).toLocaleString("en");
+    }
     if (!form) return;
-    for (const button of form.querySelectorAll("[name=accept]")) {
+    for (const button of form.querySelectorAll(".buttons > [name=accept]")) {
       const others = [...form.querySelectorAll("[name=with]:checked")].filter((box) => box.value !== button.value);
       const text = others.length ? `Accept ${others.length + 1} parents ` : "Accept ";
       if (button.firstChild.nodeValue !== text) button.firstChild.nodeValue = text;
@@ -151,6 +183,12 @@
   }
 
   document.addEventListener("keydown", onKey);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-open]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    openBranch(link);
+  });
   document.addEventListener("change", (event) => {
     const { target } = event;
     if (target.matches("[data-keys]")) {
