@@ -84,6 +84,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
         reason=Reason(reason) if reason else None,
         comment=comment,
         request_id=text_of(form, "request") or None,
+        model=text_of(form, "model") or None,
     )
 
 

@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -26,6 +26,7 @@ from taxoexpan.progress import Progress
 from taxoexpan.report.page import Details
 from taxoexpan.report.suggestion_details import describe_region, network_facts, similarity_facts
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.taxonomy.name_search import NameIndex
 
 MAX_CACHED = 1000
@@ -42,7 +43,7 @@ class EvidenceCache:
     """A cache of the model's evidence; its lock is needed because the model is not thread-safe."""
 
     def __init__(self, model: TaxoExpan) -> None:
-        self._model = model
+        self._model, self.training = model, model.training
         self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
         self._lock = threading.Lock()
         self._kept: OrderedDict[Concept, Evidence | None] = OrderedDict()
@@ -89,13 +90,13 @@ class EvidenceCache:
 
 @dataclass(frozen=True)
 class ReviewDesk:
-    """The parts of a review; `defined` are new concepts by id, with glossary definitions."""
+    """The parts of a review; `definitions` are those of the glossary by the concept's label."""
 
     store: DecisionStore
     taxonomy: Taxonomy
     evidence: EvidenceCache
     curator: str
-    defined: Mapping[str, Concept] = field(default_factory=dict)
+    definitions: Mapping[str, str] = field(default_factory=dict)
     file: TaxonomyFile | None = None
     keep_formulas: bool = False
     listed: bytes | None = None
@@ -111,7 +112,15 @@ class ReviewDesk:
 
     def with_definition(self, concept: Concept) -> Concept:
         """Return a new concept with its definition from the glossary."""
-        return self.defined.get(concept.id, concept)
+        definition = concept.definition or self.definitions.get(concept.label, "")
+        return replace(concept, definition=definition)
+
+    def with_model(self, model: TaxoExpan, name: str, listed: Sequence[Concept]) -> ReviewDesk:
+        """Replace the proposals by those of another model, and return the desk with it."""
+        concepts = filter_known_names(model.taxonomy, listed).new
+        fill_queue(self.store, model, name, concepts, self.definitions)
+        mask = self.store.listed([*concepts, *listed])
+        return replace(self, taxonomy=model.taxonomy, evidence=EvidenceCache(model), listed=mask)
 
     def counts(self) -> dict[Status, int]:
         """Count the concepts of the list by status."""
@@ -148,13 +157,14 @@ def fill_queue(
     model: TaxoExpan,
     name: str,
     concepts: Sequence[Concept],
-    defined: Mapping[str, Concept] = MappingProxyType({}),
+    definitions: Mapping[str, str] = MappingProxyType({}),
     progress: bool = False,
 ) -> int:
     """Add concepts and their missing or outdated proposals, and return how many were computed."""
     refuse_other_taxonomy(store, model.taxonomy)
     store.add_concepts(concepts)
-    missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts)]
+    lacking = store.without_proposals(name, concepts)
+    missing = [replace(c, definition=c.definition or definitions.get(c.label, "")) for c in lacking]
     with Progress("proposals", len(missing), "concepts", shown=progress) as bar:
         for start in range(0, len(missing), CHUNK):
             part = missing[start : start + CHUNK]
