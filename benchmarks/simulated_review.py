@@ -185,12 +185,12 @@ def review(
     for name, result in results.items():
         print_row(name, result)
     for name, recipe in recipes.items():
-        refitted, began = copy.copy(model), time.monotonic()
+        refitted, began = copy.copy(model), _clocks()
         refitted.refit(taxonomy, feedback, recipe=recipe)
         results[name] = _timed(refitted, others, began)
         print_row(name, results[name])
     if anew:
-        began = time.monotonic()
+        began = _clocks()
         results["trained anew"] = _timed(copy.copy(model).fit(expanded), others, began)
         print_row("trained anew", results["trained anew"])
     return {
@@ -202,10 +202,16 @@ def review(
     }
 
 
-def _timed(model: TaxoExpan, growth: Holdout, began: float) -> dict[str, Any]:
+def _clocks() -> tuple[float, float]:
+    """Return the current time, and the CPU time of this process."""
+    return time.monotonic(), time.process_time()
+
+
+def _timed(model: TaxoExpan, growth: Holdout, began: tuple[float, float]) -> dict[str, Any]:
     """Measure a model whose training began at a time and has just ended."""
-    seconds = round(time.monotonic() - began, 1)
-    return measure(model, placed_in(model.taxonomy, growth)) | {"seconds": seconds}
+    seconds, cpu = (round(end - start, 1) for end, start in zip(_clocks(), began, strict=True))
+    times = {"seconds": seconds, "cpu_seconds": cpu}
+    return measure(model, placed_in(model.taxonomy, growth)) | times
 
 
 def parse_recipe(text: str) -> tuple[str, Recipe]:
@@ -227,7 +233,8 @@ def print_row(name: str, result: dict[str, Any]) -> None:
     text = f"  {name:24} Hit@1 {result['hit_at_1']:.3f}  Hit@3 {result['hit_at_3']:.3f}"
     text += f"  MRR {result['reciprocal_rank']:.3f}"
     text += "" if error is None else f"  calibration error {error:.3f}"
-    text += f"  {result['seconds']:.0f} s" if "seconds" in result else ""
+    if "seconds" in result:
+        text += f"  {result['seconds']:.0f} s, {result['cpu_seconds']:.0f} s of CPU time"
     print(text, flush=True)
 
 
@@ -239,7 +246,7 @@ def main() -> None:
     parser.add_argument("task", choices=("validation", "test"))
     parser.add_argument("releases", nargs="+", type=Path, help="OLD, and NEW for the test")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
-    parser.add_argument("--answers", type=int, default=300)
+    parser.add_argument("--answers", nargs="+", type=int, default=[300])
     parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))
     parser.add_argument("--recipe", action="append", default=[], metavar="NAME:KEY=VALUE,…")
     parser.add_argument("--held-out", type=int, default=1000, help="new concepts in validation")
@@ -268,9 +275,11 @@ def main() -> None:
         run |= {"new": len(queue), "actions": count_actions(queue), "orders": {}}
         print(f"\nseed {seed}: trained in {seconds} s, {len(queue)} new concepts, {run['actions']}")
         for order in options.orders:
-            print(f"\n{order}, {options.answers} answers", flush=True)
             first = ordered(queue, order, seed)
-            run["orders"][order] = review(model, first, options.answers, recipes, options.anew)
+            for answers in options.answers:
+                print(f"\n{order}, {answers} answers", flush=True)
+                result = review(model, first, answers, recipes, options.anew)
+                run["orders"].setdefault(order, []).append(result)
         runs.append(run)
         if options.json:
             content = {"recipes": {n: asdict(r) for n, r in recipes.items()}, "runs": runs}

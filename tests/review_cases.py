@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.app import create_app
 from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue
+from taxoexpan.desk.review.improvement import Improvement
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import QueuedConcept
 from taxoexpan.desk.web.access import Access
@@ -72,6 +73,7 @@ def open_review(
     concepts: Sequence[Concept] = NEW,
     taxonomy: Path | None = None,
     access: Access | None = None,
+    improvement: Improvement | None = None,
 ) -> Review:
     """Fill the queue with new foods, and open the pages."""
     filtered = filter_known_names(model.taxonomy, concepts)
@@ -79,7 +81,7 @@ def open_review(
     file = TaxonomyFile.open(taxonomy) if taxonomy else None
     evidence, listed = EvidenceCache(model), store.listed([*filtered.new, *concepts])
     desk = ReviewDesk(store, model.taxonomy, evidence, "Ada", file=file, listed=listed)
-    app = protect_pages(create_app(desk), access or Access())
+    app = protect_pages(create_app(desk, improvement), access or Access())
     browser = TestClient(app, "http://127.0.0.1:8000", follow_redirects=False)
     return Review(desk, browser)
 

@@ -1,18 +1,29 @@
 from __future__ import annotations
 
+import http.cookiejar
 import shutil
 import signal
 import subprocess
 import sys
+import time
+import urllib.parse
 import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from command_line import run
 from expanded_files import write_file
+from postgresql_server import PostgresqlServer
+from review_cases import field, text_of
+from sqlalchemy import make_url
 
+from taxoexpan.desk.review.improvement import MIN_DECIDED
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept
+from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.desk.web.server import listen
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
 
@@ -52,6 +63,111 @@ def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_si
     rest = server.communicate(timeout=30)[1]
     assert server.returncode == 0
     assert rest == "stopped; the decisions are in reviews.db\n"
+
+
+class Server:
+    """The command `review` in a process of its own, with enough decisions for a training."""
+
+    def __init__(self, folder: Path, store: str, *options: object) -> None:
+        names = [f"food {number} of milk" for number in range(MIN_DECIDED + 5)]
+        concepts = [Concept("", name) for name in names]
+        with DecisionStore.open(store) as opened:
+            opened.add_concepts(concepts)
+            below = (Suggestion(concepts[0], 0, Concept("milk", "milk")),)
+            accepts = [Decision(name, Action.ACCEPT, 0, below) for name in names[:MIN_DECIDED]]
+            opened.append(accepts, "Ada")
+        write_file(folder / "new.txt", "\n".join(names))
+        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", "model", "new.txt"]
+        command += ["--decisions", store, "--no-browser", "--quiet", *map(str, options)]
+        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        line = " "
+        while "review at" not in line:
+            line = self.process.stderr.readline()
+            assert line
+        self.url = line.split()[2]
+        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self.browser = urllib.request.build_opener(cookies)
+
+    def get(self, form: dict[str, str] | None = None) -> str:
+        """Return the page about the training, perhaps after sending its form."""
+        data = urllib.parse.urlencode(form).encode() if form else None
+        with self.browser.open(f"{self.url}improve", data) as response:
+            return str(response.read().decode())
+
+    def improve(self) -> str:
+        return self.get({"csrf_token": field(self.get(), "csrf_token")})
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=60)
+        assert self.process.returncode == 0
+
+
+@pytest.fixture
+def serve(model_directory: Path, pantry: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+    shutil.copytree(model_directory, tmp_path / "model")
+
+    def serve(store: str, *options: object) -> Server:
+        servers.append(Server(tmp_path, store, "--taxonomy", pantry, "--device", "cpu", *options))
+        return servers[-1]
+
+    yield serve
+    for server in servers:
+        server.process.kill()
+        server.process.communicate()
+
+
+def to_do(store: str, number: int) -> QueuedConcept:
+    with DecisionStore.open(store) as opened:
+        found = opened.concept(f"food {number} of milk")
+    assert found is not None
+    return found
+
+
+def test_the_suggestions_are_improved_from_the_pages(
+    serve: Callable[..., Server], tmp_path: Path
+) -> None:
+    glossary = write_file(tmp_path / "glossary.tsv", "food 22 of milk\ta drink made of milk\n")
+    store = str(tmp_path / "reviews.db")
+    server = serve(store, "--glossary", glossary)
+    assert "A training is running" in text_of(server.improve())
+    page, end = "", time.monotonic() + 120
+    while "The new model is in use." not in page:
+        assert "has failed" not in page
+        assert time.monotonic() < end
+        time.sleep(0.2)
+        page = text_of(server.get())
+    assert f"Start the next review with {tmp_path / 'model-2'}." in page
+    server.stop()
+    name = to_do(store, MIN_DECIDED + 2).model
+    assert name is not None
+    assert name.startswith("model-2 (")
+    assert name.endswith(") with glossary.tsv")
+    with DecisionStore.open(store) as opened:
+        assert len(opened.queue(QueueQuery(limit=None)).concepts) == MIN_DECIDED + 5
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs the files of /proc")
+def test_a_training_does_not_show_the_password_and_ends_with_the_review(
+    serve: Callable[..., Server], postgresql: PostgresqlServer, tmp_path: Path
+) -> None:
+    secret = "only-in-the-environment"
+    url = make_url(postgresql.new_schema()).set(password=secret)
+    server = serve(url.render_as_string(hide_password=False))
+    server.improve()
+    children = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+    (child,) = (pid for path in children for pid in path.read_text().split())
+    command = Path(f"/proc/{child}/cmdline").read_text().split("\0")
+    assert "train" in command
+    assert secret not in " ".join(command)
+    assert f"PGPASSWORD={secret}" in Path(f"/proc/{child}/environ").read_text()
+    while not list(tmp_path.glob(".model-2.*")):
+        time.sleep(0.02)
+    server.stop()
+    assert not Path(f"/proc/{child}").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "new.txt"]
 
 
 def test_other_addresses_need_a_token(model_directory: Path, new: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import os
+import sys
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +24,7 @@ from taxoexpan.shared_options import (
 
 if TYPE_CHECKING:
     from taxoexpan.desk.review.desk import ReviewDesk
+    from taxoexpan.desk.review.improvement import Improvement
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.model import TaxoExpan
@@ -65,8 +69,10 @@ def run(options: Options) -> int:
         refuse_other_file(model.taxonomy, file)
     with DecisionStore.open(options.decisions) as store:
         desk = _prepare(options, store, model, listed, file)
-        app = protect_pages(create_app(desk), allowed)
-        run_server(app, allowed, options.port, lambda url: _announce(url, options))
+        training = closing(_improvement(options, listed, file)) if file else nullcontext()
+        with training as improvement:
+            app = protect_pages(create_app(desk, improvement), allowed)
+            run_server(app, allowed, options.port, lambda url: _announce(url, options))
     note(f"stopped; the decisions are in {store.name}")
     return 0
 
@@ -85,9 +91,9 @@ def _prepare(
     concepts = filter_known_names(model.taxonomy, listed)
     print_filtered(model.taxonomy, concepts)
     looked_up = defined_concepts(options.glossary, concepts.new, model.taxonomy)
-    defined = {concept.id: concept for concept in looked_up} if options.glossary else {}
+    definitions = {c.label: c.definition for c in set(looked_up).difference(concepts.new)}
     name = model_name(options.model, options.glossary)
-    computed = fill_queue(store, model, name, concepts, defined, not options.quiet)
+    computed = fill_queue(store, model, name, concepts, definitions, not options.quiet)
     if computed < len(concepts.new):
         known = pluralize(len(concepts.new) - computed, "new concept")
         note(f"{known} with proposals of this model in {store.name} already")
@@ -96,13 +102,27 @@ def _prepare(
         taxonomy=model.taxonomy,
         evidence=EvidenceCache(model),
         curator=options.curator or login_name(),
-        defined=defined,
+        definitions=definitions,
         file=file,
         keep_formulas=options.keep_formulas,
         listed=store.listed([*concepts.new, *listed]),
     )
     _note_others(options, desk)
     return desk
+
+
+def _improvement(options: Options, listed: list[Concept], file: TaxonomyFile) -> Improvement:
+    """Return the training that curators can start from the pages."""
+    from taxoexpan.desk.review.improvement import Improvement
+    from taxoexpan.desk.store.database import split_password
+
+    store, password = split_password(options.decisions)
+    command = [sys.executable, "-P", "-m", "taxoexpan", "train", str(file.path), *file.read_flags]
+    command += ["--from", str(options.model), "--decisions", store, "--device", options.device]
+    command += ["--glossary", str(options.glossary)] if options.glossary else []
+    # Other users of the machine can read the arguments of a process, but not its environment.
+    variables = {**os.environ, **({"PGPASSWORD": password} if password else {})}
+    return Improvement(options.model, command, variables, listed, options.device, options.glossary)
 
 
 def _note_others(options: Options, desk: ReviewDesk) -> None:

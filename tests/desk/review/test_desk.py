@@ -74,14 +74,15 @@ def test_proposals_of_the_same_model_are_not_computed_again(
 
 
 def test_definitions_of_a_glossary_are_used_but_not_kept(model: TaxoExpan, tmp_path: Path) -> None:
-    defined = {"n1": Concept("n1", "hemp milk", (), "a red apple")}
+    definitions = {"hemp milk": "a red apple"}
     with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
-        fill_queue(store, model, "one", new_concepts(LISTED), defined)
+        fill_queue(store, model, "one", new_concepts(LISTED), definitions)
         found = store.concept("hemp milk")
     assert found is not None
     assert found.concept.definition == ""
     scores = [each.score for each in found.proposals]
-    with_definition = [each.score for each in model.suggest([defined["n1"]])]
+    defined = Concept("n1", "hemp milk", (), "a red apple")
+    with_definition = [each.score for each in model.suggest([defined])]
     assert scores == pytest.approx(with_definition, rel=1e-3)
     assert scores != pytest.approx([each.score for each in model.suggest(LISTED[:1])], rel=1e-3)
 

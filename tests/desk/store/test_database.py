@@ -16,7 +16,7 @@ from postgresql_server import PostgresqlServer
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from taxoexpan.desk.store.database import Database
+from taxoexpan.desk.store.database import Database, split_password
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, StoreError
 from taxoexpan.desk.store.queue import QueueQuery
@@ -232,6 +232,19 @@ def test_a_message_about_a_url_never_shows_the_password(url: str, message: str) 
         assert message in str(caught.value) or "malformed" in str(caught.value)
         assert "s3cr3t" not in str(caught.value)
         assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("url", "bare", "secret"),
+    [
+        ("reviews.db", "reviews.db", None),
+        ("postgresql://ada@db:5/desk", "postgresql://ada@db:5/desk", None),
+        ("postgresql://ada:a%2Fb@db/desk", "postgresql://ada@db/desk", "a/b"),
+        ("postgresql://db/desk?password=ab&host=x", "postgresql://db/desk?host=x", "ab"),
+    ],
+)
+def test_the_password_is_split_from_a_url(url: str, bare: str, secret: str | None) -> None:
+    assert split_password(url) == (bare, secret)
 
 
 def test_a_database_that_does_not_exist_is_named(postgresql: PostgresqlServer) -> None:

@@ -84,6 +84,18 @@ def test_a_searched_parent_passes_over_all_proposals(store: DecisionStore) -> No
     assert [each.rank for each in get(store, "oat milk").accepted] == [0, 2]
 
 
+def test_proposals_that_another_model_has_made_since_are_not_judged(store: DecisionStore) -> None:
+    milk, bread = get(store, "oat milk"), get(store, "rye bread")
+    store.set_proposals("model 2", first_proposals())
+    decided = [replace(each, model="model 1") for each in (accept(milk, "cheese"), reject(bread))]
+    for logged in store.append(decided, "Ada"):
+        assert (logged.passed_over, logged.model) == ((), None)
+    assert parents(get(store, "oat milk").accepted) == ["cheese"]
+    # It was rejected because of other proposals, so it is to do again with the new ones.
+    assert get(store, "rye bread").status == Status.TODO
+    assert shown(store, "rye bread") == ["bread", "grain"]
+
+
 def test_one_rejected_proposal_makes_the_next_one_the_first(store: DecisionStore) -> None:
     store.append([reject_proposal(get(store, "oat milk"), "milk")], "Ada")
     assert get(store, "oat milk").status == Status.TODO

@@ -24,6 +24,7 @@ from taxoexpan.desk.review.concept import (
 from taxoexpan.desk.review.decision_form import change_curator, choose_parent, take_decision, undo
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.exports import download, show_export
+from taxoexpan.desk.review.improvement import Improvement, show_improvement, start_improvement
 from taxoexpan.desk.review.pages import Pages, serve_static, show_help, show_history
 from taxoexpan.desk.review.queue import show_queue
 from taxoexpan.desk.store.decisions import BusyError
@@ -37,6 +38,7 @@ SHOWN: dict[str, Callable[[Pages, Request], Response]] = {
     "/history": show_history,
     "/export": show_export,
     "/export/{name}": download,
+    "/improve": show_improvement,
     "/help": show_help,
     "/search": show_results,
     "/why": show_reasons,
@@ -51,14 +53,15 @@ TAKEN: dict[str, Callable[[Pages, Request, FormData], Response]] = {
     "/undo": undo,
     "/curator": change_curator,
     "/bulk": accept_bulk,
+    "/improve": start_improvement,
 }
 """The forms; each needs the token of our own pages."""
 
 
-def create_app(desk: ReviewDesk) -> Starlette:
+def create_app(desk: ReviewDesk, improvement: Improvement | None = None) -> Starlette:
     """Return the app; the caller adds access control and security headers with `protect_pages`."""
-    pages = Pages(desk)
-    routes = [Route(path, partial(show, pages)) for path, show in SHOWN.items()]
+    pages = Pages(desk, improvement)
+    routes = [Route(path, partial(_show, pages, show)) for path, show in SHOWN.items()]
     routes += [Route(path, _taking(pages, take), methods=["POST"]) for path, take in TAKEN.items()]
     routes.append(Route("/static/{name}", serve_static))
 
@@ -75,6 +78,10 @@ def create_app(desk: ReviewDesk) -> Starlette:
     return Starlette(routes=routes, exception_handlers=shown)
 
 
+def _show(pages: Pages, show: Callable[[Pages, Request], Response], request: Request) -> Response:
+    return show(pages.current(), request)
+
+
 def _taking(
     pages: Pages, take: Callable[[Pages, Request, FormData], Response]
 ) -> Callable[[Request], Awaitable[Response]]:
@@ -83,6 +90,6 @@ def _taking(
     async def answer(request: Request) -> Response:
         form = await request.form(max_files=0)
         require_csrf_token(request, form)
-        return await run_in_threadpool(take, pages, request, form)
+        return await run_in_threadpool(take, pages.current(), request, form)
 
     return answer

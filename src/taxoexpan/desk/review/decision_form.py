@@ -90,6 +90,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
         comment=comment,
         edited=_edited(form, queued.concept) if action == Action.EDIT else None,
         request_id=text_of(form, "request") or None,
+        model=text_of(form, "model") or None,
     )
 
 

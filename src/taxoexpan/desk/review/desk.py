@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from taxoexpan.report.page import Details
 from taxoexpan.report.suggestion_details import describe_region, network_facts, similarity_facts
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import with_ids
-from taxoexpan.taxonomy.known_names import FilteredConcepts
+from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 from taxoexpan.taxonomy.name_search import NameIndex
 
 MAX_CACHED = 1000
@@ -50,7 +50,7 @@ class EvidenceCache:
     """A cache of the model's evidence; its lock is needed because the model is not thread-safe."""
 
     def __init__(self, model: TaxoExpan) -> None:
-        self._model = model
+        self._model, self.training = model, model.training
         calibration = model.calibrators.calibration
         self.has_branches = calibration is not None and calibration.branches is not None
         self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
@@ -116,13 +116,13 @@ class Profile(NamedTuple):
 
 @dataclass(frozen=True)
 class ReviewDesk:
-    """The parts of a review; `defined` are new concepts by id, with glossary definitions."""
+    """The parts of a review; `definitions` are those of the glossary by the concept's label."""
 
     store: DecisionStore
     taxonomy: Taxonomy
     evidence: EvidenceCache
     curator: str
-    defined: Mapping[str, Concept] = field(default_factory=dict)
+    definitions: Mapping[str, str] = field(default_factory=dict)
     file: TaxonomyFile | None = None
     keep_formulas: bool = False
     listed: bytes | None = None
@@ -138,7 +138,15 @@ class ReviewDesk:
 
     def with_definition(self, concept: Concept) -> Concept:
         """Return a new concept with its definition from the glossary."""
-        return self.defined.get(concept.id, concept)
+        definition = concept.definition or self.definitions.get(concept.label, "")
+        return replace(concept, definition=definition)
+
+    def with_model(self, model: TaxoExpan, name: str, listed: Sequence[Concept]) -> ReviewDesk:
+        """Replace the proposals by those of another model, and return the desk with it."""
+        concepts = filter_known_names(model.taxonomy, listed)
+        fill_queue(self.store, model, name, concepts, self.definitions)
+        mask = self.store.listed([*concepts.new, *listed])
+        return replace(self, taxonomy=model.taxonomy, evidence=EvidenceCache(model), listed=mask)
 
     def counts(self) -> dict[Status, int]:
         """Count the concepts of the list by status."""
@@ -209,7 +217,7 @@ def fill_queue(
     model: TaxoExpan,
     name: str,
     concepts: FilteredConcepts,
-    defined: Mapping[str, Concept] = MappingProxyType({}),
+    definitions: Mapping[str, str] = MappingProxyType({}),
     progress: bool = False,
 ) -> int:
     """Add concepts and their missing or outdated proposals, and return how many were computed.
@@ -220,9 +228,10 @@ def fill_queue(
     store.add_concepts(concepts.new)
     merges = _merges(store, model.taxonomy, concepts)
     store.add_concepts([each.query for each in merges])
-    lacking = {new.id for new in store.without_proposals(name, [each.query for each in merges])}
-    store.set_proposals(name, [each for each in merges if each.query.id in lacking])
-    missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts.new)]
+    named = {new.id for new in store.without_proposals(name, [each.query for each in merges])}
+    store.set_proposals(name, [each for each in merges if each.query.id in named])
+    lacking = store.without_proposals(name, concepts.new)
+    missing = [replace(c, definition=c.definition or definitions.get(c.label, "")) for c in lacking]
     with Progress("proposals", len(missing), "concepts", shown=progress) as bar:
         for start in range(0, len(missing), CHUNK):
             part = missing[start : start + CHUNK]

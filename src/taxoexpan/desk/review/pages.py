@@ -6,7 +6,7 @@ import hashlib
 from datetime import datetime
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from jinja2 import Environment
@@ -17,7 +17,11 @@ from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
+from taxoexpan.progress import spell_duration
 from taxoexpan.report.page import template_environment
+
+if TYPE_CHECKING:
+    from taxoexpan.desk.review.improvement import Improvement
 
 HISTORY_SIZE = 50
 """The number of decisions on one page of the history."""
@@ -57,9 +61,14 @@ _FILES = {
 class Pages:
     """A renderer of pages for requests."""
 
-    def __init__(self, desk: ReviewDesk) -> None:
-        self.desk = desk
+    def __init__(self, desk: ReviewDesk, improvement: Improvement | None = None) -> None:
+        self.desk, self.improvement = desk, improvement
         self._templates = make_environment()
+
+    def current(self) -> Pages:
+        """Return the pages for one request, whose model does not change until it ends."""
+        improved = self.improvement.desk if self.improvement else None
+        return Pages(improved, self.improvement) if improved else self
 
     def curator(self, request: Request) -> str:
         """Return the curator's name from the cookie, or else from the command line."""
@@ -169,6 +178,7 @@ def make_environment() -> Environment:
         plain=_plain,
         errors=_errors,
         percent=percent,
+        duration=spell_duration,
         status=STATUS_NAMES.__getitem__,
         action=ACTION_NAMES.__getitem__,
         reason=lambda reason: REASON_NAMES.get(reason, ""),

@@ -147,6 +147,15 @@ def _open_postgresql(url: str) -> Database:
         raise StoreError("PostgreSQL needs psycopg; pip install 'taxoexpan[postgresql]'") from None
     place = parsed.host or str(parsed.query.get("host", "localhost"))
     port = f":{parsed.port}" if parsed.port else ""
-    secret = parsed.password or parsed.query.get("password")
     name = f"postgresql://{place}{port}/{parsed.database or ''}"
-    return Database(engine, name, str(secret) if secret else None)
+    return Database(engine, name, split_password(url)[1])
+
+
+def split_password(url: str) -> tuple[str, str | None]:
+    """Return a URL without its password, and the password; the path of a file stays as it is."""
+    if "://" not in url:
+        return url, None
+    parsed = make_url(url)
+    secret = parsed.password or parsed.query.get("password")
+    bare = parsed._replace(password=None).difference_update_query(["password"])
+    return bare.render_as_string(), str(secret) if secret else None

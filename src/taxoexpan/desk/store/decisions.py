@@ -83,7 +83,7 @@ class Decision:
     curator: str = ""
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
     model: str | None = None
-    """The name of the model whose proposals were shown."""
+    """The model whose proposals were shown, by default the current one; None if it was replaced."""
     passed_over: tuple[Suggestion, ...] = ()
     """The proposals that were shown above the accepted one, and so were wrong."""
     undoes: int | None = None

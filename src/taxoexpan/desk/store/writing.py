@@ -58,13 +58,15 @@ def append_decisions(
         concept = queued[decision.concept]
         _refuse_other_version(connection, decision, concept)
         queued[decision.concept] = replace(concept, version=concept.version + 1)
-        shown = concept.proposals
+        # Proposals that another model has made since were not shown, so they are not judged.
+        is_shown = decision.model in (None, concept.model)
+        shown = concept.proposals if is_shown else ()
         named = set(map(pair, decision.suggestions))
         if decision.action == Action.REJECT:  # it rejects all proposals that are shown
             others = tuple(each for each in shown if pair(each) not in named)
             decision = replace(decision, suggestions=(*decision.suggestions, *others))
         passed_over = _passed_over(decision, shown)
-        label, model = concept.concept.label, concept.model
+        label, model = concept.concept.label, concept.model if is_shown else None
         completed.append(
             replace(decision, passed_over=passed_over, label=label, model=model, curator=curator)
         )
