@@ -5,14 +5,18 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from command_line import run
 from expanded_files import write_file
 
+from taxoexpan.cli.serve import REVIEW_PORT
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.web.server import listen
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy import Concept
 
 
@@ -52,6 +56,28 @@ def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_si
     rest = server.communicate(timeout=30)[1]
     assert server.returncode == 0
     assert rest == "stopped; the decisions are in reviews.db\n"
+
+
+def test_the_port_stays_the_same_and_the_next_one_is_used_if_it_is_taken(
+    model_directory: Path, new: Path, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        with suppress(ConfigurationError):  # it may already be taken
+            stack.enter_context(listen("127.0.0.1", REVIEW_PORT))
+        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model_directory)]
+        command += [str(new), "--no-browser", "--quiet"]
+        server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        assert server.stderr is not None
+        lines = []
+        while "review at" not in "".join(lines[-1:]):
+            lines.append(server.stderr.readline())
+            assert lines[-1], lines
+        assert f"port {REVIEW_PORT} is taken" in lines[-2]
+        port = urlsplit(lines[-1].split()[2]).port
+        assert port is not None
+        assert port > REVIEW_PORT
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=30)
 
 
 def test_other_addresses_need_a_token(model_directory: Path, new: Path) -> None:
