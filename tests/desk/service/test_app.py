@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from urllib.parse import quote
@@ -236,6 +237,25 @@ def test_health_and_metrics(service_client: TestClient, odd_model: TaxoExpan) ->
     assert 'taxoexpan_requests_total{method="other",route="other",status="404"} 1.0' in lines
     assert "taxoexpan_batch_concepts_sum 2.0" in lines
     assert "taxoexpan_waiting_concepts 0.0" in lines
+
+
+def test_refused_requests_are_counted(odd_model: TaxoExpan) -> None:
+    def counted(access: Access | None, limits: ServiceLimits, ask: Callable[..., object]) -> str:
+        with client_of(odd_model, access, limits) as client:
+            ask(client)
+            return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
+
+    found = {
+        401: counted(Access("0.0.0.0", TOKEN), ServiceLimits(), lambda c: c.get("/v1/search?q=a")),
+        413: counted(
+            None, ServiceLimits(max_body=9), lambda c: c.post("/v1/suggest", content="x" * 10)
+        ),
+        421: counted(None, ServiceLimits(), lambda c: c.get("/", headers={"Host": "evil.example"})),
+        503: counted(None, ServiceLimits(max_requests=0), lambda c: c.get("/v1/search?q=a")),
+    }
+    for status, metrics in found.items():
+        line = f'taxoexpan_requests_total{{method="other",route="other",status="{status}"}} 1.0'
+        assert line in metrics.splitlines()
 
 
 def test_the_token_protects_all_but_the_health(odd_model: TaxoExpan) -> None:

@@ -60,15 +60,17 @@ def service_app(
 ) -> ASGIApp:
     """Return the protected service; pages of other `origins` may use only reconciliation."""
     protected = protect_service(
-        RequestCounter(build_api(state, access), state.metrics),
+        build_api(state, access),
         access,
         max_body=state.limits.max_body,
         max_requests=state.limits.max_requests,
         # Without parameters, the path of reconciliation is the manifest.
         public=(HEALTH_PATH, RECONCILIATION_PATH),
         unlimited=(HEALTH_PATH, METRICS_PATH),
+        linked=RECONCILIATION_PATH,
     )
-    return CrossOriginPath(protected, RECONCILIATION_PATH, origins)
+    # The counter is outside, so that it counts what the protections refuse.
+    return RequestCounter(CrossOriginPath(protected, RECONCILIATION_PATH, origins), state.metrics)
 
 
 def build_api(state: ServiceState, access: Access) -> FastAPI:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from taxoexpan.desk.service.batching import RequestBatcher
 from taxoexpan.desk.service.metrics import ServiceMetrics
 from taxoexpan.model import TaxoExpan
+from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH
+from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
@@ -60,6 +62,7 @@ class Suggester:
     ) -> None:
         self.model = model
         self.names = NameMatches(model.taxonomy)
+        self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
         self.batcher = RequestBatcher(self._suggest_each, max_waiting, on_batch)
 
     def warm_up(self) -> None:
