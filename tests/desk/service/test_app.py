@@ -258,10 +258,64 @@ def test_refused_requests_are_counted(odd_model: TaxoExpan) -> None:
         assert line in metrics.splitlines()
 
 
+@pytest.mark.parametrize("access", [None, Access("0.0.0.0", TOKEN)])
+def test_the_description_has_the_token_and_true_examples(
+    odd_model: TaxoExpan, access: Access | None
+) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"} if access else {}
+    with client_of(odd_model, access) as client:
+        api = client.get("/openapi.json", headers=headers).json()
+        for path in ("/v1/search", "/v1/concepts/{id}", "/v1/suggest"):
+            [operation] = api["paths"][path].values()
+            example = operation["responses"]["200"]["content"]["application/json"]["example"]
+            parameters = {
+                each["name"]: each["example"]
+                for each in operation.get("parameters", ())
+                if "example" in each
+            }
+            if path == "/v1/suggest":
+                answer = client.post(
+                    path,
+                    json={"concepts": [{"label": "cashew milk"}], "top_k": 3},
+                    headers=headers,
+                )
+                [result], [shown] = answer.json()["results"], example["results"]
+                assert [each["parent"] for each in shown.pop("suggestions")] == [
+                    each["parent"] for each in result.pop("suggestions")
+                ]
+                assert shown == result
+            else:
+                id = quote(parameters.get("id", ""), safe="")
+                url = path.replace("{id}", id)
+                answer = client.get(url, params={**parameters, "limit": 3}, headers=headers)
+                assert answer.json() == example
+        assert {each["type"] for each in api["components"]["securitySchemes"].values()} == {
+            "http",
+            "apiKey",
+        }
+        assert bool(api["security"]) is bool(access)
+        assert api["paths"]["/healthz"]["get"]["security"] == []
+
+
+def test_the_page_shows_every_operation_and_loads_nothing(odd_model: TaxoExpan) -> None:
+    with client_of(odd_model) as client:
+        page = client.get("/docs")
+        paths = client.get("/openapi.json").json()["paths"]
+    for path, methods in paths.items():
+        for method in methods:
+            assert f"<h1>{method.upper()} {path}</h1>" in page.text
+    assert page.text.count("<code>curl -s ") == sum(map(len, paths.values()))
+    assert "<script" not in page.text
+    assert "src=" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "frame-ancestors 'none'" in policy
+
+
 def test_the_token_protects_all_but_the_health(odd_model: TaxoExpan) -> None:
     with client_of(odd_model, Access("0.0.0.0", TOKEN)) as client:
         assert client.get("/healthz").status_code == 200
-        for path in ("/", "/metrics", "/v1/search?q=milk", "/openapi.json"):
+        for path in ("/", "/docs", "/metrics", "/v1/search?q=milk", "/openapi.json"):
             assert client.get(path).status_code == 401
             bearer = {"Authorization": f"Bearer {TOKEN}"}
             assert client.get(path, headers=bearer).status_code == 200
