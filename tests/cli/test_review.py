@@ -9,7 +9,9 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from command_line import run
@@ -18,11 +20,13 @@ from postgresql_server import PostgresqlServer
 from review_cases import field, text_of
 from sqlalchemy import make_url
 
+from taxoexpan.cli.serve import REVIEW_PORT
 from taxoexpan.desk.review.improvement import MIN_DECIDED
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.desk.web.server import listen
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
@@ -168,6 +172,28 @@ def test_a_training_does_not_show_the_password_and_ends_with_the_review(
     server.stop()
     assert not Path(f"/proc/{child}").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "new.txt"]
+
+
+def test_the_port_stays_the_same_and_the_next_one_is_used_if_it_is_taken(
+    model_directory: Path, new: Path, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        with suppress(ConfigurationError):  # it may already be taken
+            stack.enter_context(listen("127.0.0.1", REVIEW_PORT))
+        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model_directory)]
+        command += [str(new), "--no-browser", "--quiet"]
+        server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        assert server.stderr is not None
+        lines = []
+        while "review at" not in "".join(lines[-1:]):
+            lines.append(server.stderr.readline())
+            assert lines[-1], lines
+        assert f"port {REVIEW_PORT} is taken" in lines[-2]
+        port = urlsplit(lines[-1].split()[2]).port
+        assert port is not None
+        assert port > REVIEW_PORT
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=30)
 
 
 def test_other_addresses_need_a_token(model_directory: Path, new: Path) -> None:

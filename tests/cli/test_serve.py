@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -77,6 +81,63 @@ def test_more_requests_than_fit_are_answered_or_told_to_wait(model_directory: Pa
         assert ask(0).status_code == 200  # afterwards it is as before
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize("token", [None, "%41/&?#token+of=this"])
+def test_openrefine_can_use_the_service(model_directory: Path, token: str | None) -> None:
+    """Send what OpenRefine 3.10 sends: it has the token only in the URL of the service."""
+    options = ("--token", token) if token else ()
+    with running(model_directory, *options) as (_, url), httpx.Client(timeout=60) as client:
+        service = f"{url}reconcile" + (f"?token={quote(token, safe='')}" if token else "")
+        manifest = client.get(service, headers={"Accept": "application/json, */*"}).json()
+
+        cells = {"q0": {"query": "oat milk"}, "q1": {"query": "  "}, "q2": {"query": "hemp milk"}}
+        found = client.post(service, data={"queries": json.dumps(cells)}).json()
+        match = found["q0"]["result"][0]
+        assert (match["match"], match["name"]) == (True, "oat milk")
+        assert found["q1"]["result"] == []
+        assert found["q2"]["result"][0]["name"].endswith(" (proposed parent)")
+
+        for kind, prefix in (("entity", "oat m"), ("property", "def"), ("type", "prop")):
+            suggest = manifest["suggest"][kind]
+            address = suggest["service_url"] + suggest["service_path"]
+            [first, *_] = client.get(address, params={"prefix": prefix}).json()["result"]
+            assert first["name"].lower().startswith(prefix)
+        entity = manifest["suggest"]["entity"]
+        flyout = entity["service_url"] + entity["flyout_service_path"]
+        shown = client.get(flyout.replace("${id}", quote(match["id"], safe=""))).json()
+        assert "oat milk" in shown["html"]
+
+        for page in ("preview", "view"):
+            # encodeURI of OpenRefine keeps these characters.
+            address = quote(
+                manifest[page]["url"].replace("{{id}}", match["id"]), "/:?&=#%;,+$@!'()*"
+            )
+            frame = {"Accept": "text/html", "Sec-Fetch-Dest": "iframe"}
+            assert "oat milk" in client.get(address, headers=frame).text
+
+        proposal = manifest["extend"]["propose_properties"]
+        address = proposal["service_url"] + proposal["service_path"] + "?type=concept"
+        properties = [{"id": each["id"]} for each in client.get(address).json()["properties"]]
+        query = json.dumps({"ids": [match["id"]], "properties": properties})
+        row = client.post(service, data={"extend": query}).json()["rows"][match["id"]]
+        assert row["parent"] == [{"id": "milk", "name": "milk"}]
+        assert row["path"] == [{"str": "food > milk > oat milk"}]
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_commands_of_the_documentation_work(model_directory: Path) -> None:
+    token = "0123456789abcdef"
+    with running(model_directory, "--token", token) as (_, url):
+        page = httpx.get(f"{url}docs", headers={"Authorization": f"Bearer {token}"}).text
+        commands = [unescape(each) for each in re.findall("<code>(curl .*?)</code>", page)]
+        assert len(commands) > 10
+        for command in commands:
+            environment = {**os.environ, "TAXOEXPAN_TOKEN": token}
+            given = ["sh", "-c", f"{command} --fail"]
+            ended = subprocess.run(given, env=environment, capture_output=True, check=False)
+            assert ended.returncode == 0, command
+            assert ended.stdout
 
 
 @pytest.mark.slow

@@ -9,10 +9,11 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
 from taxoexpan.cli.messages import note, print_filtered
-from taxoexpan.cli.serve import ServerOptions
+from taxoexpan.cli.serve import REVIEW_PORT, ServerOptions
 from taxoexpan.option_declarations import PATH, option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (
@@ -70,9 +71,10 @@ def run(options: Options) -> int:
     with DecisionStore.open(options.decisions) as store:
         desk = _prepare(options, store, model, listed, file)
         training = closing(_improvement(options, listed, file)) if file else nullcontext()
+        port, or_next = (REVIEW_PORT, True) if options.port is None else (options.port, False)
         with training as improvement:
             app = protect_pages(create_app(desk, improvement), allowed)
-            run_server(app, allowed, options.port, lambda url: _announce(url, options))
+            run_server(app, allowed, port, lambda url: _announce(url, options), or_next=or_next)
     note(f"stopped; the decisions are in {store.name}")
     return 0
 
@@ -148,6 +150,8 @@ def login_name() -> str:
 
 def _announce(url: str, options: Options) -> None:
     """Print the address, and open the browser."""
+    if options.port is None and urlsplit(url).port != REVIEW_PORT:
+        note(f"port {REVIEW_PORT} is taken, so another one is used; --port selects one")
     note(f"review at {url} (Ctrl+C stops it)")
     if not options.no_browser:
         import webbrowser

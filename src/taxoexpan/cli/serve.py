@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 TOKEN_VARIABLE = "TAXOEXPAN_TOKEN"
+REVIEW_PORT = 8001
+"""The same port every time, so that bookmarks of pages work."""
 WEB_MODULES = ("fastapi", "prometheus_client", "multipart", "sqlalchemy", "uvicorn")
 
 
@@ -30,7 +32,10 @@ class ServerOptions(OptionGroup):
         "127.0.0.1",
         metavar="ADDRESS",
     )
-    port: int = option("port to listen on; 0 selects a free port (default: 0)", 0, NATURAL)
+    port: int | None = option(
+        f"port to listen on; 0 selects a free port (default: {REVIEW_PORT}, or the next free port)",
+        kind=NATURAL,
+    )
     token: str | None = option(
         "secret token that clients must send with every request, at least 16 characters (default: "
         f"the environment variable {TOKEN_VARIABLE}, if set)",
@@ -44,7 +49,7 @@ class ServerOptions(OptionGroup):
         from taxoexpan.desk.web.server import listen
 
         allowed = Access(self.host, self.token or os.environ.get(TOKEN_VARIABLE) or None)
-        listen(allowed.host, self.port).close()
+        listen(allowed.host, self.port or 0).close()
         return allowed
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from urllib.parse import quote
@@ -238,10 +239,83 @@ def test_health_and_metrics(service_client: TestClient, odd_model: TaxoExpan) ->
     assert "taxoexpan_waiting_concepts 0.0" in lines
 
 
+def test_refused_requests_are_counted(odd_model: TaxoExpan) -> None:
+    def counted(access: Access | None, limits: ServiceLimits, ask: Callable[..., object]) -> str:
+        with client_of(odd_model, access, limits) as client:
+            ask(client)
+            return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
+
+    found = {
+        401: counted(Access("0.0.0.0", TOKEN), ServiceLimits(), lambda c: c.get("/v1/search?q=a")),
+        413: counted(
+            None, ServiceLimits(max_body=9), lambda c: c.post("/v1/suggest", content="x" * 10)
+        ),
+        421: counted(None, ServiceLimits(), lambda c: c.get("/", headers={"Host": "evil.example"})),
+        503: counted(None, ServiceLimits(max_requests=0), lambda c: c.get("/v1/search?q=a")),
+    }
+    for status, metrics in found.items():
+        line = f'taxoexpan_requests_total{{method="other",route="other",status="{status}"}} 1.0'
+        assert line in metrics.splitlines()
+
+
+@pytest.mark.parametrize("access", [None, Access("0.0.0.0", TOKEN)])
+def test_the_description_has_the_token_and_true_examples(
+    odd_model: TaxoExpan, access: Access | None
+) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"} if access else {}
+    with client_of(odd_model, access) as client:
+        api = client.get("/openapi.json", headers=headers).json()
+        for path in ("/v1/search", "/v1/concepts/{id}", "/v1/suggest"):
+            [operation] = api["paths"][path].values()
+            example = operation["responses"]["200"]["content"]["application/json"]["example"]
+            parameters = {
+                each["name"]: each["example"]
+                for each in operation.get("parameters", ())
+                if "example" in each
+            }
+            if path == "/v1/suggest":
+                answer = client.post(
+                    path,
+                    json={"concepts": [{"label": "cashew milk"}], "top_k": 3},
+                    headers=headers,
+                )
+                [result], [shown] = answer.json()["results"], example["results"]
+                assert [each["parent"] for each in shown.pop("suggestions")] == [
+                    each["parent"] for each in result.pop("suggestions")
+                ]
+                assert shown == result
+            else:
+                id = quote(parameters.get("id", ""), safe="")
+                url = path.replace("{id}", id)
+                answer = client.get(url, params={**parameters, "limit": 3}, headers=headers)
+                assert answer.json() == example
+        assert {each["type"] for each in api["components"]["securitySchemes"].values()} == {
+            "http",
+            "apiKey",
+        }
+        assert bool(api["security"]) is bool(access)
+        assert api["paths"]["/healthz"]["get"]["security"] == []
+
+
+def test_the_page_shows_every_operation_and_loads_nothing(odd_model: TaxoExpan) -> None:
+    with client_of(odd_model) as client:
+        page = client.get("/docs")
+        paths = client.get("/openapi.json").json()["paths"]
+    for path, methods in paths.items():
+        for method in methods:
+            assert f"<h1>{method.upper()} {path}</h1>" in page.text
+    assert page.text.count("<code>curl -s ") == sum(map(len, paths.values()))
+    assert "<script" not in page.text
+    assert "src=" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "frame-ancestors 'none'" in policy
+
+
 def test_the_token_protects_all_but_the_health(odd_model: TaxoExpan) -> None:
     with client_of(odd_model, Access("0.0.0.0", TOKEN)) as client:
         assert client.get("/healthz").status_code == 200
-        for path in ("/", "/metrics", "/v1/search?q=milk", "/openapi.json"):
+        for path in ("/", "/docs", "/metrics", "/v1/search?q=milk", "/openapi.json"):
             assert client.get(path).status_code == 401
             bearer = {"Authorization": f"Bearer {TOKEN}"}
             assert client.get(path, headers=bearer).status_code == 200

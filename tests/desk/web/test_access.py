@@ -44,4 +44,4 @@ def test_only_the_whole_token_is_accepted() -> None:
     assert not access.accepts("0123456789abcde")
     assert not access.accepts("")
     assert not Access().accepts("")
-    assert not Access().accepts_session(Access().session())
+    assert not Access().accepts_derived(Access().session(), Access().session())

@@ -148,6 +148,15 @@ def test_a_busy_port_is_refused() -> None:
             run_server(_never, Access(), port, print)
 
 
+def test_the_next_free_port_is_used_only_if_the_port_is_taken() -> None:
+    with listen("127.0.0.1", 0) as busy:
+        port = busy.getsockname()[1]
+        with listen("127.0.0.1", port, or_next=True) as other:
+            assert other.getsockname()[1] not in (0, port)
+    with listen("127.0.0.1", port, or_next=True) as free:
+        assert free.getsockname()[1] == port
+
+
 @pytest.mark.parametrize(
     ("host", "port"),
     [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0), ("192.0.2.1", 0)],

@@ -8,8 +8,8 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
 
-from fastapi import FastAPI, Path, Query
-from starlette.responses import PlainTextResponse, Response
+from fastapi import FastAPI, Path, Query, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from taxoexpan.desk.service.concepts import (
@@ -19,10 +19,13 @@ from taxoexpan.desk.service.concepts import (
     find_concept,
     search_concepts,
 )
+from taxoexpan.desk.service.documentation import add_examples, documentation_page
 from taxoexpan.desk.service.metrics import RequestCounter
 from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
 from taxoexpan.desk.service.reconciliation.routes import (
+    PREVIEW_POLICY,
     RECONCILIATION_PATH,
+    STYLE,
     reconciliation_router,
 )
 from taxoexpan.desk.service.schemas import (
@@ -41,7 +44,7 @@ from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import ANY_ORIGIN, CrossOriginPath, protect_service
 
-HEALTH_PATH, METRICS_PATH = "/healthz", "/metrics"
+HEALTH_PATH, METRICS_PATH, DOCUMENTATION_PATH = "/healthz", "/metrics", "/docs"
 PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 ConceptId = Annotated[
@@ -60,15 +63,17 @@ def service_app(
 ) -> ASGIApp:
     """Return the protected service; pages of other `origins` may use only reconciliation."""
     protected = protect_service(
-        RequestCounter(build_api(state, access), state.metrics),
+        build_api(state, access),
         access,
         max_body=state.limits.max_body,
         max_requests=state.limits.max_requests,
         # Without parameters, the path of reconciliation is the manifest.
         public=(HEALTH_PATH, RECONCILIATION_PATH),
         unlimited=(HEALTH_PATH, METRICS_PATH),
+        linked=RECONCILIATION_PATH,
     )
-    return CrossOriginPath(protected, RECONCILIATION_PATH, origins)
+    # The counter is outside, so that it counts what the protections refuse.
+    return RequestCounter(CrossOriginPath(protected, RECONCILIATION_PATH, origins), state.metrics)
 
 
 def build_api(state: ServiceState, access: Access) -> FastAPI:
@@ -92,7 +97,7 @@ def build_api(state: ServiceState, access: Access) -> FastAPI:
     _add_model_routes(app, state)
     app.include_router(reconciliation_router(state, access))
     _add_state_routes(app, state)
-    describe_errors(app)
+    describe_errors(app, lambda api: add_examples(api, state, access, public=HEALTH_PATH))
     return app
 
 
@@ -145,6 +150,7 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
             "name": "taxoexpan",
             "model": state.name,
             "openapi": "/openapi.json",
+            "documentation": DOCUMENTATION_PATH,
             "suggest": "/v1/suggest",
             "concepts": "/v1/concepts/{id}",
             "search": "/v1/search",
@@ -152,6 +158,13 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
             "health": HEALTH_PATH,
             "metrics": METRICS_PATH,
         }
+
+    @app.get(DOCUMENTATION_PATH, include_in_schema=False)
+    def documentation(request: Request) -> HTMLResponse:
+        """Return a page that describes all paths."""
+        page = documentation_page(app.openapi(), str(request.base_url).rstrip("/"), STYLE)
+        policy = f"{PREVIEW_POLICY}; frame-ancestors 'none'"
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
     @app.get(HEALTH_PATH, tags=["state"], summary="Say that the service runs")
     def health() -> Health:

@@ -75,7 +75,7 @@ class RequestCounter:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status = time.monotonic(), 500
+        began, status = time.monotonic(), 0
 
         async def send_and_note(message: Message) -> None:
             nonlocal status
@@ -88,4 +88,5 @@ class RequestCounter:
         finally:
             route = getattr(scope.get("route"), "path", OTHER_ROUTE)
             known = scope["method"] if route != OTHER_ROUTE else OTHER_ROUTE
-            self.metrics.count_request(known, route, status, time.monotonic() - began)
+            if status:  # the client may have gone before an answer
+                self.metrics.count_request(known, route, status, time.monotonic() - began)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -89,8 +89,8 @@ OTHER_ERRORS = {
 """Answers that a route gives before it looks at the fields of a request."""
 
 
-def describe_errors(app: FastAPI) -> None:
-    """Describe errors as problem objects in the OpenAPI description of an app."""
+def describe_errors(app: FastAPI, more: Callable[[dict[str, Any]], None]) -> None:
+    """Describe errors as problem objects in the OpenAPI description of an app, and add `more`."""
     original = app.openapi
 
     def described() -> dict[str, Any]:
@@ -98,6 +98,7 @@ def describe_errors(app: FastAPI) -> None:
             for path in original()["paths"].values():
                 for operation in path.values():
                     _describe(operation["responses"])
+            more(original())
         return original()
 
     # FastAPI documents this assignment as the way to extend its description.

@@ -132,8 +132,8 @@ class Health(BaseModel):
     """The state of the service."""
 
     status: str = Field(examples=["ok"])
-    model: str = Field(description="The name of the model's directory.")
-    concepts: int = Field(description="The number of concepts of the taxonomy.")
+    model: str = Field(description="The name of the model's directory.", examples=["pantry"])
+    concepts: int = Field(description="The number of concepts of the taxonomy.", examples=[93])
 
 
 class FieldError(BaseModel):

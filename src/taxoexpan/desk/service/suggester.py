@@ -10,6 +10,8 @@ from typing import NamedTuple
 from taxoexpan.desk.service.batching import RequestBatcher
 from taxoexpan.desk.service.metrics import ServiceMetrics
 from taxoexpan.model import TaxoExpan
+from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH
+from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
@@ -60,11 +62,13 @@ class Suggester:
     ) -> None:
         self.model = model
         self.names = NameMatches(model.taxonomy)
+        self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
         self.batcher = RequestBatcher(self._suggest_each, max_waiting, on_batch)
 
-    def warm_up(self) -> None:
+    def warm_up(self) -> PlacedQuery:
         """Place one concept, so that the first request does not wait for lazy computations."""
-        self._suggest_each([Concept("", "first")], SuggestionOptions())
+        concept = Concept("", "cashew milk")
+        return PlacedQuery(concept, (), self._suggest_each([concept], SuggestionOptions(3))[0])
 
     async def suggest(
         self, concepts: Sequence[Concept], options: SuggestionOptions
@@ -111,6 +115,8 @@ class ServiceState:
     index: NameIndex
     metrics: ServiceMetrics
     limits: ServiceLimits
+    example: PlacedQuery
+    """An answer for the documentation."""
 
     @classmethod
     def of(cls, model: TaxoExpan, name: str, limits: ServiceLimits) -> ServiceState:
@@ -118,6 +124,6 @@ class ServiceState:
         metrics = ServiceMetrics()
         suggester = Suggester(model, limits.max_waiting, metrics.count_batch)
         metrics.watch_queue(lambda: suggester.batcher.waiting)
-        suggester.warm_up()
+        example = suggester.warm_up()
         index = NameIndex.of(model.taxonomy)
-        return cls(name, model.taxonomy, suggester, index, metrics, limits)
+        return cls(name, model.taxonomy, suggester, index, metrics, limits, example)

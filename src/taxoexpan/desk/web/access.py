@@ -11,9 +11,9 @@ import ipaddress
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -54,13 +54,18 @@ class Access:
 
     def session(self) -> str:
         """Return the cookie value that replaces the token in a browser."""
-        return hmac.new((self.token or "").encode(), b"taxoexpan session", sha256).hexdigest()
+        return self._derived(b"taxoexpan session")
 
-    def accepts_session(self, candidate: str) -> bool:
-        """Return whether a cookie value was made from the token."""
-        return self.token is not None and hmac.compare_digest(
-            self.session().encode(), candidate.encode()
-        )
+    def link_key(self) -> str:
+        """Return the part of a path that replaces the token in links, and opens nothing else."""
+        return self._derived(b"taxoexpan link")
+
+    def accepts_derived(self, secret: str, candidate: str) -> bool:
+        """Return whether a string is a secret that was made from the token."""
+        return self.token is not None and hmac.compare_digest(secret.encode(), candidate.encode())
+
+    def _derived(self, purpose: bytes) -> str:
+        return hmac.new((self.token or "").encode(), purpose, sha256).hexdigest()
 
 
 class AccessControl:
@@ -68,11 +73,18 @@ class AccessControl:
 
     The token is in the header `Authorization: Bearer …` or the parameter `token`; a browser that
     opens a page with the parameter gets a cookie and a redirect. GET requests without parameters
-    for the `public` paths need no token.
+    for the `public` paths need no token. Below the path `linked`, a link may have the key of
+    `Access.link_key` instead of the token: `/linked/KEY/page` is `/linked/page`.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, public: frozenset[str] = frozenset()) -> None:
-        self.app, self.access, self.public = app, access, public
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        public: frozenset[str] = frozenset(),
+        linked: str | None = None,
+    ) -> None:
+        self.app, self.access, self.public, self.linked = app, access, public, linked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it with 401, 421 or a redirect."""
@@ -86,29 +98,36 @@ class AccessControl:
             return (
                 self.app if _is_local_name(headers.get("host", "")) else FOREIGN_HOST.answer(scope)
             )
-        if self._is_public(scope):
+        if self._is_public(scope) or self._remove_key(scope):
             return self.app
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.access.accepts(bearer.strip()):
+        bearer, parameter = sent_tokens(scope)
+        cookie = cookie_parser(headers.get("cookie", "")).get(session_cookie(scope), "")
+        is_session = self.access.accepts_derived(self.access.session(), cookie)
+        if is_session or self.access.accepts(bearer):
             return self.app
-        cookies = cookie_parser(headers.get("cookie", ""))
-        if self.access.accepts_session(cookies.get(session_cookie(scope), "")):
-            return self.app
-        parameters = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in parameters if name == TOKEN_PARAMETER]
-        if not given or not self.access.accepts(given[-1]):
+        if not self.access.accepts(parameter):
             return NO_TOKEN.answer(scope)
         if scope["method"] == "GET" and _is_page(headers):
-            return self._start_session(scope, parameters)
+            return self._start_session(scope)
         return self.app
 
     def _is_public(self, scope: Scope) -> bool:
         reads = scope["method"] in ("GET", "HEAD") and not scope["query_string"]
         return reads and scope["path"] in self.public
 
-    def _start_session(self, scope: Scope, parameters: list[tuple[str, str]]) -> ASGIApp:
+    def _remove_key(self, scope: Scope) -> bool:
+        """Remove the key from the path of a link, and return whether it was there."""
+        before, _, after = scope["path"].partition(f"{self.linked}/")
+        key, _, rest = after.partition("/")
+        if before or not rest or not self.access.accepts_derived(self.access.link_key(), key):
+            return False
+        scope["path"] = f"{self.linked}/{rest}"
+        return True
+
+    def _start_session(self, scope: Scope) -> ASGIApp:
         """Set the session cookie, and redirect to the page without the token."""
-        rest = urlencode([pair for pair in parameters if pair[0] != TOKEN_PARAMETER])
+        given = QueryParams(scope["query_string"]).multi_items()
+        rest = urlencode([pair for pair in given if pair[0] != TOKEN_PARAMETER])
         path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # never //another.host
         response = RedirectResponse(f"{path}?{rest}" if rest else path, HTTPStatus.SEE_OTHER)
         response.set_cookie(
@@ -132,6 +151,13 @@ NO_TOKEN = Problem(
     "'Authorization: Bearer TOKEN'",
     headers={"WWW-Authenticate": "Bearer"},
 )
+
+
+def sent_tokens(scope: Scope) -> tuple[str, str]:
+    """Return the tokens in the header and in the parameter of a request, or empty strings."""
+    scheme, _, bearer = Headers(scope=scope).get("authorization", "").partition(" ")
+    parameter = QueryParams(scope["query_string"]).get(TOKEN_PARAMETER, "")
+    return bearer.strip() if scheme.lower() == "bearer" else "", parameter
 
 
 def session_cookie(scope: Scope) -> str:

@@ -258,11 +258,12 @@ def protect_service(
     max_requests: int = MAX_REQUESTS,
     public: Iterable[str] = (),
     unlimited: Iterable[str] = (),
+    linked: str | None = None,
 ) -> ASGIApp:
     """Return the app with access control, security headers, and limits for bodies and requests.
 
-    The `public` paths need no token, and the `unlimited` paths have no request limit. CSRF
-    protection is not needed, because the service changes nothing.
+    The `public` paths need no token, the `unlimited` paths have no request limit, and links below
+    `linked` may have a key. CSRF protection is not needed, because the service changes nothing.
     """
-    allowed = AccessControl(BodyLimit(app, max_body), access, frozenset(public))
+    allowed = AccessControl(BodyLimit(app, max_body), access, frozenset(public), linked)
     return SecurityHeaders(ConcurrencyLimit(allowed, max_requests, frozenset(unlimited)))

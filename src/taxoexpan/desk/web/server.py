@@ -102,6 +102,8 @@ KEEP_ALIVE_SECONDS = 15
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
 MAX_PORT = 65535
+NEXT_PORTS = 10
+"""The ports that are tried one after the other; then any free port is taken."""
 
 
 def run_server(
@@ -110,9 +112,10 @@ def run_server(
     port: int,
     on_start: Callable[[str], None],
     stop_seconds: int = STOP_SECONDS,
+    or_next: bool = False,
 ) -> None:
     """Serve an app until SIGTERM or Ctrl+C, after calling `on_start` with the URL and token."""
-    listening = listen(access.host, port)
+    listening = listen(access.host, port, or_next)
     url = server_url(access, listening.getsockname()[1])
     config = uvicorn.Config(
         app,
@@ -133,8 +136,13 @@ def run_server(
         server.run(sockets=[listening])
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address."""
+def listen(host: str, port: int, or_next: bool = False) -> socket.socket:
+    """Return a socket that listens on an address, with `or_next` on the next free port."""
+    if or_next:
+        for candidate in range(port, port + NEXT_PORTS):
+            with suppress(ConfigurationError):
+                return listen(host, candidate)
+        port = 0
     try:
         if not 0 <= port <= MAX_PORT:
             raise OSError("no such port")

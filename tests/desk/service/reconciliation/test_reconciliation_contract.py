@@ -67,6 +67,7 @@ def test_the_schemas_tell_valid_from_invalid_examples() -> None:
 def test_the_manifest_satisfies_the_schema(odd_model: TaxoExpan, access: Access | None) -> None:
     with client_of(odd_model, access) as client:
         schema("manifest").validate(client.get("/reconcile").json())
+        schema("manifest").validate(client.get("/reconcile", params={"token": TOKEN}).json())
 
 
 def test_valid_queries_get_valid_results(service_client: TestClient) -> None:
@@ -96,6 +97,19 @@ def test_suggestions_satisfy_the_schema(service_client: TestClient, kind: str, p
     for prefix in ("", "o", "milk", "definition", "concept", f"{SPACE}milk"):
         answer = service_client.get(f"/reconcile/suggest/{path}", params={"prefix": prefix}).json()
         schema(f"suggest-{kind}-response").validate(answer)
+
+
+def test_extensions_satisfy_the_schema(service_client: TestClient) -> None:
+    names = ("parent", "path", "definition", "synonym")
+    query = {"ids": [f"{SPACE}milk", "no"], "properties": [{"id": name} for name in names]}
+    schema("data-extension-query").validate(query)
+    answer = service_client.post("/reconcile", data={"extend": json.dumps(query)}).json()
+    schema("data-extension-response").validate(answer)
+    proposal = service_client.get("/reconcile/properties", params={"type": "concept"}).json()
+    schema("data-extension-property-proposal").validate(proposal)
+    assert [each["id"] for each in proposal["properties"]] == list(names)
+    limited = service_client.get("/reconcile/properties", params={"type": "x", "limit": 2}).json()
+    assert [each["id"] for each in limited["properties"]] == list(names[:2])
 
 
 def test_the_flyout_has_the_fields_of_the_example(service_client: TestClient) -> None:

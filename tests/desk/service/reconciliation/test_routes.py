@@ -6,11 +6,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from service_cases import ODD_NAMES, SPACE, TOKEN, client_of
+from messy_pantry import shop
+from service_cases import LOCAL, ODD_NAMES, SMALL, SPACE, TOKEN, client_of
 from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan
-from taxoexpan.desk.service.suggester import ServiceLimits
+from taxoexpan.desk.service.app import service_app
+from taxoexpan.desk.service.suggester import ServiceLimits, ServiceState
 from taxoexpan.desk.web.access import Access
 
 
@@ -124,13 +126,14 @@ def test_properties_describe_the_query(service_client: TestClient) -> None:
         ("[" * 10_000, 400, "not valid JSON"),
         ("[]", 422, "queries: "),
         ('{"q0": {}}', 422, "queries.q0: it has neither a query nor properties; add a query"),
-        ('{"q0": {"query": " "}}', 422, "neither a query nor properties"),
+        ('{"q0": {"properties": []}}', 422, "neither a query nor properties"),
+        ('{"q0": {"query": null}}', 422, "queries.q0.query: "),
         ('{"q0": {"query": "a", "limit": 0}}', 422, "queries.q0.limit: "),
         ('{"q0": {"query": "a", "limit": NaN}}', 422, "queries.q0.limit: "),
         ('{"q0": {"query": "a", "props": []}}', 422, "queries.q0.props: "),
         ('{"q0": {"query": "a", "type_strict": "x"}}', 422, "queries.q0.type_strict: "),
-        ('{"q0": {"query": "\\ud800"}}', 422, "queries.q0.query: "),
-        (json.dumps({"q0": {"query": "x" * 1_000_000}}), 422, "send at most 1,000 characters"),
+        ('{"q0": {"query": "\\ud800"}}', 400, "not valid JSON"),
+        ('{"q0": {"properties": [{"pid": "synonym", "v": "\\ud800"}]}}', 400, "not valid JSON"),
         (json.dumps({f"q{i}": {"query": "a"} for i in range(101)}), 413, "see batchSize"),
     ],
 )
@@ -143,11 +146,92 @@ def test_invalid_queries_are_refused(
 
 
 def test_a_post_without_queries_is_refused(service_client: TestClient) -> None:
-    answer = service_client.post("/reconcile", data={"extend": "{}"})
+    answer = service_client.post("/reconcile", data={"other": "{}"})
     assert answer.status_code == 422
-    assert answer.json()["errors"] == [
-        {"field": "queries", "problem": "Field required", "fix": "add it"}
-    ]
+    assert answer.json()["errors"][0]["field"] == "queries"
+
+
+@pytest.mark.parametrize("cell", ["", "  ", "\n", "x" * 1_001, "y " * 100_000])
+def test_a_bad_cell_has_no_candidates_and_the_others_are_answered(
+    service_client: TestClient, cell: str
+) -> None:
+    good = {"query": "oat milk"}
+    batch = json.dumps({"q0": good, "q1": {"query": cell}, "q2": {"query": "cashew milk"}})
+    answer = service_client.post("/reconcile", data={"queries": batch})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["q1"] == {"result": []}
+    assert answer.json()["q0"]["result"] == ask(service_client, good)[0]
+    assert answer.json()["q2"]["result"]
+
+
+def test_an_ancestor_that_is_sure_follows_a_parent_that_is_not() -> None:
+    settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
+    model = TaxoExpan("fast", seed=1, device="cpu", **settings).fit(shop())
+    query = {"query": "bread and milk", "limit": 4}
+    state = ServiceState.of(model, "shop", ServiceLimits())
+    with TestClient(service_app(state, Access()), LOCAL) as client:
+        [without] = ask(client, query)
+        assert not any("safe ancestor" in each["name"] for each in without)  # the first is sure
+        first = model.suggest(["bread and milk"])[0]
+        assert first.levels[-1] < first.levels[-2]
+        state.suggester.min_branch = (first.levels[-1] + first.levels[-2]) / 2
+        [candidates] = ask(client, query)
+        [only] = ask(client, {**query, "type": "safe-ancestor"})
+        [best] = ask(client, {**query, "limit": 1})
+    assert best == candidates[:1] == without[:1]
+    safe = candidates[1]
+    assert only == [safe]
+    assert (safe["name"], safe["match"]) == ("food (safe ancestor)", False)
+    assert [each["id"] for each in safe["type"]] == ["safe-ancestor", "proposed-parent", "concept"]
+    assert {"id": "branch_confidence", "value": first.levels[-2]} in safe["features"]
+    scores = [each["score"] for each in candidates]
+    assert scores == sorted(scores, reverse=True)
+    ids = [each["id"] for each in candidates]
+    assert len(ids) == len(set(ids)) == 4
+
+
+def extended(client: TestClient, ids: list[str], *properties: str) -> dict[str, Any]:
+    """Return the properties of concepts, fetched by POST and by GET."""
+    query = json.dumps({"ids": ids, "properties": [{"id": each} for each in properties]})
+    answer = client.post("/reconcile", data={"extend": query})
+    assert answer.status_code == 200, answer.text
+    assert client.get("/reconcile", params={"extend": query}).json() == answer.json()
+    fetched: dict[str, Any] = answer.json()
+    return fetched
+
+
+def test_properties_of_concepts_are_fetched(service_client: TestClient) -> None:
+    ids = [f"{SPACE}milk", f"{SPACE}milk/oat", f"{SPACE}food", "nothing"]
+    found = extended(service_client, ids, "synonym", "parent", "path", "definition")
+    assert [each["id"] for each in found["meta"]] == ["synonym", "parent", "path", "definition"]
+    milk, oat, food, unknown = (found["rows"][id] for id in ids)
+    assert milk == {
+        "synonym": [{"str": "laitage"}, {"str": "dairy milk"}],
+        "parent": [{"id": f"{SPACE}food", "name": "food"}],
+        "path": [{"str": "food > milk"}],
+        "definition": [{"str": "A sort of food: milk."}],
+    }
+    assert (oat["definition"], food["parent"]) == ([], [])
+    assert unknown == {"synonym": [], "parent": [], "path": [], "definition": []}
+
+
+@pytest.mark.parametrize(
+    ("extend", "status", "place"),
+    [
+        ("{", 400, "extend"),
+        ("{}", 422, "extend.ids"),
+        ('{"ids": ["a"], "properties": [{"id": "children"}]}', 422, "extend.properties[0].id"),
+        ('{"ids": [1], "properties": []}', 422, "extend.ids[0]"),
+        ('{"ids": ["\\ud800"], "properties": []}', 400, "extend"),
+        (json.dumps({"ids": ["a"] * 1_001, "properties": []}), 422, "extend.ids"),
+    ],
+)
+def test_invalid_extensions_are_refused(
+    service_client: TestClient, extend: str, status: int, place: str
+) -> None:
+    answer = service_client.post("/reconcile", data={"extend": extend})
+    assert answer.status_code == status
+    assert answer.json()["errors"][0]["field"] == place
 
 
 def test_an_infinite_limit_is_the_largest_one(service_client: TestClient) -> None:
@@ -265,6 +349,39 @@ def test_the_manifest_is_public_and_names_the_token(odd_model: TaxoExpan) -> Non
         frame = {"Accept": "text/html", "Sec-Fetch-Dest": "iframe"}
         preview = {"id": f"{SPACE}milk", "token": TOKEN}
         assert client.get("/reconcile/preview", params=preview, headers=frame).status_code == 200
+
+
+def test_urls_of_a_manifest_that_was_requested_with_the_token_work_without_it(
+    odd_model: TaxoExpan,
+) -> None:
+    with client_of(odd_model, Access("0.0.0.0", TOKEN)) as client:
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        manifest = client.get("/reconcile", params={"token": TOKEN}).json()
+        assert client.get("/reconcile", headers=bearer).json() == manifest
+        entity, proposed = manifest["suggest"]["entity"], manifest["extend"]["propose_properties"]
+        id = quote(f"{SPACE}milk", safe="")
+        urls = [
+            manifest["preview"]["url"].replace("{{id}}", id),
+            manifest["view"]["url"].replace("{{id}}", id),
+            entity["service_url"] + entity["service_path"] + "?prefix=milk",
+            entity["service_url"] + entity["flyout_service_path"].replace("${id}", id),
+            proposed["service_url"] + proposed["service_path"] + "?type=concept",
+        ]
+        page = {"Accept": "text/html", "Sec-Fetch-Dest": "document"}
+        for url in urls:
+            assert TOKEN not in url
+            assert client.get(url).status_code == 200
+            assert client.get(url, headers=page).status_code == 200
+        key = entity["service_url"].rpartition("/")[2]
+        others = (
+            "/reconcile?queries={}",
+            f"/reconcile/{key}?queries={{}}",
+            f"/v1/{key}/search?q=a",
+        )
+        for url in (*others, f"/reconcile/{key[:-1]}/preview?id={id}", f"/{key}/metrics"):
+            assert client.get(url).status_code == 401
+        assert key not in client.get("/reconcile").text
+        assert client.get("/reconcile", params={"token": "wrong"}).status_code == 401
 
 
 def test_the_manifest_has_the_urls_that_the_client_uses(odd_model: TaxoExpan) -> None:

@@ -7,15 +7,17 @@ from typing import Any
 
 from taxoexpan.desk.service.reconciliation.queries import ReconciliationQuery
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.adding.acceptance import place_safely
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 
 CONCEPT_TYPE = {"id": "concept", "name": "Concept"}
 PARENT_TYPE = {"id": "proposed-parent", "name": "Proposed parent"}
-TYPES = (PARENT_TYPE, CONCEPT_TYPE)
-"""Those of a proposed parent; clients that show one type show the first."""
-PARENT_MARK = " (proposed parent)"
-"""It is in the name, because clients show the name and keep it when a candidate is chosen."""
+SAFE_TYPE = {"id": "safe-ancestor", "name": "Safe ancestor"}
+TYPES = (SAFE_TYPE, PARENT_TYPE, CONCEPT_TYPE)
+"""Those of a safe ancestor, most specific first; clients that show one type show the first."""
+MARKS = {SAFE_TYPE["id"]: " (safe ancestor)", PARENT_TYPE["id"]: " (proposed parent)"}
+"""They are in the name, because clients show the name and keep it when a candidate is chosen."""
 NAME_SCORE = 100.0
 
 Candidate = dict[str, Any]
@@ -34,7 +36,7 @@ async def reconcile(
     options = SuggestionOptions(max((queries[key].max_candidates for key in unnamed), default=1))
     placed = await state.suggester.suggest([queries[key].concept() for key in unnamed], options)
     for key, result in zip(unnamed, placed, strict=True):
-        results[key] = _proposed(state.taxonomy, result.suggestions)
+        results[key] = _proposed(state, result.suggestions)
     return {
         key: {"result": _of_type(results[key], query)[: query.max_candidates]}
         for key, query in queries.items()
@@ -59,10 +61,10 @@ def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
     ]
 
 
-def _proposed(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Candidate]:
+def _proposed(state: ServiceState, suggestions: Sequence[Suggestion]) -> list[Candidate]:
     """Return duplicates and suggested parents as candidates with falling scores and no match."""
-    candidates, highest = [], NAME_SCORE
-    for suggestion in suggestions:
+    taxonomy, candidates, highest = state.taxonomy, [], NAME_SCORE
+    for suggestion in _with_safe(state, suggestions):
         is_parent = suggestion.kind != SuggestionKind.MERGE
         row = suggestion.as_dict()
         features = {"proposed_parent": is_parent, "score": row["score"]}
@@ -72,8 +74,18 @@ def _proposed(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Can
             features["branch_confidence"] = suggestion.branch_confidence
         index = taxonomy.index(suggestion.parent.id)
         highest = min(highest, round(100 * suggestion.confidence_or_score, 2))
-        candidates.append(_candidate(taxonomy, index, highest, False, features, is_parent))
+        types = TYPES[suggestion.kind != SuggestionKind.COARSE :] if is_parent else [CONCEPT_TYPE]
+        candidates.append(_candidate(taxonomy, index, highest, False, features, types))
     return candidates
+
+
+def _with_safe(state: ServiceState, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Insert the deepest sure ancestor after a first suggestion that is suitable but not sure."""
+    suitable = [each for each in suggestions[:1] if each.place != Place.NONE]
+    placed = place_safely(suitable, state.suggester.min_branch, state.taxonomy)
+    safe = [each for each in placed if each.kind == SuggestionKind.COARSE]
+    rest = (s for s in suggestions[1:] if s.parent.id not in {each.parent.id for each in safe})
+    return [*suggestions[:1], *safe, *rest]
 
 
 def _candidate(
@@ -82,13 +94,13 @@ def _candidate(
     score: float,
     match: bool,
     features: Mapping[str, Any],
-    is_parent: bool = False,
+    types: Sequence[dict[str, str]] = (CONCEPT_TYPE,),
 ) -> Candidate:
     return {
         "id": taxonomy.ids[index],
-        "name": taxonomy.labels[index] + (PARENT_MARK if is_parent else ""),
+        "name": taxonomy.labels[index] + MARKS.get(types[0]["id"], ""),
         "description": describe_path(taxonomy, index),
-        "type": list(TYPES) if is_parent else [CONCEPT_TYPE],
+        "type": list(types),
         "score": score,
         "features": [{"id": id, "value": value} for id, value in features.items()],
         "match": match,

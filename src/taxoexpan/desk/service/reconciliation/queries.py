@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -15,7 +15,10 @@ from taxoexpan.taxonomy import Concept
 
 DEFINITION, SYNONYM = "definition", "synonym"
 """The properties that help to place a query; others are ignored."""
+PARENT, PATH = "parent", "path"
+"""Further properties that a client can add to matched cells."""
 DEFAULT_LIMIT = 5
+MAX_IDS = 1_000
 
 
 class EntityValue(BaseModel):
@@ -25,6 +28,7 @@ class EntityValue(BaseModel):
     name: str = ""
 
 
+Parsed = TypeVar("Parsed")
 PropertyValue = str | bool | int | float | EntityValue
 
 
@@ -47,7 +51,8 @@ class ReconciliationQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    query: Annotated[str, Field(max_length=MAX_LABEL)] = ""
+    query: str = ""
+    """The text of a cell; one that is blank or too long has no candidates."""
     type: str | list[str] = []
     limit: Annotated[float, Field(gt=0)] = DEFAULT_LIMIT
     properties: list[QueryProperty] = []
@@ -55,7 +60,7 @@ class ReconciliationQuery(BaseModel):
 
     @model_validator(mode="after")
     def _has_a_condition(self) -> ReconciliationQuery:
-        if not self.query.strip() and not self.properties:
+        if "query" not in self.model_fields_set and not self.properties:
             raise ValueError("it has neither a query nor properties; add a query")
         return self
 
@@ -73,7 +78,8 @@ class ReconciliationQuery(BaseModel):
         """Return the query as a new concept, with the properties that describe it."""
         synonyms = self._texts(SYNONYM)[:MAX_SYNONYMS]
         definition = " ".join(self._texts(DEFINITION))[:MAX_DEFINITION]
-        label, *others = [name for name in (self.query, *synonyms) if name.strip()] or [""]
+        names = (self.query, *synonyms) if len(self.query) <= MAX_LABEL else ()
+        label, *others = [name for name in names if name.strip()] or [""]
         return Concept(
             "", label[:MAX_LABEL], tuple(name[:MAX_LABEL] for name in others), definition
         )
@@ -82,24 +88,47 @@ class ReconciliationQuery(BaseModel):
         return [text for each in self.properties if each.pid == property for text in each.texts()]
 
 
+class ExtensionProperty(BaseModel):
+    """A property to fetch; the service has no settings for it."""
+
+    id: Literal["parent", "path", "definition", "synonym"]
+
+
+class ExtensionQuery(BaseModel):
+    """The ids of matched concepts, and the properties to fetch for them."""
+
+    ids: Annotated[list[str], Field(max_length=MAX_IDS)]
+    properties: list[ExtensionProperty]
+
+
 _BATCH = TypeAdapter(dict[str, ReconciliationQuery])
 
 
 def parse_query_batch(text: str, max_queries: int) -> dict[str, ReconciliationQuery]:
     """Parse the parameter `queries`, or refuse it with status 400, 413 or 422."""
-    try:
-        content: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        problem, fix = "it is not valid JSON", "send a JSON object"
-        raise ProblemError.in_field(HTTPStatus.BAD_REQUEST, "queries", problem, fix) from None
-    if isinstance(content, dict) and len(content) > max_queries:
-        problem = f"it has {len(content):,} queries, but at most {max_queries:,} are allowed"
+    batch = _parse(_BATCH, text, "queries")
+    if len(batch) > max_queries:
+        problem = f"it has {len(batch):,} queries, but at most {max_queries:,} are allowed"
         fix = "send them in several requests, see batchSize in the manifest"
         status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         raise ProblemError.in_field(status, "queries", problem, fix)
+    return batch
+
+
+def parse_extension(text: str) -> ExtensionQuery:
+    """Parse the parameter `extend`, or refuse it with status 400 or 422."""
+    return _parse(TypeAdapter(ExtensionQuery), text, "extend")
+
+
+def _parse(kind: TypeAdapter[Parsed], text: str, field: str) -> Parsed:
     try:
-        return _BATCH.validate_python(content)
+        content = json.loads(text)
+        json.dumps(content, ensure_ascii=False).encode()  # refuses half characters
+        return kind.validate_python(content)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        errors = [{**each, "loc": ("form", "queries", *each["loc"])} for each in found]
+        errors = [{**each, "loc": ("form", field, *each["loc"])} for each in found]
         raise ProblemError(invalid_request(errors)) from None
+    except (ValueError, RecursionError):
+        problem, fix = "it is not valid JSON", "send a JSON object"
+        raise ProblemError.in_field(HTTPStatus.BAD_REQUEST, field, problem, fix) from None

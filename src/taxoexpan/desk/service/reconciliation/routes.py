@@ -6,6 +6,7 @@ import base64
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -22,10 +23,19 @@ from taxoexpan.desk.service.reconciliation.candidates import (
     describe_path,
     reconcile,
 )
-from taxoexpan.desk.service.reconciliation.queries import DEFINITION, SYNONYM, parse_query_batch
+from taxoexpan.desk.service.reconciliation.queries import (
+    DEFINITION,
+    PARENT,
+    PATH,
+    SYNONYM,
+    ExtensionQuery,
+    parse_extension,
+    parse_query_batch,
+)
 from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET
 from taxoexpan.desk.service.suggester import ServiceState
-from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
+from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access, sent_tokens
+from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.phrasing import pluralize
 from taxoexpan.report.page import template_environment
 from taxoexpan.taxonomy import Taxonomy
@@ -48,13 +58,22 @@ PROPERTIES = (
     {"id": SYNONYM, "name": "Synonym", "description": "another name; helps to find a parent"},
 )
 
+EXTENSIONS: dict[str, dict[str, Any]] = {
+    PARENT: {"id": PARENT, "name": "Parent", "type": CONCEPT_TYPE},
+    PATH: {"id": PATH, "name": "Path"},
+    DEFINITION: {"id": DEFINITION, "name": "Definition"},
+    SYNONYM: {"id": SYNONYM, "name": "Synonym"},
+}
+"""The properties of matched concepts that a client can add to its table."""
+
 EXAMPLE_BATCH = '{"q0": {"query": "oat milk", "limit": 3}}'
 QueryBatch = Annotated[
     str | None, Query(description="A batch of queries as JSON.", examples=[EXAMPLE_BATCH])
 ]
 BatchForm = Annotated[
-    str, Form(description="A batch of queries as JSON.", examples=[EXAMPLE_BATCH])
+    str | None, Form(description="A batch of queries as JSON.", examples=[EXAMPLE_BATCH])
 ]
+ExtensionForm = Annotated[str | None, Form(description="Ids, and properties to fetch, as JSON.")]
 EntityId = Annotated[str, Query(max_length=MAX_ID)]
 Prefix = Annotated[str, Query(max_length=MAX_LABEL, description="What the user has typed.")]
 Cursor = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="Suggestions to skip.")]
@@ -67,17 +86,30 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
     taxonomy = state.taxonomy
 
     @router.get("", summary="Return the manifest, or answer queries")
-    async def endpoint(request: Request, queries: QueryBatch = None) -> Results:
-        """Return the manifest, or the candidates if the request has queries."""
-        if queries is not None:
-            return await _answer(state, queries)
+    async def endpoint(
+        request: Request, queries: QueryBatch = None, extend: str | None = None
+    ) -> Results:
+        """Return the manifest, or the answer if the request has queries or asks for properties."""
+        if queries is not None or extend is not None:
+            return await _answer(state, queries, extend)
         base = str(request.base_url).rstrip("/") + RECONCILIATION_PATH  # as the client knows it
-        return _manifest(state, access, base)
+        # Clients open some of these URLs in frames, or append "?type=", so the path has a key.
+        has_token = any(map(access.accepts, sent_tokens(request.scope)))
+        return _manifest(state, access, f"{base}/{access.link_key()}" if has_token else base)
 
     @router.post("", summary="Answer queries")
-    async def post(queries: BatchForm) -> Results:
-        """Return candidates: concepts with the name, likely duplicates, or suggested parents."""
-        return await _answer(state, queries)
+    async def post(queries: BatchForm = None, extend: ExtensionForm = None) -> Results:
+        """Return candidates: concepts with the name, likely duplicates, or suggested parents.
+
+        With `extend` instead of `queries`, return properties of concepts.
+        """
+        return await _answer(state, queries, extend)
+
+    @router.get("/properties", summary="Propose properties to fetch")
+    def properties(type: str = "", limit: int | None = None) -> Results:
+        """Return the properties of concepts that can be fetched; all types have the same."""
+        proposed = [{"id": id, "name": each["name"]} for id, each in EXTENSIONS.items()]
+        return {"type": type, "properties": proposed[:limit]}
 
     @router.get("/suggest/entity", summary="Complete the name or the id of a concept")
     def suggest_entity(prefix: Prefix = "", cursor: Cursor = 0) -> Results:
@@ -139,8 +171,36 @@ def _template() -> Template:
     )
 
 
-async def _answer(state: ServiceState, queries: str) -> Results:
-    return dict(await reconcile(state, parse_query_batch(queries, state.limits.max_concepts)))
+async def _answer(state: ServiceState, queries: str | None, extend: str | None) -> Results:
+    if queries is not None:
+        return dict(await reconcile(state, parse_query_batch(queries, state.limits.max_concepts)))
+    if extend is not None:
+        return _extension(state.taxonomy, parse_extension(extend))
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    raise ProblemError.in_field(status, "queries", "it is missing", "add queries or extend")
+
+
+def _extension(taxonomy: Taxonomy, query: ExtensionQuery) -> Results:
+    """Return the properties of concepts; an unknown id has no values."""
+    wanted = list(dict.fromkeys(each.id for each in query.properties))
+    return {
+        "meta": [EXTENSIONS[id] for id in wanted],
+        "rows": {
+            id: {name: _values(taxonomy, id, name) if id in taxonomy else [] for name in wanted}
+            for id in query.ids
+        },
+    }
+
+
+def _values(taxonomy: Taxonomy, id: str, property: str) -> list[dict[str, str]]:
+    """Return the values of a property of a concept."""
+    index = taxonomy.index(id)
+    concept = taxonomy.concept_at(index)
+    if property == PARENT:
+        parents = map(taxonomy.concept_at, taxonomy.parents_of.of(index).tolist())
+        return [{"id": parent.id, "name": parent.label} for parent in parents]
+    texts = {PATH: (describe_path(taxonomy, index),), DEFINITION: (concept.definition,)}
+    return [{"str": text} for text in texts.get(property, concept.synonyms) if text]
 
 
 def _manifest(state: ServiceState, access: Access, base: str) -> dict[str, Any]:
@@ -164,6 +224,7 @@ def _manifest(state: ServiceState, access: Access, base: str) -> dict[str, Any]:
             "property": {"service_url": base, "service_path": "/suggest/property"},
             "type": {"service_url": base, "service_path": "/suggest/type"},
         },
+        "extend": {"propose_properties": {"service_url": base, "service_path": "/properties"}},
     }
     if access.token is not None:
         manifest["authentication"] = {"type": "apiKey", "name": TOKEN_PARAMETER, "in": "query"}
