@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +270,49 @@ def test_a_coarse_placement_is_marked_where_the_file_has_room(
         assert f"comment: Place {task}." in written
     else:
         assert "refined" not in written
+
+
+def notes_of(tmp_path: Path, name: str, text: str, suggestions: list[Suggestion]) -> str:
+    """Apply suggestions to a file, and return what was added to it."""
+    path, output = write_file(tmp_path / name, text), tmp_path / f"out-{name}"
+    apply_suggestions(TaxonomyFile.open(path), suggestions, output, Acceptance(), force=True)
+    return output.read_text(encoding="utf-8").removeprefix(text)
+
+
+def test_a_note_names_the_curator_instead_of_the_confidence(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "drinks.ttl", SKOS)
+    taxonomy = Taxonomy.read(path)
+    drink = next(c for c in taxonomy.concepts if c.label == "drink")
+    fruit = next(c for c in taxonomy.concepts if c.label == "fruit")
+    tea = Suggestion(Concept("", "tea"), 1, drink, ("food", "drink"), 0.9, 0.8)
+    accepted = replace(tea, decision=Verdict.ACCEPTED)
+    by_ada = replace(accepted, curator="Ada")
+    other = replace(by_ada, parent=fruit, rank=0, kind=SuggestionKind.ALSO)
+    now = f"taxoexpan {version('taxoexpan')} on {datetime.now(UTC):%Y-%m-%d}"
+    for given, expected in (
+        ([accepted], f"Placed under 'drink' (confidence 0.80) by {now}."),
+        ([by_ada], f"Placed under 'drink' by Ada with {now}."),
+        ([by_ada, other], f"Placed under 'drink' and under 'fruit' by Ada with {now}."),
+        (
+            [replace(by_ada, decision=Verdict.OPEN)],
+            f"Placed under 'drink' (confidence 0.80) by {now}.",
+        ),
+    ):
+        assert expected in notes_of(tmp_path, "drinks.ttl", SKOS, given)
+
+
+@pytest.mark.parametrize(("name", "text"), [("drinks.owl.ttl", OWL), ("drinks.obo", OBO)])
+def test_the_creator_is_the_curator_or_else_the_program(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    taxonomy = Taxonomy.read(write_file(tmp_path / name, text))
+    decided = coarse_drink(taxonomy)
+    by_program = notes_of(tmp_path, name, text, decided)
+    assert "taxoexpan" in by_program
+    # A rejected suggestion is not a place to look at.
+    coarse = replace(decided[-1], curator="Ada {1}")
+    rejected = [replace(s, decision=Verdict.REJECTED, curator="Bob") for s in decided[:-1]]
+    by_ada = notes_of(tmp_path, name, text, [coarse, *rejected])
+    assert "Ada" in by_ada
+    assert "Place to be refined." in by_ada
+    assert not any(word in by_ada for word in ("taxoexpan", "Bob", "0.51"))

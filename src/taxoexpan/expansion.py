@@ -45,7 +45,7 @@ from taxoexpan.placement.learned.calibrators import (
     refuse_missing_confidence,
 )
 from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions, TrainingOptions
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import IdPolicy
@@ -94,7 +94,8 @@ def apply_suggestions(
 
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
-    """Record the version, the time and the scores; a row without a rank is a person's decision."""
+    """Record the version, the time, and the curators or scores; a row without a rank has none."""
+    suggestions = [s for s in suggestions if s.decision != Verdict.REJECTED]
     finer: dict[str, list[Suggestion]] = {}
     for s in suggestions:
         if s.kind not in (SuggestionKind.COARSE, SuggestionKind.MERGE) and s.rank:
@@ -109,7 +110,9 @@ def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
         for s in suggestions
         if s.kind == SuggestionKind.COARSE and s.is_decided
     }
-    return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), reasons, tasks)
+    curators = {s.query.id: s.curator for s in suggestions if s.curator and s.is_decided}
+    agent, now = f"taxoexpan {version('taxoexpan')}", datetime.now(UTC)
+    return Provenance(agent, now, reasons, tasks, curators)
 
 
 def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:

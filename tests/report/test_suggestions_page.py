@@ -221,6 +221,35 @@ def test_a_page_without_new_concepts(model: TaxoExpan) -> None:
     assert "Nothing" in render(page)
 
 
+def test_every_suggested_parent_is_described_briefly() -> None:
+    names = tuple(f"name {i}" for i in range(5))
+    concepts = [
+        Concept("food", "food", ("nourishment",), "what one eats; " + "and drinks " * 50),
+        *(Concept(id, id) for id in ("milk", "tea")),
+        Concept("soup", "soup", names, HOSTILE[0]),
+    ]
+    taxonomy = Taxonomy(concepts, [("food", each.id) for each in concepts[1:]])
+    query = Concept("q", "oat drink", ("oat milk",), "a drink of oats")
+    suggestions = [
+        Suggestion(query, rank, taxonomy.concept(id), taxonomy.path(id), 1 / 2**rank)
+        for rank, id in enumerate(("food", "milk", "soup"), start=1)
+    ]
+    coarse = replace(suggestions[0], rank=4, kind=SuggestionKind.COARSE)
+    page = suggestions_page(taxonomy, [*suggestions, coarse], [], Calibrators(), "", CREATED)
+    facts = dict(table_of(page).rows[0].details.facts)  # type: ignore[union-attr]
+    assert facts["definition"] == "a drink of oats"  # of the new concept
+    first = str(facts["about rank 1"])
+    assert first.startswith("food: what one eats; and drinks ")
+    assert first.endswith("…; also called nourishment; 3 children")
+    assert len(first) < 250
+    assert facts["about rank 2"] == "milk: no children"
+    names_shown = "also called name 0, name 1, name 2, …; no children"
+    assert str(facts["about rank 3"]).endswith(names_shown)
+    assert "about rank 4" not in facts  # the same parent as rank 1
+    assert list(facts).index("about rank 3") == list(facts).index("rank 3: 0.12") + 1
+    assert HOSTILE[0] not in render(page)
+
+
 MOVES = ("oat milk", "goat milk")
 
 
@@ -347,6 +376,8 @@ def test_the_page_shows_the_expanded_taxonomy() -> None:
     assert figures["Under another new concept"] == (1, "33\N{NO-BREAK SPACE}%")
     table = table_of(page)
     assert [row.cells[1] for row in table.rows] == ["new", "existing", "existing"]
+    about = [dict(row.details.facts)["about the parent"] for row in table.rows if row.details]
+    assert about == [f"{hostile}: 1 child", "food: 2 children", "tea: 3 children"]
     trees = [row.details.tree for row in table.rows if row.details is not None]
     children = trees[1].suggested.children  # type: ignore[union-attr]
     siblings = trees[2].suggested.siblings  # type: ignore[union-attr]

@@ -358,7 +358,8 @@ def _format_stanza(
     lines += [f"is_a: {_format_id(id)}{_label_comment(taxonomy, id)}" for id in parents]
     if provenance is not None:
         when = provenance.when.astimezone(UTC)
-        lines.append(f"created_by: {_unquoted(provenance.agent)}")
+        creator = provenance.curators.get(concept.id, provenance.agent)
+        lines.append(f"created_by: {_unquoted(creator)}")
         lines.append(f"creation_date: {when:%Y-%m-%dT%H:%M:%SZ}")
     return [*lines, "is_obsolete: true"] if concept.deprecated else lines
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import Part, ScoreParts, SuggestionEvidence
-from taxoexpan.phrasing import join_words, percent, ranked_numbers, signed
+from taxoexpan.phrasing import join_words, percent, pluralize, ranked_numbers, signed
 from taxoexpan.placement.learned.abstention import nearest_region
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.report.page import Details, Neighbor, Tree, TreePosition
@@ -32,6 +32,8 @@ PART_NAMES = {
 """Names of the parts of a score that differ from their names in JSON."""
 MAX_MOVES = 5
 """The number of children that may move whose labels are shown."""
+MAX_TEXT, MAX_NAMES = 160, 3
+"""The length of a parent's definition, and the number of its synonyms."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,11 @@ def proposal_details(taxonomy: Taxonomy, proposal: ConceptProposal) -> Details:
     """Return the reasons, the facts, all other suggestions and the tree of a proposal."""
     paragraphs, evidence = list(_paragraphs(taxonomy, proposal)), proposal.evidence
     facts = list(concept_facts(proposal.first.query))
+    facts.append(_about(taxonomy, proposal.first))
     if evidence is None:
-        return Details(paragraphs, [*facts, *_other_suggestions(proposal)])
+        return Details(paragraphs, [*facts, *_other_suggestions(taxonomy, proposal)])
     facts += similarity_facts(evidence.first)
-    facts += _other_suggestions(proposal)
+    facts += _other_suggestions(taxonomy, proposal)
     facts += network_facts(evidence)
     return Details(paragraphs, facts, _tree(taxonomy, proposal, evidence))
 
@@ -163,13 +166,36 @@ def similarity_facts(suggestion: SuggestionEvidence) -> Iterator[Fact]:
         yield "mention", mention.kind.description
 
 
-def _other_suggestions(proposal: ConceptProposal) -> Iterator[Fact]:
-    """Yield every suggestion after the first, with its path."""
+def _about(taxonomy: Taxonomy, suggestion: Suggestion) -> Fact:
+    return f"about rank {suggestion.rank}", describe_parent(taxonomy, suggestion.parent)
+
+
+def describe_parent(taxonomy: Taxonomy, parent: Concept) -> str:
+    """Say who a parent is: its definition, a few synonyms, and the number of its children."""
+    more = ["…"] * (len(parent.synonyms) > MAX_NAMES)
+    names = _cut(", ".join([*parent.synonyms[:MAX_NAMES], *more]))
+    count = len(taxonomy.children(parent.id)) if parent.id in taxonomy else 0
+    children = pluralize(count, "child", "children") if count else "no children"
+    known = (_cut(parent.definition), names and f"also called {names}", children)
+    return f"{_cut(parent.label)}: {'; '.join(filter(None, known))}"
+
+
+def _cut(text: str) -> str:
+    """Cut the end of a long text."""
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rstrip() + "…"
+
+
+def _other_suggestions(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterator[Fact]:
+    """Yield every suggestion after the first, with its path, and who each other parent is."""
+    described = {proposal.first.parent.id}
     names = {SuggestionKind.MERGE: "synonym of", SuggestionKind.ALSO: "also under"}
     ranked = zip(proposal.suggestions, proposal.numbers, strict=True)
     for suggestion, number in islice(ranked, 1, None):
         name = names.get(suggestion.kind, f"rank {suggestion.rank}")
         yield f"{name}: {number}", suggestion.path
+        if suggestion.parent.id not in described:
+            described.add(suggestion.parent.id)
+            yield _about(taxonomy, suggestion)
 
 
 def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Iterator[Fact]:

@@ -31,6 +31,7 @@ from taxoexpan.report.page import (
 from taxoexpan.report.suggestion_details import (
     ConceptProposal,
     concept_facts,
+    describe_parent,
     group_by_query,
     proposal_details,
 )
@@ -262,7 +263,8 @@ def _joint_table(
         cells: list[Cell] = [each.query.label, kind, each.path, each.score]
         if added is not None:
             cells.append("added" if each.query.id in new else "not added")
-        facts = list(concept_facts(each.query))
+        about = ("about the parent", describe_parent(expanded, each.parent))
+        facts = [*concept_facts(each.query), about]
         tree = _joint_tree(expanded, each, new) if each.query.id in new else None
         rows.append(Row(cells, Details([], facts, tree)))
     return Table("Suggestions", columns, rows)

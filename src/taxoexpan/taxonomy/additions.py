@@ -15,13 +15,15 @@ from taxoexpan.taxonomy.concept import Concept
 class Provenance:
     """The program that placed the concepts, the time, and the model's reason for each relation.
 
-    `tasks` are the new concepts whose place is to be refined, with what to look at.
+    `tasks` are the new concepts whose place is to be refined, with what to look at, and `curators`
+    the persons who decided about a concept.
     """
 
     agent: str
     when: datetime
     reasons: Mapping[tuple[str, str], str]
     tasks: Mapping[str, str] = field(default_factory=dict)
+    curators: Mapping[str, str] = field(default_factory=dict)
 
 
 class Move(NamedTuple):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import io
 import re
 import shlex
@@ -16,8 +17,9 @@ from suggestion_tables import read_suggestions
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.desk.review.app import create_app
-from taxoexpan.desk.review.exports import _command
+from taxoexpan.desk.review.exports import MAX_LISTED, _command, next_version
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Action, Decision, concept_key
 from taxoexpan.desk.store.exports import changes_text
 from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_pages
@@ -26,7 +28,7 @@ from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.suggesting.suggestions import Verdict
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.continuation import Recipe
 
@@ -114,7 +116,7 @@ def test_the_taxonomy_file_has_the_accepted_concepts(
     review.decide("hemp milk", accept="milk")
     review.decide("white tea", action="reject", reason="other")
     response = review.browser.get("/export/taxonomy")
-    assert response.headers["content-disposition"].endswith("pantry.csv")
+    assert response.headers["content-disposition"].endswith("pantry-v2.csv")
     path = tmp_path / "new.csv"
     path.write_bytes(response.content)
     new = Taxonomy.read(path)
@@ -171,7 +173,8 @@ def test_several_files_are_downloaded_as_an_archive(
     response = review.browser.get("/export/taxonomy")
     assert response.status_code == 200, response.text
     names = zipfile.ZipFile(io.BytesIO(response.content)).namelist()
-    assert sorted(names) == ["pantry.taxo", "pantry.terms"]
+    assert sorted(names) == ["pantry-v2.taxo", "pantry-v2.terms"]
+    assert response.headers["content-disposition"].endswith("pantry-v2.zip")
 
 
 def test_the_page_quotes_the_command_with_what_it_needs(
@@ -196,7 +199,7 @@ def test_the_command_reads_the_file_as_the_review_did(
     review = open_review(model, store)
     desk = replace(review.desk, file=TaxonomyFile.open(path, options=options))
     command = _command(desk.file, [])
-    assert command.endswith("-o NEW.csv"), command
+    assert command.endswith("-o foods-v2.csv"), command
     assert shlex.split(command)[4:6] == ["--columns", 'id="Item",label="Item",parents="Up"']
 
 
@@ -272,3 +275,161 @@ def test_a_decision_without_a_place_is_named_and_does_not_block_the_others(
 def test_a_learned_concept_is_not_its_own_parent(learned: Review) -> None:
     page = learned.decide("hemp milk", 422, accept=new_id(learned, "hemp milk"))
     assert "This is the concept itself" in text_of(page)
+
+
+def rows_of(page: str) -> list[str]:
+    """The visible text of every row of the page's tables."""
+    rows = re.findall("<tr>.*?</tr>", page, re.DOTALL)
+    return [text_of(row).replace(" › , then ", " > ") for row in rows]
+
+
+def figures_of(page: str) -> dict[str, str]:
+    pairs = re.findall(r'<dt>(.*?)</dt><dd class="value">(.*?)</dd>', page)
+    return dict(pairs)
+
+
+def test_the_page_shows_what_will_change_by_branch_and_curator(
+    model: TaxoExpan, store: DecisionStore
+) -> None:
+    review = open_review(model, store)
+    review.decide("hemp milk", action="insert", accept="milk", move=["oat milk"])
+    review.decide("white tea", accept="tea", **{"with": ["soup"]})
+    review.decide("sheep cheese", action="reject", reason="out-of-scope")
+    review.browser.cookies.set("taxoexpan_curator", "Bob")
+    review.decide("corn bread", merge="rye bread")
+    coarse = Suggestion(
+        *(Concept("", ""), 0, model.taxonomy.concept("soup"), ("food", "soup")),
+        kind=SuggestionKind.COARSE,
+    )
+    key = concept_key("green apple juice")
+    accepted = Decision(key, Action.ACCEPT, 0, (coarse,), batch="b")
+    store.append([accepted], "Cy <b>")  # who has confirmed a bulk action
+    page = review.get("/export")
+    assert figures_of(page) == {"Additions": "3", "To refine": "1", "Moves": "1", "Merges": "1"}
+    rows = rows_of(page)
+    for row in (
+        "hemp milk new below food > milk oat milk moved from milk to hemp milk Ada",
+        "white tea new below food > tea Ada",
+        "white tea also below food > soup Ada",
+        "corn bread synonym of food > bread > rye bread Bob",
+        "green apple juice new below food > soup to refine Cy <b>",
+        *("Ada 2 0 1 0", "Bob 0 0 0 1", "Cy <b> 1 1 0 0"),
+    ):
+        assert row in rows, rows
+    assert "Cy <b>" not in page
+    branches = [text_of(each) for each in re.findall("<h3>(.*?)</h3>", page)]
+    assert branches == [f"food › , then {name}" for name in ("bread", "milk", "soup", "tea")]
+
+
+def test_the_decision_that_stands_names_the_curator(model: TaxoExpan, store: DecisionStore) -> None:
+    review = open_review(model, store)
+    review.decide("white tea", accept="soup")
+    review.browser.cookies.set("taxoexpan_curator", "Bob")
+    review.decide("white tea", accept="tea")
+    review.browser.cookies.set("taxoexpan_curator", "Cy")
+    review.decide("white tea", drop=review.concept("white tea").proposals[-1].parent.id)
+    assert "white tea new below food > tea Bob" in rows_of(review.get("/export"))
+    exported = [(s.parent.id, s.curator) for s in store.export_suggestions() if s.is_decided]
+    assert exported == [("tea", "Bob")] == [(s.parent.id, s.curator) for s in store.accepted()]
+    store.undo("Cy")
+    store.undo("Bob")
+    assert "white tea new below food > soup Ada" in rows_of(review.get("/export"))
+
+
+def test_concepts_that_the_file_has_already_are_not_listed_again(
+    model: TaxoExpan, store: DecisionStore, pantry: Path, tmp_path: Path
+) -> None:
+    first = open_review(model, store, taxonomy=pantry)
+    first.decide("hemp milk", accept="milk")
+    written = tmp_path / "pantry-v2.csv"
+    written.write_bytes(first.browser.get("/export/taxonomy").content)
+    second = open_review(model, store, taxonomy=written)
+    page = text_of(second.get("/export"))
+    assert "1 accepted placement is in the taxonomy already." in page
+    assert "no accepted decision changes the taxonomy" in page
+    second.decide("white tea", accept="tea")
+    page = second.get("/export")
+    assert figures_of(page)["Additions"] == "1"
+    assert "pantry-v3.csv" in page
+
+
+def test_a_move_that_is_not_possible_is_explained(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path
+) -> None:
+    parents = {id: "|".join(model.taxonomy.parents(id)) for id in model.taxonomy}
+    rows = [f"{id},{id},{parent}" for id, parent in (parents | {"oat milk": "soup"}).items()]
+    path = tmp_path / "foods.csv"
+    path.write_text("\n".join(["id,label,parents", *rows, ""]), encoding="utf-8")
+    review = open_review(model, store, taxonomy=path)
+    review.decide("hemp milk", action="insert", accept="milk", move=["oat milk"])
+    page = review.get("/export")
+    assert figures_of(page) == {"Additions": "1", "To refine": "0", "Moves": "0", "Merges": "0"}
+    assert "'oat milk' is not moved from 'milk' below 'hemp milk'" in text_of(page)
+
+
+def test_only_some_hundred_changes_are_listed(model: TaxoExpan, store: DecisionStore) -> None:
+    review = open_review(model, store)
+    many = [Concept(f"m{i}", f"milk number {i}") for i in range(MAX_LISTED + 50)]
+    store.add_concepts(many)
+    below = Suggestion(Concept("", ""), 0, model.taxonomy.concept("milk"), ("food", "milk"))
+    accepted = [Decision(concept_key(c.label), Action.ACCEPT, 0, (below,)) for c in many]
+    store.append(accepted, "Ada")
+    page = review.get("/export")
+    assert figures_of(page)["Additions"] == f"{len(many)}"
+    assert sum("milk number" in row for row in rows_of(page)) == MAX_LISTED
+    assert "And 50 more in this branch." in text_of(page)
+    review.decide("white tea", accept="tea")  # the branches share the rows
+    assert "And 200 more in this branch." in text_of(review.get("/export"))
+
+
+def test_the_history_is_a_table_with_comments(model: TaxoExpan, store: DecisionStore) -> None:
+    review = decided(open_review(model, store))
+    review.decide("green apple juice", action="comment", comment="=1+1 ask the press")
+    assert 'href="/export/history.csv"' in review.get("/export")
+    response = review.browser.get("/export/history.csv")
+    assert response.headers["content-disposition"].endswith("history.csv")
+    table = list(csv.DictReader(io.StringIO(response.text)))
+    assert [row["action"] for row in table] == ["comment", "reject", *["accept"] * 3]
+    assert table[0]["comment"] == "'=1+1 ask the press"
+    assert {row["curator"] for row in table} == {"Ada"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("topics.ttl", "topics-v2.ttl"),
+        ("topics-v2.ttl", "topics-v3.ttl"),
+        ("topics-v9.csv.gz", "topics-v10.csv.gz"),
+        ("go.2024.01.obo", "go.2024.01-v2.obo"),
+        ("my v2.csv", "my v2-v2.csv"),
+        ("-v2", "-v2-v2"),
+    ],
+)
+def test_the_next_version_of_a_file_has_the_next_number(name: str, expected: str) -> None:
+    assert next_version(Path(name)) == expected
+
+
+def test_a_directory_has_no_suffix(tmp_path: Path) -> None:
+    (tmp_path / "wn3.1").mkdir()
+    assert next_version(tmp_path / "wn3.1") == "wn3.1-v2"
+
+
+def test_download_and_command_write_the_same_note_with_the_curator(
+    model: TaxoExpan, store: DecisionStore, pantry: Path, tmp_path: Path
+) -> None:
+    taxonomy = tmp_path / "pantry.obo"
+    assert main(["convert", str(pantry), str(taxonomy)]) == 0
+    review = open_review(model, store, taxonomy=taxonomy)
+    review.decide("white tea", drop=review.concept("white tea").proposals[0].parent.id)
+    for label in ("hemp milk", "white tea"):
+        review.decide(label, accept=review.concept(label).proposals[0].parent.id)
+    table = tmp_path / "decisions.csv"
+    table.write_text(review.get("/export/decisions.csv"), encoding="utf-8")
+    assert {row.curator for row in read_suggestions(table)} == {"Ada"}
+    output = tmp_path / "pantry-v2.obo"
+    assert main(["apply", str(taxonomy), str(table), "-o", str(output)]) == 0
+    date = re.compile("creation_date: .*")
+    applied = date.sub("", output.read_text(encoding="utf-8"))
+    assert applied == date.sub("", review.get("/export/taxonomy"))
+    assert applied.count("created_by: Ada\n") == 2
+    assert "taxoexpan" not in applied

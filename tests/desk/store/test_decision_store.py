@@ -30,7 +30,7 @@ from taxoexpan.desk.store.decisions import (
     concept_key,
 )
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Concept
 
 
@@ -384,6 +384,30 @@ def test_feedback_follows_the_latest_decision(store: DecisionStore) -> None:
     feedback = store.feedback()
     assert [each.parent.id for each in feedback.accepted] == ["MILK"]
     assert "MILK" not in [each.parent.id for each in feedback.rejected]
+
+
+def test_exported_suggestions_name_the_curator_of_the_decision_that_stands(
+    store: DecisionStore,
+) -> None:
+    store.append([reject(get(store, "crème fraîche")), accept(get(store, "rye bread"))], "Ada")
+    store.append([accept(get(store, "oat milk"), "grain")], "Ada")
+    (second,) = store.append([accept(get(store, "oat milk"), "milk", "bread")], "Bob")
+    store.append([reject_proposal(get(store, "oat milk"), "cheese")], "Cy")
+
+    def accepted() -> list[tuple[str, str, str]]:
+        found = [(s.query.label, s.parent.label, s.curator) for s in store.accepted()]
+        decided = [s for s in store.export_suggestions() if s.decision == Verdict.ACCEPTED]
+        assert found == [(s.query.label, s.parent.label, s.curator) for s in decided]
+        return found
+
+    bread = ("Rye bread", "bread", "Ada")
+    assert accepted() == [("Oat Milk", "milk", "Bob"), ("Oat Milk", "bread", "Bob"), bread]
+    rejected = {(s.parent.label, s.curator) for s in store.export_suggestions() if not s.is_decided}
+    assert rejected == {("cheese", "Cy"), ("dairy", "Ada"), ("milk", "Ada")}
+    store.undo("Bob", second.number)
+    assert accepted() == [("Oat Milk", "grain", "Ada"), bread]
+    store.append([decide(get(store, "oat milk"), Action.DEFER)], "Bob")
+    assert accepted() == [bread]
 
 
 def test_a_model_is_asked_only_for_concepts_that_need_it(store: DecisionStore) -> None:

@@ -157,14 +157,17 @@ def test_confidence_and_moves_are_kept_in_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("synonyms", [("oat drink", "=oats"), ("a|b", "[c]"), ()])
-def test_definitions_and_synonyms_are_written_on_request(
+def test_definitions_synonyms_and_curators_are_written_on_request(
     tmp_path: Path, synonyms: tuple[str, ...]
 ) -> None:
     query = Concept("n1", "oat milk", synonyms, "=milk, made\nof oats")
-    written = [Suggestion(query, 1, Concept("m", "milk"), ("food", "milk"), 0.5)]
+    first = Suggestion(query, 1, Concept("m", "milk"), ("food", "milk"), 0.5)
+    written = [first, replace(first, rank=2, curator="=Ada")]
     text = suggestions_csv(written, keep_formulas=False, details=True)
     assert read_suggestions(write_file(tmp_path / "s.csv", text)) == written
+    assert "'=Ada" in text
     assert "definition" not in suggestions_csv(written)
+    assert "Ada" not in suggestions_csv(written)
 
 
 MILK, TEA = Concept("m", "milk"), Concept("t", "tea")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import shlex
 import tempfile
 import zipfile
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -14,10 +18,12 @@ from starlette.responses import Response
 
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.exports import changes_text, exportable_decisions
+from taxoexpan.desk.store.exports import changes_text, exportable_decisions, planned_changes
+from taxoexpan.desk.store.history import history_csv
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
+from taxoexpan.formats.compression import SUFFIX
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
@@ -26,12 +32,19 @@ from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKin
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 MAX_LEFT_OUT = 20
 """The number of decisions that are named if they cannot be exported."""
+MAX_LISTED = 300
+"""The number of changes that are listed, and of branches."""
 
 
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
     """Return the export page."""
     desk = pages.desk
-    accepted, left_out = exportable_decisions(desk.expanded, desk.store.export_suggestions())
+    accepted, left_out = exportable_decisions(desk.expanded, desk.store.accepted())
+    try:
+        changes, refused = planned_changes(desk.expanded, accepted)
+    except TaxoExpanError as error:  # the file has lost a concept that would move
+        changes, refused, problem = [], [], problem or str(error)
+    left_out += refused
     return pages.render(
         request,
         "export.html",
@@ -39,12 +52,44 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         status,
         counts=desk.counts(),
         others=desk.count_others(),
-        taxonomy_name=desk.file.path.name if desk.file else "",
+        taxonomy_name=next_version(desk.file.path) if desk.file else "",
         command=_command(desk.file, accepted),
         problem=problem,
         left_out=left_out[:MAX_LEFT_OUT],
         more_left_out=max(len(left_out) - MAX_LEFT_OUT, 0),
+        known=len(accepted) - len(changes),
+        # With a single root, its children are the branches.
+        **_summary(changes, 2 if len(desk.expanded.roots) == 1 else 1),
     )
+
+
+def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:
+    """Return counts in all and per curator, and as many changes of each branch as are listed."""
+    branches: dict[tuple[str, ...], list[Suggestion]] = {}
+    curators: dict[str, list[Suggestion]] = {}
+    for each in changes:
+        branches.setdefault(each.path[:depth], []).append(each)
+        curators.setdefault(each.curator, []).append(each)
+    listed = sorted(branches.items())[:MAX_LISTED]
+    share = MAX_LISTED // max(len(listed), 1)
+    return {
+        "totals": _counts(changes),
+        "curators": [(name, _counts(own)) for name, own in sorted(curators.items())],
+        "branches": [(path, own[:share], len(own[share:])) for path, own in listed],
+        "more_branches": len(branches) - len(listed),
+    }
+
+
+def _counts(changes: Sequence[Suggestion]) -> dict[str, int]:
+    """Count additions (a further parent is none), coarse ones among them, moves and merges."""
+    kinds = Counter(each.kind for each in changes)
+    merges, parents = kinds[SuggestionKind.MERGE], kinds[SuggestionKind.ALSO]
+    return {
+        "Additions": len(changes) - merges - parents,
+        "To refine": kinds[SuggestionKind.COARSE],
+        "Moves": sum(len(each.moves) for each in changes),
+        "Merges": merges,
+    }
 
 
 def download(pages: Pages, request: Request) -> Response:
@@ -62,6 +107,9 @@ def download(pages: Pages, request: Request) -> Response:
 
 def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
     """Return the name, the media type and the content of a file, or None if the file is unknown."""
+    if name == "history.csv":
+        text = history_csv(desk.store.history(limit=None), desk.keep_formulas)
+        return name, "text/csv; charset=utf-8", text.encode()
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:
         return _expanded_file(desk.file, decided, desk.keep_formulas)
@@ -80,7 +128,7 @@ def _expanded_file(
     """Return the expanded taxonomy; several files and directories are in a ZIP archive."""
     accepted, _ = exportable_decisions(file.taxonomy, decided)
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / file.path.name
+        output = Path(folder) / next_version(file.path)
         acceptance = _acceptance(accepted)
         applied = apply_suggestions(file, accepted, output, acceptance, keep_formulas=keep_formulas)
         written = applied.written.files
@@ -91,7 +139,19 @@ def _expanded_file(
             for path in sorted(Path(folder).rglob("*")):
                 if path.is_file():
                     opened.write(path, path.relative_to(folder))
-        return f"{file.path.stem}.zip", "application/zip", archive.getvalue()
+        name = output.name if output.is_dir() else output.stem
+        return f"{name}.zip", "application/zip", archive.getvalue()
+
+
+def next_version(path: Path) -> str:
+    """Return the name of the next version of a file: `a-v2.ttl` for `a.ttl`, then `a-v3.ttl`."""
+    suffix = "" if path.is_dir() else path.suffix
+    if suffix.lower() == SUFFIX:
+        suffix = Path(path.stem).suffix + suffix
+    stem = path.name.removesuffix(suffix)
+    numbered = re.fullmatch(r"(.+)-v([0-9]+)", stem)
+    name, number = (numbered[1], int(numbered[2])) if numbered else (stem, 1)
+    return f"{name}-v{number + 1}{suffix}"
 
 
 def _acceptance(accepted: list[Suggestion]) -> Acceptance:
@@ -109,5 +169,5 @@ def _command(file: TaxonomyFile | None, accepted: list[Suggestion]) -> str:
     words += ["--allow-moves"] * acceptance.allow_moves
     words += ["--allow-merges"] * acceptance.allow_merges
     words += file.read_flags if file else []
-    suffix = "".join(file.path.suffixes) if file else ""
-    return " ".join(map(shlex.quote, [*words, "-o", f"NEW{suffix}"]))
+    output = next_version(file.path) if file else "NEW"
+    return " ".join(map(shlex.quote, [*words, "-o", output]))

@@ -7,18 +7,21 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from taxoexpan.desk.store.decisions import Action, Decision, Reason, pair
-from taxoexpan.desk.store.history import read_decisions, select_decisions
+from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status, pair
+from taxoexpan.desk.store.history import not_undone, read_decisions, select_decisions
 from taxoexpan.desk.store.queue import ConceptState
-from taxoexpan.desk.store.tables import concepts, decisions
+from taxoexpan.desk.store.tables import concepts, decisions, queue
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.adding.additions import accept_suggestions
+from taxoexpan.placement.adding.acceptance import Acceptance, select_additions
+from taxoexpan.placement.adding.additions import accept_suggestions, validate_additions
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy import Concept, Move, Taxonomy
 from taxoexpan.taxonomy.difference import compare
+
+ALLOWED = Acceptance(allow_moves=True, allow_merges=True)
+"""Everything that a person has accepted is applied."""
 
 
 def decided_suggestions(connection: Connection) -> list[Suggestion]:
@@ -32,10 +35,29 @@ def decided_suggestions(connection: Connection) -> list[Suggestion]:
     for key, concept, log in _decided_concepts(connection):
         if owners.setdefault(concept.id, key) != key:
             concept = replace(concept, id="")
-        right = ConceptState.after(log).accepted
+        accepts = [each for each in log if each.action == Action.ACCEPT and not each.undone]
+        curator = accepts[-1].curator if accepts else ""
+        right = [replace(each, curator=curator) for each in ConceptState.after(log).accepted]
         wrong = _rejected(log, any_reason=True)
         suggestions += _judged(concept, right, wrong)
     return suggestions
+
+
+def accepted_suggestions(connection: Connection) -> list[Suggestion]:
+    """Return the accepted suggestions, in the order of the queue, without reading the whole log."""
+    accepts = not_undone().where(decisions.c.action == Action.ACCEPT).subquery()
+    columns = concepts.c.number, concepts.c.id, concepts.c.label, queue.c.edited
+    joined = queue.join(concepts).join(accepts, accepts.c.concept == concepts.c.key)
+    statement = select(*columns, accepts.c.suggestions, accepts.c.curator).select_from(joined)
+    statement = statement.where(queue.c.status == Status.ACCEPTED)
+    rows = connection.execute(statement.order_by(concepts.c.number, accepts.c.number))
+    last = {row.number: row for row in rows}
+    queries = {number: row.edited or Concept(row.id, row.label) for number, row in last.items()}
+    return [
+        replace(each, query=queries[n], decision=Verdict.ACCEPTED, curator=row.curator)
+        for n, row in last.items()
+        for each in row.suggestions
+    ]
 
 
 def read_feedback(connection: Connection) -> Feedback:
@@ -67,7 +89,7 @@ def _decided_concepts(connection: Connection) -> Iterator[tuple[str, Concept, li
 def _rejected(log: Iterable[Decision], any_reason: bool = False) -> list[Suggestion]:
     """Return the suggestions rejected as wrong, or for any reason, except undone rejections."""
     return [
-        suggestion
+        replace(suggestion, curator=each.curator)
         for each in log
         if not each.undone
         if each.action == Action.REJECT_PROPOSAL
@@ -115,6 +137,33 @@ def exportable_decisions(
     return kept, left_out
 
 
+def planned_changes(
+    taxonomy: Taxonomy, accepted: Sequence[Suggestion]
+) -> tuple[list[Suggestion], list[str]]:
+    """Return the accepted suggestions that change the taxonomy, and why some moves are refused.
+
+    They have only their possible moves. Concepts that the taxonomy has already are recognized by
+    their exact name, because an index of all names would take seconds.
+    """
+    labels = set(taxonomy.labels)
+
+    def is_known(each: Suggestion) -> bool:
+        is_merge = each.is_merge and each.parent.id in taxonomy
+        names = taxonomy.concept(each.parent.id).synonyms if is_merge else labels
+        return each.query.label in names
+
+    new = [each for each in accepted if not is_known(each)]
+    inserts = select_additions([each for each in new if each.moves], ALLOWED)
+    safe, refused = validate_additions(taxonomy, inserts)
+    possible = set(safe.moves)
+
+    def moved(each: Suggestion) -> tuple[str, ...]:
+        ends = each.parent.id, each.query.id
+        return tuple(id for id in each.moves if Move(id, *ends) in possible)
+
+    return [replace(each, moves=moved(each)) if each.moves else each for each in new], refused
+
+
 def changes_text(
     taxonomy: Taxonomy,
     file: TaxonomyFile | None,
@@ -123,8 +172,7 @@ def changes_text(
 ) -> tuple[str, list[str]]:
     """Return the changes that accepted decisions make, and notes about omitted decisions."""
     accepted, left_out = exportable_decisions(taxonomy, decided)
-    allowed = Acceptance(allow_moves=True, allow_merges=True)
-    result = accept_suggestions(taxonomy, accepted, allowed)
+    result = accept_suggestions(taxonomy, accepted, ALLOWED)
     if file is not None:
         changes = ChangeSet.of_additions(file, result.additions, result.mappings())
     else:

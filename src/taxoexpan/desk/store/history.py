@@ -107,6 +107,7 @@ def _row(decision: Decision) -> dict[str, object]:
         ),
         "reason": decision.reason or "",
         "comment": decision.comment,
+        "edited": decision.edited.label if decision.edited else "",
         "model": decision.model or "",
         "batch": decision.batch or "",
         "undoes": decision.undoes or "",

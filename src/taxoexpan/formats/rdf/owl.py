@@ -210,7 +210,7 @@ class OwlFormat(RdfFormat):
             yield from super().provenance(index, expanded, id, provenance)
             return
         when = provenance.when.astimezone(UTC)
-        yield text(id, vocabulary.CREATED_BY, provenance.agent, "")
+        yield text(id, vocabulary.CREATED_BY, provenance.curators.get(id, provenance.agent), "")
         yield text(id, vocabulary.CREATION_DATE, f"{when:%Y-%m-%dT%H:%M:%SZ}", "")
         if id in provenance.tasks:
             yield text(id, vocabulary.COMMENT, f"Place {provenance.tasks[id]}.", "en")

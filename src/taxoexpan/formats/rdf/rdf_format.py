@@ -186,13 +186,15 @@ class RdfFormat(Format):
     def provenance(
         self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
     ) -> Iterator[ox.Triple]:
-        """Yield a note with the agent, the date and the confidence of a placement."""
-        parents = []
+        """Yield a note with the agent and the date, and with the curator or the confidence."""
+        parents, curator = [], provenance.curators.get(id, "")
         for parent in expanded.parents(id):
             reason = provenance.reasons.get((parent, id), "chosen by a person")
-            parents.append(f"under {expanded.concept(parent).label!r} ({reason})")
+            why = "" if curator else f" ({reason})"
+            parents.append(f"under {expanded.concept(parent).label!r}{why}")
         where = " and ".join(parents) or "at the top"
-        note = f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}"
+        who = f"{curator} with {provenance.agent}" if curator else provenance.agent
+        note = f"Placed {where} by {who} on {provenance.when:%Y-%m-%d}"
         note += f"; {provenance.tasks[id]}." if id in provenance.tasks else "."
         yield text(id, vocabulary.CHANGE_NOTE, note, "en")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from taxoexpan.placement.suggesting.suggestions import (
 )
 from taxoexpan.taxonomy import Concept
 
-DETAILS = ("definition", "synonyms")
-"""Further columns about the query, for a table that is applied without its list of concepts."""
+DETAILS = ("definition", "synonyms", "curator")
+"""Further columns of decisions: the query without its list of concepts, and who decided."""
 PARENT_COLUMNS = ("parent_id", "parent_label", "path")
 """A row names the parent in at least one of these columns."""
 
@@ -39,13 +40,15 @@ def suggestions_csv(
     header: bool = True,
 ) -> str:
     """Return a CSV table; without `keep_formulas`, formulas get a leading apostrophe."""
-    rows = (each.as_dict() | (_details(each.query) if details else {}) for each in suggestions)
+    rows = (each.as_dict() | (_details(each) if details else {}) for each in suggestions)
     columns = (*COLUMNS, *DETAILS) if details else tuple(COLUMNS)
     return csv_text(columns, (protect_cells(row, keep_formulas) for row in rows), header)
 
 
-def _details(query: Concept) -> dict[str, str | int | float | None]:
-    return {"definition": query.definition, "synonyms": join_texts(query.synonyms)}
+def _details(suggestion: Suggestion) -> dict[str, str | int | float | None]:
+    query = suggestion.query
+    cells = (query.definition, join_texts(query.synonyms), suggestion.curator)
+    return dict(zip(DETAILS, cells, strict=True))
 
 
 def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
@@ -99,7 +102,7 @@ def _suggestion(cell: dict[str, str]) -> Suggestion:
         values.get("synonyms", ()),
         values.get("definition", ""),
     )
-    return Suggestion.restored(query, values)
+    return replace(Suggestion.restored(query, values), curator=values.get("curator", ""))
 
 
 def _parsed(name: str, text: str) -> Any:

@@ -52,7 +52,7 @@ class Suggestion:
     """A possible parent of a query, or an existing concept that it may be a synonym of.
 
     The columns of the CSV table, JSON, Parquet, the decision store and the API follow from its
-    fields.
+    annotated fields.
     """
 
     query: Concept
@@ -78,6 +78,8 @@ class Suggestion:
         tuple[float, ...],
         "For each label of the path: the probability that the true parent is there or below.",
     ] = ()
+    curator: str = field(default="", kw_only=True)
+    """Who decided about it in a review; empty otherwise."""
 
     @classmethod
     def restored(cls, query: Concept, values: Mapping[str, Any]) -> Suggestion:
@@ -156,6 +158,8 @@ def _columns() -> dict[str, Column]:
             for each in names:
                 part = "id" if each.endswith("_id") else "label"
                 columns[each] = Column(f"{name}.{part}", str, str, f"The {part} of the {name}.")
+            continue
+        if get_origin(declared) is not Annotated:
             continue
         hint, about = get_args(declared)
         plain = tuple if get_origin(hint) is tuple else next(iter(get_args(hint)), hint)
