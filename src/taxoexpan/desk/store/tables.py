@@ -176,6 +176,8 @@ _confidence = queue.c.confidence.desc()
 sa.Index("queue_by_confidence", queue.c.turn, _confidence, *_FILTERED)
 sa.Index("queue_by_parent", queue.c.turn, "parent_order", _confidence, *_FILTERED)
 sa.Index("queue_by_number", queue.c.turn, *_FILTERED)
+_is_merge = queue.c.is_merge == sa.true()
+sa.Index("queue_of_merges", queue.c.status, sqlite_where=_is_merge, postgresql_where=_is_merge)
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
