@@ -140,9 +140,14 @@ class TaxonomyFile:
             for target in targets:
                 check_output(target, force)
 
+    @property
+    def supported_changes(self) -> Collection[str]:
+        """The changes of existing concepts that the file can store: "moves" and "synonyms"."""
+        return self.format.supported_changes(self.file)
+
     def check_changes(self, changes: Collection[str]) -> None:
         """Raise an error if the file cannot store these changes: "moves" and "synonyms"."""
-        for kind in sorted(set(changes) - self.format.supported_changes(self.file)):
+        for kind in sorted(set(changes).difference(self.supported_changes)):
             name, other = self.path.name, self.path.with_suffix(self.format.movable_suffix).name
             message = f"{kind} of existing concepts are not possible in this file"
             message += f" ({self.format.name}) without rewriting it"

@@ -109,12 +109,14 @@ def test_a_concept_is_accepted_further_up_to_be_refined(
         assert first.path[:2] == ("shop", "food")
         assert len(first.levels) == len(first.path) > 2
         page = review.get("/?concept=hemp+milk")
-        assert 'name="accept" value="food"' in page
+        assert 'name="coarse" value="food"' in page
         assert len(re.findall('data-key="(?:a Enter )?s\\b', page)) == 1
         assert f"food {first.levels[1]:.2f}" in text_of(page)
-        done = review.decide("hemp milk", accept="food")
+        done = review.decide("hemp milk", coarse="food")
         assert "hemp milk: accepted below food." in text_of(review.get(done))
         (accepted,) = review.concept("hemp milk").accepted
+        assert "below shop › , then food , to be refined" in text_of(review.get("/?status=coarse"))
+        assert not store.feedback()  # a finer proposal may still be right
     found = accepted.parent.id, accepted.kind, accepted.rank, accepted.levels
     assert found == ("food", SuggestionKind.COARSE, 0, first.levels[:2])
 
@@ -511,7 +513,11 @@ def test_known_names_are_under_already_present(model: TaxoExpan, tmp_path: Path)
         assert (same.kind, same.parent.label) == (SuggestionKind.MERGE, "oat milk")
         reasons = review.get(f"/why?concept=oat+milk&parent={same.parent.id}")
         assert "It is a name of 'oat milk'." in text_of(reasons)
-        review.decide("oat milk", drop=same.parent.id)
+        url = review.decide("oat milk", drop=same.parent.id)
+        assert "Oat-Milk is not the same as oat milk." in text_of(review.get(url))
+        page = review.get("/?concept=oat+milk")
+        assert "The taxonomy has a concept of this name" in text_of(page)
+        assert 'data-key="t"' in page  # the tree begins with the roots
         assert "Oat-Milk" in text_of(review.get("/"))  # it may become a concept of its own
 
 

@@ -124,15 +124,34 @@ def test_the_taxonomy_file_has_the_accepted_concepts(
     assert new.parents("hemp milk") == ("milk",)
 
 
-def test_a_change_that_the_file_cannot_hold_is_explained_on_the_page(
+def test_a_change_that_the_file_cannot_hold_is_left_out_and_named_on_the_page(
     model: TaxoExpan, store: DecisionStore, pantry: Path
 ) -> None:
     review = decided(open_review(model, store, taxonomy=pantry))
+    page = text_of(review.get("/export"))
+    assert "; this file has no synonyms." in page
+    assert "--allow-merges" not in page
     response = review.browser.get("/export/taxonomy")
-    assert response.status_code == 409
-    assert "synonyms of existing concepts are not possible in this file" in text_of(response.text)
+    assert response.status_code == 200
+    assert b"hemp milk" in response.content
     # A browser shows no page in answer to a link with this attribute.
     assert not re.search(r"<a [^>]*\bdownload\b[^>/]*>", review.get("/export"))
+
+
+def test_a_known_name_that_a_person_has_placed_is_written_once(
+    model: TaxoExpan, store: DecisionStore, pantry: Path, tmp_path: Path
+) -> None:
+    review = open_review(model, store, [Concept("", "Oat-Milk")], taxonomy=pantry)
+    review.decide("oat milk", drop=review.concept("oat milk").proposals[0].parent.id)
+    review.decide("oat milk", accept="tea")
+    assert "Additions 1" in text_of(review.get("/export"))
+    written = tmp_path / "pantry-v2.csv"
+    written.write_bytes(review.browser.get("/export/taxonomy").content)
+    again = open_review(model, store, [Concept("", "Oat-Milk")], taxonomy=written)
+    added = [c.label for c in Taxonomy.read(written).concepts if c.label == "Oat-Milk"]
+    assert added == ["Oat-Milk"]
+    assert "1 accepted placement is in the taxonomy already" in text_of(again.get("/export"))
+    assert again.browser.get("/export/taxonomy").content == written.read_bytes()
 
 
 def test_decisions_about_concepts_that_a_later_model_has_learned_are_exported(

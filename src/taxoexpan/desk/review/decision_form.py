@@ -66,8 +66,8 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
 def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> Decision:
     """Turn a form into a decision about a concept.
 
-    The pressed button defines the decision: `accept`, `plain` (move nothing), `merge` and `drop`
-    have the id of a concept, and `action` has the name of another decision.
+    The pressed button defines the decision: `accept`, `coarse` (to be refined), `plain` (move
+    nothing), `merge` and `drop` have the id of a concept, and `action` names another decision.
     """
     version, comment = natural(text_of(form, "version")), text_of(form, "comment").strip()
     if version is None:
@@ -105,6 +105,13 @@ def _chosen(
             message = "a concept that is merged has no parents"
             raise FormError(f"{message}; clear the marks at “also” first")
         return Action.ACCEPT, (_suggestion(queued, taxonomy, merged, SuggestionKind.MERGE),)
+    if level := text_of(form, "coarse"):
+        first = next((each for each in queued.proposals if not each.is_merge), None)
+        places = coarse_places(first, taxonomy) if first else []
+        chosen = tuple(each for each in places if each.parent.id == level)
+        if not chosen:
+            raise FormError("this place is no longer shown; look at the concept again")
+        return Action.ACCEPT, chosen
     if dropped := text_of(form, "drop"):
         shown = [each for each in queued.proposals if each.parent.id == dropped]
         if not shown:
@@ -154,10 +161,6 @@ def _suggestion(
             return replace(each, kind=kind) if each.kind == SuggestionKind.ALSO else each
     if id not in taxonomy:
         raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
-    first = next((each for each in queued.proposals if not each.is_merge), None)
-    for above in () if is_merge or first is None else coarse_places(first, taxonomy):
-        if above.parent.id == id:
-            return above
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
 
 

@@ -31,7 +31,7 @@ from taxoexpan.report.suggestion_details import describe_region, network_facts, 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
-from taxoexpan.taxonomy.name_search import NameIndex
+from taxoexpan.taxonomy.name_search import NameIndex, fold_name
 
 MAX_CACHED = 1000
 """The number of concepts whose explanations are kept."""
@@ -193,6 +193,15 @@ class ReviewDesk:
     def is_sure(self, proposal: Suggestion) -> bool:
         """Return whether a proposal is itself as deep as is sure."""
         return (proposal.branch_confidence or 0.0) >= self.evidence.min_branch
+
+    def namesake(self, new: Concept) -> Sequence[str] | None:
+        """Return the path of an existing concept with the name of a new one."""
+        name = fold_name(new.label)
+        for index in self.names.search(new.label, 1):
+            known = self.taxonomy.concept_at(index)
+            if known.id != new.id and name in map(fold_name, (known.label, *known.synonyms)):
+                return self.taxonomy.path(known.id)
+        return None
 
     def profile_of(self, id: str) -> Profile | None:
         """Describe a concept of the taxonomy."""

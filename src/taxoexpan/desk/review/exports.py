@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -39,7 +40,7 @@ MAX_LISTED = 300
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
     """Return the export page."""
     desk = pages.desk
-    accepted, left_out = exportable_decisions(desk.expanded, desk.store.accepted())
+    accepted, left_out = _writable(desk, desk.store.accepted())
     try:
         changes, refused = planned_changes(desk.expanded, accepted)
     except TaxoExpanError as error:  # the file has lost a concept that would move
@@ -61,6 +62,27 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         # With a single root, its children are the branches.
         **_summary(changes, 2 if len(desk.expanded.roots) == 1 else 1),
     )
+
+
+def _writable(
+    desk: ReviewDesk, decided: Sequence[Suggestion]
+) -> tuple[list[Suggestion], list[str]]:
+    """Return the accepted suggestions that the file has room for, and what is left out."""
+    accepted, left_out = exportable_decisions(desk.expanded, decided)
+    supported = desk.file.supported_changes if desk.file else ("moves", "synonyms")
+    kept = []
+    for each in accepted:
+        label, parent = repr(each.query.label), repr(each.parent.label)
+        if each.is_merge and "synonyms" not in supported:
+            left_out.append(f"{label} is a synonym of {parent}; this file has no synonyms")
+            continue
+        if each.moves and "moves" not in supported:
+            left_out.append(
+                f"{label} moves no children of {parent}; this file cannot be changed so"
+            )
+            each = replace(each, kind=SuggestionKind.ATTACH, moves=())
+        kept.append(each)
+    return kept, left_out
 
 
 def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:
@@ -112,7 +134,8 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
         return name, "text/csv; charset=utf-8", text.encode()
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:
-        return _expanded_file(desk.file, decided, desk.keep_formulas)
+        accepted, _ = _writable(desk, decided)
+        return _expanded_file(desk.file, accepted, desk.keep_formulas)
     if name == "decisions.csv":
         text = suggestions_csv(decided, desk.keep_formulas, details=True)
         return name, "text/csv; charset=utf-8", text.encode()
@@ -123,10 +146,9 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
 
 
 def _expanded_file(
-    file: TaxonomyFile, decided: list[Suggestion], keep_formulas: bool
+    file: TaxonomyFile, accepted: list[Suggestion], keep_formulas: bool
 ) -> tuple[str, str, bytes]:
     """Return the expanded taxonomy; several files and directories are in a ZIP archive."""
-    accepted, _ = exportable_decisions(file.taxonomy, decided)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / next_version(file.path)
         acceptance = _acceptance(accepted)

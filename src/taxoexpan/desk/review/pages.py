@@ -117,7 +117,7 @@ class Pages:
         """Return the template values for the last decision, whose number is in the URL."""
         store, number = self.desk.store, natural(request.query_params.get("did", ""))
         decision = store.decision(number) if number else None
-        if decision is None:
+        if decision is None or decision.undone:
             return None
         undone = store.decision(decision.undoes) if decision.undoes else None
         queued = store.concept(decision.concept) if undone else None

@@ -17,7 +17,7 @@ from taxoexpan.desk.review.concept import branch_of, panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Status
+from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Reason, Status
 from taxoexpan.desk.store.queue import QueueOrder
 from taxoexpan.taxonomy import Concept
 
@@ -108,6 +108,8 @@ def _concept_values(
     return {
         "is_deciding": is_open or again,
         "definition": desk.with_definition(opened.concept).definition,
+        "namesake": desk.namesake(opened.concept),
+        "reason": _reason(desk, opened),
         "tree": tree_around(taxonomy, first, opened.concept) if first and has_tree else None,
         "roots": None if has_tree else branch_of(taxonomy, "", opened.concept),
         "chosen_ids": chosen,
@@ -118,6 +120,14 @@ def _concept_values(
         ],
         **panel,
     }
+
+
+def _reason(desk: ReviewDesk, opened: QueuedConcept) -> Reason | None:
+    """Return why a concept was rejected, if it is."""
+    if opened.status != Status.REJECTED:
+        return None
+    recent = desk.store.history(0, RECENT, opened.key)
+    return next((each.reason for each in recent if each.reason and not each.undone), None)
 
 
 def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:

@@ -14,9 +14,9 @@ from taxoexpan.desk.store.tables import concepts, decisions, queue
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.acceptance import Acceptance, select_additions
-from taxoexpan.placement.adding.additions import accept_suggestions, validate_additions
+from taxoexpan.placement.adding.additions import accept_suggestions, child_named, validate_additions
 from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Concept, Move, Taxonomy
 from taxoexpan.taxonomy.difference import compare
 
@@ -64,7 +64,8 @@ def read_feedback(connection: Connection) -> Feedback:
     """Return the decisions that are not undone, as feedback for training."""
     judged: list[Suggestion] = []
     for _, concept, log in _decided_concepts(connection):
-        right = ConceptState.after(log).accepted
+        accepted = ConceptState.after(log).accepted
+        right = [each for each in accepted if each.kind != SuggestionKind.COARSE]
         accepts = [each for each in log if each.action == Action.ACCEPT and not each.undone]
         passed_over = accepts[-1].passed_over if accepts else ()
         judged += _judged(concept, right, [*_rejected(log), *passed_over])
@@ -142,15 +143,14 @@ def planned_changes(
 ) -> tuple[list[Suggestion], list[str]]:
     """Return the accepted suggestions that change the taxonomy, and why some moves are refused.
 
-    They have only their possible moves. Concepts that the taxonomy has already are recognized by
-    their exact name, because an index of all names would take seconds.
+    They have only their possible moves.
     """
-    labels = set(taxonomy.labels)
 
     def is_known(each: Suggestion) -> bool:
-        is_merge = each.is_merge and each.parent.id in taxonomy
-        names = taxonomy.concept(each.parent.id).synonyms if is_merge else labels
-        return each.query.label in names
+        if each.is_merge and each.parent.id in taxonomy:
+            known = taxonomy.concept(each.parent.id)
+            return each.query.label in (known.label, *known.synonyms)
+        return child_named(taxonomy, each.parent.id, each.query.label) is not None
 
     new = [each for each in accepted if not is_known(each)]
     inserts = select_additions([each for each in new if each.moves], ALLOWED)

@@ -58,9 +58,13 @@ def read_requested(connection: Connection, request_id: str) -> list[Decision]:
 def recent_decisions(
     connection: Connection, curator: str, period: timedelta
 ) -> tuple[int, datetime | None]:
-    """Count a curator's decisions within a period, and return the time of the first of them."""
+    """Count a curator's single decisions within a period, and return the time of the first."""
     time = decisions.c.time
-    own = decisions.c.curator == curator, time >= datetime.now(UTC) - period
+    own = (
+        decisions.c.curator == curator,
+        time >= datetime.now(UTC) - period,
+        decisions.c.batch.is_(None),
+    )
     decided = decisions.c.action.in_([Action.ACCEPT, Action.REJECT, Action.DEFER])
     row = connection.execute(
         select(func.count(), func.min(time, type_=time.type)).where(*own, decided)

@@ -27,7 +27,7 @@ from taxoexpan.desk.store.history import (
 )
 from taxoexpan.desk.store.queue import derive_queue, read_concepts
 from taxoexpan.desk.store.tables import chunks, decisions
-from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 
 MAX_NAME = 200
 """Characters of a curator's name, a batch and a request id."""
@@ -195,7 +195,8 @@ def _refuse_other_version(
 
 def _passed_over(decision: Decision, shown: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
     """Return the proposals above the accepted ones; all if the curator searched for a parent."""
-    if decision.action != Action.ACCEPT:
+    is_coarse = any(each.kind == SuggestionKind.COARSE for each in decision.suggestions)
+    if decision.action != Action.ACCEPT or is_coarse:  # a finer proposal may still be right
         return ()
     accepted = set(map(pair, decision.suggestions))
     ranks = [each.rank for each in decision.suggestions]

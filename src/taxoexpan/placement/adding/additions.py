@@ -62,7 +62,9 @@ def accept_suggestions(
     """Turn suggestions, which a person may have edited, into additions to the taxonomy."""
     named = with_query_ids(taxonomy, suggestions, acceptance.ids)
     suggestions = [_with_known_parent(taxonomy, suggestion) for suggestion in named]
-    additions, present = drop_existing(taxonomy, select_additions(suggestions, acceptance))
+    curated = {s.query.id for s in suggestions if s.curator}
+    selected = select_additions(suggestions, acceptance)
+    additions, present = drop_existing(taxonomy, selected, curated)
     safe, rejected = validate_additions(taxonomy, additions)
     considered = applicable(suggestions, acceptance)
     merged = merges(considered, acceptance)
@@ -108,10 +110,17 @@ def _with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion
 
 
 def drop_existing(
-    taxonomy: Taxonomy, additions: Additions
+    taxonomy: Taxonomy, additions: Additions, curated: Collection[str] = ()
 ) -> tuple[Additions, list[tuple[Concept, Concept]]]:
-    """Remove and return the concepts that already exist; they get no further parents."""
+    """Remove and return the concepts that already exist; they get no further parents.
+
+    A concept that a person has placed (its id is in `curated`) exists only if its parent has a
+    child of this name.
+    """
     names = known_names(taxonomy)
+    parents: dict[str, list[str]] = {}
+    for parent, child in additions.relations:
+        parents.setdefault(child, []).append(parent)
     present = []
     new = []
     for concept in additions.concepts:
@@ -123,6 +132,9 @@ def drop_existing(
                 "in the taxonomy; suggest again, or change the query_id"
             )
         index = taxonomy.index(concept.id) if known else names.get(normalize_name(concept.label))
+        if concept.id in curated and not known:
+            own = (child_named(taxonomy, id, concept.label) for id in parents.get(concept.id, ()))
+            index = next((child for child in own if child is not None), None)
         if index is None:
             new.append(concept)
         else:
@@ -145,6 +157,14 @@ def drop_existing(
         synonyms=tuple((existing.get(id, id), name) for id, name in additions.synonyms),
     )
     return kept, present
+
+
+def child_named(taxonomy: Taxonomy, parent: str, label: str) -> int | None:
+    """Return the index of the child of a parent with this name, if there is one."""
+    name = normalize_name(label)
+    children = taxonomy.children(parent) if parent in taxonomy else ()
+    same = (id for id in children if normalize_name(taxonomy.concept(id).label) == name)
+    return next(map(taxonomy.index, same), None)
 
 
 def _with_ids(suggestion: Suggestion, new_ids: Mapping[str, str]) -> Suggestion:

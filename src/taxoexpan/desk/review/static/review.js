@@ -112,6 +112,7 @@
     const is = (expanded) => target.matches("[data-open]") && target.ariaExpanded === expanded;
     if (key in steps) labels[labels.indexOf(target) + steps[key]]?.focus();
     else if (key === "ArrowRight" && is("false")) openBranch(target, true);
+    else if (key === "ArrowRight") node.querySelector("ul .label")?.focus();
     else if (key === "ArrowLeft" && is("true")) openBranch(target, false);
     else if (key === "ArrowLeft") node.parentElement.closest(".node")?.querySelector(".label").focus();
     else if (key === "Enter" && node.matches(".more")) openBranch(target);
