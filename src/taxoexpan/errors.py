@@ -73,6 +73,10 @@ class FileCycleError(FormatError):
         super().__init__(path, cycle_message(cycles[0], lines[0]), first_line)
 
 
+class ChangedFileError(FormatError):
+    """A file that another program has changed since it was read, so it was not replaced."""
+
+
 class ConfigurationError(TaxoExpanError):
     """An option that is unknown or out of range."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from taxoexpan.errors import FormatError
+from taxoexpan.errors import ChangedFileError, FormatError
 from taxoexpan.formats import obo, terms, text_file, wordnet
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.json import document
@@ -183,3 +183,29 @@ def test_a_file_knows_the_flags_that_read_it_in_the_same_way(tmp_path: Path) -> 
         *("--columns", 'id="Ref",label="Name, short",parents="Up"'),
         *("--sheet", "A 1", "--instances"),
     ]
+
+
+@of_every_format
+def test_a_file_that_has_changed_since_it_was_read_is_not_replaced(
+    case: Case, tmp_path: Path
+) -> None:
+    path = write_food(case, tmp_path)
+    file = TaxonomyFile.open(path, case.format)
+    additions = kiwi_below(file)
+    part = next(iter(file.write(additions, None).contents))
+    edited = part.read_bytes() + b"\n"
+    part.write_bytes(edited)
+    with pytest.raises(ChangedFileError, match="was changed by another program") as caught:
+        file.write(additions, path, force=True)
+    kept = path.with_name(f"{path.stem}-2{path.suffix}")
+    assert kept.name in str(caught.value)
+    assert part.read_bytes() == edited
+    assert "kiwi" in TaxonomyFile.open(kept, case.format).taxonomy.labels
+
+
+@of_every_format
+def test_a_file_that_has_not_changed_is_replaced(case: Case, tmp_path: Path) -> None:
+    path = write_food(case, tmp_path)
+    file = TaxonomyFile.open(path, case.format)
+    file.write(kiwi_below(file), path, force=True)
+    assert "kiwi" in TaxonomyFile.open(path, case.format).taxonomy.labels

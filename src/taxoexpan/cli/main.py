@@ -23,13 +23,16 @@ from taxoexpan.cli.parser import (
 )
 from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
-from taxoexpan.errors import TaxoExpanError, is_out_of_memory
+from taxoexpan.errors import ChangedFileError, TaxoExpanError, is_out_of_memory
 from taxoexpan.option_declarations import OptionGroup
 from taxoexpan.shared_options import FeatureOptions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 0 for success, 1 for findings, 2 for an error."""
+    """Run one command and return its exit status: 0 for success, 1 for findings, 2 for an error.
+
+    It is 3 if a file has changed since it was read, so that the result has another name.
+    """
     parser = build_parser()
     if not (sys.argv[1:] if arguments is None else arguments):
         return _explain_usage(parser)
@@ -58,7 +61,8 @@ def _explain(error: BaseException) -> int:
     """Print an error as a message, unless it is a bug in the program."""
     if isinstance(error, TaxoExpanError):
         note(f"taxoexpan: {error.spelled(flag)}")
-    elif isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
+        return 3 if isinstance(error, ChangedFileError) else 2
+    if isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
         note("taxoexpan: out of memory; use --set hidden_dim=16, or fewer concepts at a time")
     elif isinstance(error, OSError):
         _discard_output()

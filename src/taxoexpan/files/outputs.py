@@ -126,14 +126,21 @@ def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
         _sync(file)
 
 
-def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
-    """Write files under temporary names, then rename all, then write to standard output (`-`)."""
+def write_whole(
+    contents: Mapping[Path, bytes], force: bool = False, check: Callable[[], None] | None = None
+) -> None:
+    """Write files under temporary names, then rename all, then write to standard output (`-`).
+
+    A `check` that raises an error before the renaming leaves all files as they were.
+    """
     with ExitStack() as stack:
         for path, content in contents.items():
             if path != STANDARD_STREAM:
                 file = stack.enter_context(whole_file(path, force))
                 file.write(content)
                 _sync(file)  # a full disk is noticed before any file is renamed
+        if check is not None:
+            check()
     if STANDARD_STREAM in contents:
         sys.stdout.buffer.write(contents[STANDARD_STREAM])
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
-from taxoexpan.errors import FormatError
+from taxoexpan.errors import ChangedFileError, FormatError
 from taxoexpan.files import (
     check_directory,
     check_output,
@@ -170,13 +171,36 @@ class TaxonomyFile:
             left_blank = blank_properties(before, self.format.index_properties(changed, reread))
         files: tuple[Path, ...] = ()
         if output is not None:
-            written = self._targets(output, contents)
-            if self.path.is_dir():
-                _write_directory(self.path, written, output, force)
-            else:
-                write_whole(written, force)
-            files = (output,) if self.path.is_dir() else tuple(written)
+            files = self._replace(contents, output, force)
         return WrittenFiles(files, lost, left_blank, contents)
+
+    def _replace(
+        self, contents: Mapping[Path, bytes], output: Path, force: bool
+    ) -> tuple[Path, ...]:
+        """Write new contents and return the files, unless the replaced file has changed.
+
+        Then the result gets another name.
+        """
+        written = self._targets(output, contents)
+
+        def check() -> None:
+            if output.resolve() == self.path.resolve() and not self.file.is_current(contents):
+                raise ChangedFileError(output, "was changed by another program while this one ran")
+
+        try:
+            if self.path.is_dir():
+                _write_directory(self.path, written, output, force, check)
+                return (output,)
+            write_whole(written, force, check)
+            return tuple(written)
+        except ChangedFileError as error:
+            kept = _unused_name(output)
+            if self.path.is_dir():
+                _write_directory(self.path, self._targets(kept, contents), kept)
+            else:
+                write_whole(self._targets(kept, contents))
+            fix = f"it was not replaced; the result, without these changes, is {kept.name}"
+            raise ChangedFileError(output, f"{error.message}; {fix}") from None
 
     def _changed(self, additions: Additions) -> dict[Path, bytes]:
         """Return the new content of every file that changes."""
@@ -247,13 +271,29 @@ def _file_names(directory: Path) -> list[str]:
     return sorted(part.name for part in directory.iterdir() if part.is_file())
 
 
-def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, force: bool) -> None:
+def _unused_name(path: Path) -> Path:
+    """Return a name next to a path that no file has: `a-2.ttl` for `a.ttl`."""
+    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    stem = path.name.removesuffix(suffix)
+    names = (path.with_name(f"{stem}-{number}{suffix}") for number in count(2))
+    return next(name for name in names if not name.exists())
+
+
+def _write_directory(
+    path: Path,
+    contents: Mapping[Path, bytes],
+    output: Path,
+    force: bool = False,
+    check: Callable[[], None] | None = None,
+) -> None:
     """Copy every file of the directory, with new content for the files in `contents`."""
     with whole_directory(output, _file_names(path), force) as staging:
         for name in _file_names(path):
             shutil.copyfile(path / name, staging / name)
         for target, content in contents.items():
             (staging / target.name).write_bytes(content)
+        if check is not None:
+            check()
 
 
 def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:

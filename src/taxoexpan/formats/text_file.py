@@ -125,6 +125,15 @@ class TextFile:
         file._siblings.update({**self._siblings, **parts})
         return file
 
+    def is_current(self, parts: Iterable[Path]) -> bool:
+        """Return whether parts of the taxonomy have the same content on the disk as when read."""
+        for part in parts:
+            known = self.sibling(part, optional=True)
+            found = decompressed(part, part.read_bytes()) if part.exists() else b""
+            if not known.delimiter and found != known.bom + known.text.encode():
+                return False
+        return True
+
     def has(self, path: Path) -> bool:
         """Return whether there is another file of the same taxonomy at this path."""
         return path in self._siblings or path.exists() or has_version(path)
