@@ -359,3 +359,25 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     path.chmod(0o600)
     write_whole({path: b"new"}, force=True)
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", 0o600)
+
+
+def test_a_replaced_directory_keeps_its_permissions(tmp_path: Path) -> None:
+    path = new_directory(tmp_path / "model")
+    path.chmod(0o700)
+    with whole_directory(path, OWN, force=True) as folder:
+        (folder / "new").touch()
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (path, path / "new")]
+    assert modes == [0o700, 0o600]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
+def test_replaced_outputs_keep_their_owner(tmp_path: Path) -> None:
+    file, model = tmp_path / "a.csv", new_directory(tmp_path / "model")
+    file.write_bytes(b"old")
+    for path in (file, model):
+        os.chown(path, 1234, 2345)
+    write_whole({file: b"new"}, force=True)
+    with whole_directory(model, OWN, force=True) as folder:
+        (folder / "new").touch()
+    owners = {(s.st_uid, s.st_gid) for s in map(os.stat, (file, model, model / "new"))}
+    assert owners == {(1234, 2345)}

@@ -120,8 +120,7 @@ def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
             raise FormatError(path, "is not a regular file; give the name of one")
 
     with _staged(path, check) as new, new.open("wb") as file:
-        if path.exists():
-            new.chmod(path.stat().st_mode)  # a private file stays private
+        _keep_access(path, new)
         yield file
         _sync(file)
 
@@ -153,11 +152,13 @@ def whole_directory(path: Path, own: Collection[str], force: bool = False) -> It
     """
     with _staged(path, lambda: check_directory(path, own, force)) as new:
         new.mkdir()
+        _keep_access(path, new)
         yield new
         mode = new.stat().st_mode & 0o666  # safetensors writes files that only the owner can read
         for parent, _, names in os.walk(new):
             for part in (Path(parent, name) for name in names):
                 part.chmod(mode)
+                _keep_owner(path, part)
                 with part.open("r+b") as file:
                     _sync(file)
             _sync_folder(Path(parent))
@@ -208,6 +209,20 @@ def _staged(path: Path, check: Callable[[], None]) -> Iterator[Path]:
             _sync_folder(target.parent)
         finally:
             _repair(path)
+
+
+def _keep_access(old: Path, new: Path) -> None:
+    """Give an output the permissions and the owner of the one that it replaces."""
+    if old.exists():
+        _keep_owner(old, new)
+        new.chmod(old.stat().st_mode)  # a private file stays private
+
+
+def _keep_owner(old: Path, new: Path) -> None:
+    """Give a file the owner and the group of another one, if that exists and is allowed."""
+    if old.exists() and sys.platform != "win32":
+        with suppress(PermissionError):
+            os.chown(new, old.stat().st_uid, old.stat().st_gid)
 
 
 def _repair(path: Path) -> None:
