@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sqlite3
 import threading
@@ -259,3 +260,32 @@ def test_a_port_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch
         port = silent.getsockname()[1]
         with pytest.raises(StoreError, match=f"127.0.0.1:{port}/desk: PostgreSQL cannot be"):
             DecisionStore.open(f"postgresql://ada:s3cr3t@127.0.0.1:{port}/desk")
+
+
+@pytest.mark.parametrize("accident", ["delete", "move", "replace", "replace by a backup"])
+def test_no_decision_is_acknowledged_by_a_store_whose_file_is_gone(
+    tmp_path: Path, accident: str
+) -> None:
+    path, backup = tmp_path / "reviews.db", tmp_path / "backup.db"
+    with DecisionStore.open(str(path)) as store:
+        store.add_concepts(NEW)
+    shutil.copy(path, backup)
+    with DecisionStore.open(str(path)) as store:
+        store.set_proposals("model 1", first_proposals())
+        decision = accept(store.queue().concepts[0])
+        moved = path.rename(tmp_path / "moved.db")
+        if accident == "delete":
+            moved.unlink()
+        elif accident == "replace":
+            path.write_bytes(b"")
+        elif accident == "replace by a backup":
+            backup.rename(path)
+        with pytest.raises(StoreError, match="was deleted, moved or replaced"):
+            store.append([decision], "Ada")
+        if accident == "move":
+            moved.rename(path)
+            assert store.append([decision], "Ada")
+    if accident == "replace by a backup":
+        with DecisionStore.open(str(path)) as store:
+            assert len(store.queue().concepts) == len(NEW)
+            assert store.history() == []

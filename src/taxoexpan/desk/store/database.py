@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,6 +43,10 @@ class Database:
     engine: Engine
     name: str
     secret: str | None = None
+    file: Path | None = None
+    """The path of a SQLite file."""
+    identity: list[tuple[int, int] | None] = field(default_factory=list)
+    """The device and the number of the file, as soon as it is open."""
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -63,18 +68,30 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a transaction for reading."""
+        self._refuse_other_file()
         with self._translated_errors(), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that excludes other writers; it is on disk when the block ends."""
+        self._refuse_other_file()
         with self._translated_errors(), self._writing, self.engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
                 if not self.is_sqlite:
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
                 yield connection
+        self._refuse_other_file()  # before the decision is acknowledged
+
+    def _refuse_other_file(self) -> None:
+        """Raise an error if the file of a SQLite store was deleted, moved or replaced."""
+        if self.file is None or not self.identity or [_identity(self.file)] == self.identity:
+            return
+        self.engine.dispose()  # this ends the journal, which would damage another file
+        message = "was deleted, moved or replaced while it was in use, and nothing was saved"
+        fix = "put the file back, or stop this program and start it again"
+        raise StoreError(f"{self.name}: {message}; {fix}")
 
     def close(self) -> None:
         """Close all connections."""
@@ -115,13 +132,38 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
-    return Database(engine, str(path))
+    database = Database(engine, str(path), file=path.absolute())
+
+    def remember(*_: object) -> None:
+        if not database.identity:
+            database.identity.append(_identity(path))
+
+    event.listen(engine, "connect", remember)
+    return database
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return the device and the number of a file, or None if there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
     """Write every commit to the disk, and allow reading during a write."""
     connection.isolation_level = None
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:  # SQLite itself does not wait for this lock
+            if _LOCKED not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+    for setting in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
 
 
