@@ -10,6 +10,7 @@ from pathlib import Path
 
 from taxoexpan.errors import ChangedFileError, FormatError
 from taxoexpan.files import (
+    STANDARD_STREAM,
     check_directory,
     check_output,
     whole_directory,
@@ -184,7 +185,8 @@ class TaxonomyFile:
         written = self._targets(output, contents)
 
         def check() -> None:
-            if output.resolve() == self.path.resolve() and not self.file.is_current(contents):
+            is_same = output != STANDARD_STREAM and output.resolve() == self.path.resolve()
+            if is_same and not self.file.is_current(contents):
                 raise ChangedFileError(output, "was changed by another program while this one ran")
 
         try:
