@@ -41,19 +41,25 @@ def refused(*arguments: object) -> str:
     return run("review", *arguments, "--no-browser", status=2).err
 
 
+def started(folder: Path, *arguments: object) -> tuple[subprocess.Popen[str], list[str]]:
+    """Start the command in a folder, and return it and its messages when it listens."""
+    command = [sys.executable, "-m", "taxoexpan.cli.main", "review", *map(str, arguments)]
+    command.append("--no-browser")
+    server = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    lines: list[str] = []
+    while "review at" not in "".join(lines[-1:]):
+        lines.append(server.stderr.readline())
+        assert lines[-1], lines
+    return server, lines
+
+
 def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_signal(
     model_directory: Path, new: Path, tmp_path: Path
 ) -> None:
     with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
         store.add_concepts([Concept("", "corn bread")])
-    command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model_directory)]
-    command += [str(new), "--no-browser", "--curator", "Ada"]
-    server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    lines = []
-    while "review at" not in "".join(lines[-1:]):
-        lines.append(server.stderr.readline())
-        assert lines[-1], lines
+    server, lines = started(tmp_path, model_directory, new, "--curator", "Ada")
     assert any("'oat milk' is 'oat milk'" in line for line in lines)
     assert any("1 concept in reviews.db is not in" in line for line in lines)
     url = lines[-1].split()[2]
@@ -180,14 +186,7 @@ def test_the_port_stays_the_same_and_the_next_one_is_used_if_it_is_taken(
     with ExitStack() as stack:
         with suppress(ConfigurationError):  # it may already be taken
             stack.enter_context(listen("127.0.0.1", REVIEW_PORT))
-        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model_directory)]
-        command += [str(new), "--no-browser", "--quiet"]
-        server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        assert server.stderr is not None
-        lines = []
-        while "review at" not in "".join(lines[-1:]):
-            lines.append(server.stderr.readline())
-            assert lines[-1], lines
+        server, lines = started(tmp_path, model_directory, new, "--quiet")
         assert f"port {REVIEW_PORT} is taken" in lines[-2]
         port = urlsplit(lines[-1].split()[2]).port
         assert port is not None

@@ -23,6 +23,7 @@ from taxoexpan.files import (
     preflight,
     recover_output,
     temporary_folder,
+    unused_name,
     whole_directory,
     whole_file,
     write_whole,
@@ -381,3 +382,18 @@ def test_replaced_outputs_keep_their_owner(tmp_path: Path) -> None:
         (folder / "new").touch()
     owners = {(s.st_uid, s.st_gid) for s in map(os.stat, (file, model, model / "new"))}
     assert owners == {(1234, 2345)}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("food", "food-2"),
+        ("food-2", "food-4"),
+        ("food-2025", "food-2025-2"),
+        ('a, "b".ttl', 'a, "b"-2.ttl'),
+        ("a.csv.gz", "a-2.csv.gz"),
+    ],
+)
+def test_an_unused_name_is_next_to_the_used_ones(tmp_path: Path, name: str, expected: str) -> None:
+    (tmp_path / "food-3").mkdir()
+    assert unused_name(tmp_path / name) == tmp_path / expected

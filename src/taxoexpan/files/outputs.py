@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
@@ -73,6 +75,16 @@ def refuse_inside(path: Path, directory: Path, reason: str = "is written as a wh
     """Refuse an output inside a model directory or among the files of a taxonomy."""
     if path.resolve().is_relative_to(directory.resolve()):
         raise FormatError(path, f"is inside {directory}, which {reason}; choose another place")
+
+
+def unused_name(path: Path) -> Path:
+    """Return a name next to a path that is not in use: `a-2.ttl` for `a.ttl`, then `a-3.ttl`."""
+    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    stem = path.name.removesuffix(suffix)
+    numbered = re.fullmatch(r"(.+)-([0-9]{1,2})", stem)
+    name, first = (numbered[1], int(numbered[2]) + 1) if numbered else (stem, 2)
+    paths = (path.with_name(f"{name}-{number}{suffix}") for number in count(first))
+    return next(each for each in paths if not each.exists())
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 
 from taxoexpan.errors import ChangedFileError, FormatError
@@ -13,6 +12,7 @@ from taxoexpan.files import (
     STANDARD_STREAM,
     check_directory,
     check_output,
+    unused_name,
     whole_directory,
     write_whole,
 )
@@ -196,7 +196,7 @@ class TaxonomyFile:
             write_whole(written, force, check)
             return tuple(written)
         except ChangedFileError as error:
-            kept = _unused_name(output)
+            kept = unused_name(output)
             if self.path.is_dir():
                 _write_directory(self.path, self._targets(kept, contents), kept)
             else:
@@ -271,14 +271,6 @@ def read_options(options: ReadingOptions) -> ReadOptions:
 def _file_names(directory: Path) -> list[str]:
     """Return the names of the files in a directory, without subdirectories."""
     return sorted(part.name for part in directory.iterdir() if part.is_file())
-
-
-def _unused_name(path: Path) -> Path:
-    """Return a name next to a path that no file has: `a-2.ttl` for `a.ttl`."""
-    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-    stem = path.name.removesuffix(suffix)
-    names = (path.with_name(f"{stem}-{number}{suffix}") for number in count(2))
-    return next(name for name in names if not name.exists())
 
 
 def _write_directory(

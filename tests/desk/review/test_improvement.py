@@ -16,7 +16,7 @@ from review_cases import Review, field, open_review, text_of
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.desk import model_name
-from taxoexpan.desk.review.improvement import MIN_DECIDED, Improvement, new_directory
+from taxoexpan.desk.review.improvement import MIN_DECIDED, Improvement
 from taxoexpan.desk.store.database import split_password
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Status
@@ -176,11 +176,3 @@ def test_a_training_needs_decisions_and_the_taxonomy(
         other = open_review(model, review.store, LISTED)
         assert "--taxonomy FILE" in text_of(other.get("/improve"))
         assert "--taxonomy FILE" in other.post("/improve", {}, status=409)
-
-
-@pytest.mark.parametrize(
-    ("model", "expected"), [("food", "food-2"), ("food-2", "food-4"), ("food-2025", "food-2025-2")]
-)
-def test_a_new_directory_is_next_to_the_model(tmp_path: Path, model: str, expected: str) -> None:
-    (tmp_path / "food-3").mkdir()
-    assert new_directory(tmp_path / model) == tmp_path / expected

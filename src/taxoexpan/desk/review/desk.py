@@ -154,8 +154,8 @@ class ReviewDesk:
 
     def count_present(self) -> int:
         """Count the concepts to do that are probably in the taxonomy already."""
-        open_ = (Status.TODO, Status.DEFERRED)
-        return self.store.count(QueueQuery(statuses=open_, merge=True, listed=self.listed))
+        statuses = Status.TODO, Status.DEFERRED
+        return self.store.count(QueueQuery(statuses=statuses, merge=True, listed=self.listed))
 
     def pace(self, curator: str) -> Pace | None:
         """Return how fast a curator decides, and how long the rest takes; None at the beginning."""

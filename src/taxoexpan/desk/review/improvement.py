@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Lock, Thread
@@ -24,7 +22,7 @@ from taxoexpan.desk.review.pages import Pages, see_other
 from taxoexpan.desk.store.decisions import Status, pair
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.errors import ModelError
-from taxoexpan.files import recover_output
+from taxoexpan.files import recover_output, unused_name
 from taxoexpan.model import TaxoExpan
 from taxoexpan.taxonomy import Concept
 
@@ -56,7 +54,7 @@ class Improvement:
         with self._lock:
             if self.is_running:
                 return False
-            output = new_directory(self.model)
+            output = unused_name(self.model.resolve())
             child = Popen(
                 [*self.command, "-o", str(output)],
                 stdin=DEVNULL,
@@ -113,15 +111,6 @@ class Improvement:
             hits = f"{old.hit_at_1:.3f} before, {new.hit_at_1:.3f} now"
             results.append(f"Hit@1 on the {new.queries:,} held-out concepts: {hits}.")
         return improved, [*results, f"Start the next review with {output}."]
-
-
-def new_directory(model: Path) -> Path:
-    """Return the next unused name next to a model directory, such as model-2."""
-    path = model.resolve()
-    numbered = re.fullmatch(r"(.+)-([0-9]{1,2})", path.name)
-    name, first = (numbered[1], int(numbered[2]) + 1) if numbered else (path.name, 2)
-    paths = (path.with_name(f"{name}-{number}") for number in count(first))
-    return next(each for each in paths if not each.exists())
 
 
 def _count_decided(pages: Pages) -> int:

@@ -89,7 +89,7 @@ class Database:
         if self.file is None or not self.identity or [_identity(self.file)] == self.identity:
             return
         self.engine.dispose()  # this ends the journal, which would damage another file
-        message = "was deleted, moved or replaced while it was in use, and nothing was saved"
+        message = "was deleted, moved or replaced while it was in use, so no decision is taken"
         fix = "put the file back, or stop this program and start it again"
         raise StoreError(f"{self.name}: {message}; {fix}")
 
