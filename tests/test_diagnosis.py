@@ -48,7 +48,7 @@ def test_a_file_of_the_current_folder_is_not_a_package(
 
 
 def test_missing_and_outdated_packages_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = {"torch": "1.13.1", "numpy": None, "openpyxl": None}
+    versions = {"torch": "1.13.1", "numpy": None, "openpyxl": None, "mcp": None}
     installed = diagnosis._installed
     monkeypatch.setattr(
         diagnosis,
@@ -58,13 +58,13 @@ def test_missing_and_outdated_packages_are_told_apart(monkeypatch: pytest.Monkey
     monkeypatch.setattr(diagnosis, "attempt", lambda _: ({}, None))
     found = diagnosis.examine()
     problems = {each.name: (each.problem, each.fix) for each in found.packages if each.problem}
-    assert set(problems) == {"torch", "numpy"}
+    assert set(problems) == {"torch", "numpy", "openpyxl"}
     assert problems["torch"][0] == "version 1.13.1 is installed"
     assert problems["numpy"][0] == "not installed"
     assert str(problems["numpy"][1]).startswith("pip install 'numpy>=")
     extras = {each.name: each for each in found.extras}
-    assert extras["excel"].missing[0].startswith("openpyxl>=")
-    assert extras["excel"].fix == "pip install 'taxoexpan[excel]'"
+    assert extras["mcp"].missing[0].startswith("mcp>=")
+    assert extras["mcp"].fix == "pip install 'taxoexpan[mcp]'"
     assert extras["web"].installed
     assert found.memory is None or found.memory > 2**20
     assert found.processors >= 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import run
 
-SLOW_IMPORTS = ("numpy", "pydantic", "pyoxigraph", "scipy", "wordllama")
+SLOW_IMPORTS = ("numpy", "openpyxl", "pydantic", "pyoxigraph", "scipy", "wordllama")
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime
 import io
-import sys
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -180,17 +179,6 @@ def test_other_zip_files_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     assert "the Excel file is damaged" in refusal(path)
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
     assert "an old Excel file; save it as .xlsx" in refusal(path)
-
-
-def test_without_openpyxl_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = fruit(tmp_path)
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    message = "Excel files need openpyxl; install it with pip install 'taxoexpan[excel]'"
-    assert message in refusal(path)
-    with pytest.raises(FormatError, match="Excel files need openpyxl"):
-        new_workbook(tmp_path / "y.xlsx", "a\tb\n")
 
 
 def test_an_output_with_another_suffix_is_refused(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+from openpyxl.cell import WriteOnlyCell
+
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import max_size
 from taxoexpan.formats.tables.sheet_xml import CellEdit, SheetXml, damaged
@@ -69,10 +72,9 @@ class SheetFile(TextFile):
 
 def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile:
     """Read the sheet that the options name, or else the first sheet of a workbook."""
-    openpyxl = _import_openpyxl(path)
     _refuse_unreadable(path, content)
     try:
-        names, sheet, rows = _load(openpyxl, content, options.sheet)
+        names, sheet, rows = _load(content, options.sheet)
     except Exception as error:  # openpyxl raises errors of many kinds on damaged files
         raise damaged(path, error) from None
     listed = ", ".join(map(repr, names)) or "none"
@@ -132,35 +134,25 @@ def _is_taxonomy(file: SheetFile) -> bool:
 
 def new_workbook(path: Path, text: str) -> bytes:
     """Return a workbook with one sheet of string cells, from a tab-separated table."""
-    openpyxl = _import_openpyxl(path)
     workbook = openpyxl.Workbook(write_only=True)
     sheet = workbook.create_sheet("Taxonomy")
     for row in _parse(text):
-        sheet.append([_text_cell(path, openpyxl, sheet, cell) for cell in row])
+        sheet.append([_text_cell(path, sheet, cell) for cell in row])
     content = io.BytesIO()
     workbook.save(content)
     return content.getvalue()
 
 
-def _text_cell(path: Path, openpyxl: Any, sheet: Any, text: str) -> Any:
+def _text_cell(path: Path, sheet: Any, text: str) -> Any:
     """Return a cell with exactly this string; Excel would read `=a` as a formula."""
     if len(text) > MAX_CELL:
         message = f"{text[:50]!r} is too long for a cell of Excel; choose another format"
         raise FormatError(path, message)
     cleaned = _FORBIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    cell = openpyxl.cell.WriteOnlyCell(sheet, cleaned or None)
+    cell = WriteOnlyCell(sheet, cleaned or None)
     if cleaned:
         cell.data_type = "s"
     return cell
-
-
-def _import_openpyxl(path: Path) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        message = "Excel files need openpyxl; install it with pip install 'taxoexpan[excel]'"
-        raise FormatError(path, f"{message}, or save the sheet as CSV") from None
-    return openpyxl
 
 
 def _refuse_unreadable(path: Path, content: bytes) -> None:
@@ -180,7 +172,7 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
 
 
 def _load(
-    openpyxl: Any, content: bytes, name: str | None
+    content: bytes, name: str | None
 ) -> tuple[tuple[str, ...], str, list[tuple[object, ...]]]:
     """Return the names of all sheets, the name of the chosen sheet, and its rows, equally long."""
     with warnings.catch_warnings():
