@@ -29,6 +29,13 @@ MAX_BYTES = 2 << 30
 MAX_CELL = 32_767
 """The number of characters that Excel allows in one cell."""
 
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
+"""The size of Excel's sheets."""
+MAX_CELLS = 100_000_000
+"""The number of cells that are read, of which most may be empty."""
+MAX_GAPS = 100
+"""The number of empty cells per filled cell, in tables with more than a million cells."""
+
 _NUMBER = re.compile(r"0|-?[1-9]\d{0,14}")
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
@@ -66,6 +73,7 @@ class SheetFile(TextFile):
         if _FORBIDDEN.search(text) or len(text) > MAX_CELL:
             message = f"{text[:50]!r} cannot be written into a cell of Excel; shorten or correct it"
             raise FormatError(self.path, message)
+        _refuse_row(self.path, row + 1)
         is_number = column in self.numeric_columns and _NUMBER.fullmatch(text) is not None
         return CellEdit(row + 1, column + 1, text, is_number)
 
@@ -74,7 +82,9 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
     """Read the sheet that the options name, or else the first sheet of a workbook."""
     _refuse_unreadable(path, content)
     try:
-        names, sheet, rows = _load(content, options.sheet)
+        names, sheet, rows = _load(path, content, options.sheet)
+    except FormatError:
+        raise
     except Exception as error:  # openpyxl raises errors of many kinds on damaged files
         raise damaged(path, error) from None
     listed = ", ".join(map(repr, names)) or "none"
@@ -134,13 +144,20 @@ def _is_taxonomy(file: SheetFile) -> bool:
 
 def new_workbook(path: Path, text: str) -> bytes:
     """Return a workbook with one sheet of string cells, from a tab-separated table."""
+    rows = _parse(text)
+    _refuse_row(path, len(rows))
     workbook = openpyxl.Workbook(write_only=True)
     sheet = workbook.create_sheet("Taxonomy")
-    for row in _parse(text):
+    for row in rows:
         sheet.append([_text_cell(path, sheet, cell) for cell in row])
     content = io.BytesIO()
     workbook.save(content)
     return content.getvalue()
+
+
+def _refuse_row(path: Path, number: int) -> None:
+    if number > MAX_ROWS:
+        raise FormatError(path, f"a sheet of Excel has at most {MAX_ROWS:,} rows; use a CSV file")
 
 
 def _text_cell(path: Path, sheet: Any, text: str) -> Any:
@@ -172,7 +189,7 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
 
 
 def _load(
-    content: bytes, name: str | None
+    path: Path, content: bytes, name: str | None
 ) -> tuple[tuple[str, ...], str, list[tuple[object, ...]]]:
     """Return the names of all sheets, the name of the chosen sheet, and its rows, equally long."""
     with warnings.catch_warnings():
@@ -184,11 +201,32 @@ def _load(
             return names, chosen, []
         sheet = workbook[chosen]
         sheet.reset_dimensions()  # some programs write wrong ones
-        rows = list(sheet.iter_rows(values_only=True))
-    while rows and not any(map(_text, rows[-1])):
-        rows.pop()
-    width = max((i + 1 for row in rows for i, v in enumerate(row) if _text(v)), default=0)
-    return names, chosen, [(*row[:width], *[None] * (width - len(row))) for row in rows]
+        rows = _filled_rows(path, sheet.iter_rows(values_only=True))
+    width = max(map(len, rows), default=0)
+    filled = sum(len(row) - row.count(None) for row in rows)
+    if len(rows) * width > 1_000_000 + MAX_GAPS * filled:
+        message = f"the sheet {chosen!r} has {len(rows):,} rows and {width:,} columns, but only"
+        fix = "delete the cells that are far from the table"
+        raise FormatError(path, f"{message} {filled:,} filled cells; {fix}", len(rows))
+    return names, chosen, [(*row, *[None] * (width - len(row))) for row in rows]
+
+
+def _filled_rows(path: Path, rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Return the rows up to the last filled one, each up to its last filled cell."""
+    found, last, read = list[tuple[object, ...]](), 0, 0
+    for number, row in enumerate(rows, 1):
+        read += len(row)
+        if number > MAX_ROWS or len(row) > MAX_COLUMNS or read > MAX_CELLS:
+            size = f"{MAX_ROWS:,} rows, {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells"
+            fix = "delete the cells that are far from the table"
+            raise FormatError(path, f"the sheet has more than {size}; {fix}", number)
+        if len(row) == row.count(None):  # this is fast
+            found.append(())
+            continue
+        end = next((i for i in range(len(row), 0, -1) if _text(row[i - 1])), 0)
+        found.append(row[:end])
+        last = number if end else last
+    return found[:last]
 
 
 def _text(value: object) -> str:
