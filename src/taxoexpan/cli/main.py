@@ -63,7 +63,9 @@ def _explain(error: BaseException) -> int:
         note(f"taxoexpan: {error.spelled(flag)}")
         return 3 if isinstance(error, ChangedFileError) else 2
     if isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
-        note("taxoexpan: out of memory; use --set hidden_dim=16, or fewer concepts at a time")
+        note(
+            "taxoexpan: out of memory; use a smaller file, or a smaller model (--set hidden_dim=16)"
+        )
     elif isinstance(error, OSError):
         _discard_output()
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
