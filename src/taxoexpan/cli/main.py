@@ -119,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in (name for names in GROUPS.values() for name in names):
         command = import_module(f"taxoexpan.cli.{name}")
-        summary = (command.__doc__ or "").splitlines()[0]
+        summary = (command.__doc__ or "").partition("\n")[0]  # python -OO removes it
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
         declared: type[OptionGroup] = command.Options
         add_options(subparser, declared)
