@@ -16,7 +16,6 @@ from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_featur
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import LogBilinearMatch, MentionBonus, make_match
-from taxoexpan.network.messages import MessageWeights
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 from taxoexpan.network.readout import make_readout
 
@@ -61,13 +60,6 @@ class MatchingNetwork(nn.Module):
         """Encode every anchor as a key that is matched with queries: [C, D1] → [A, k]."""
         return self._narrower_keys(self._pool(names, egonets)[0])
 
-    def encode_leaving_out(
-        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
-    ) -> tuple[Tensor, Tensor]:
-        """Return the keys [A, k], and the keys [B, k] of egonets without one sibling."""
-        means, reduced = self._pool(names, egonets, left_out)
-        return self._narrower_keys(means), self._narrower_keys(reduced)
-
     def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Project queries for keys [A, k]: [B, D1] → [B, k].
 
@@ -76,10 +68,6 @@ class MatchingNetwork(nn.Module):
         if keys.shape[1] == queries.shape[1]:
             return self.match.project_queries(queries)
         return self.match.project_training_queries(queries, self._matrix())
-
-    def message_weights(self, names: Tensor, egonets: Egonets) -> MessageWeights:
-        """Return the weights of the messages in the last layer."""
-        return self.output.message_weights(self._features(names, egonets), None, egonets)
 
     def loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
         """Return the mean loss of a batch, given the vectors of all concepts."""
@@ -191,12 +179,6 @@ class NoNetwork(MatchingNetwork):
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Return empty keys [A, 0]."""
         return names.new_zeros(egonets.size, 0)
-
-    def encode_leaving_out(
-        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
-    ) -> tuple[Tensor, Tensor]:
-        """Return empty keys [A, 0] and [B, 0]."""
-        return self.encode(names, egonets), names.new_zeros(len(left_out.rows), 0)
 
     def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return empty queries [B, 0]."""
