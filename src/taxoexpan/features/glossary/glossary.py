@@ -72,7 +72,7 @@ class Glossary:
     def read(
         cls, path: str | Path, concepts: Iterable[Concept], progress: bool = False
     ) -> Glossary:
-        """Read the entries that may define a concept from TSV, JSON lines or Wikipedia abstracts.
+        """Read the entries that may define a concept from TSV or JSON lines.
 
         Only these entries are kept in memory, so the file can be large.
         """
