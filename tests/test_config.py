@@ -22,8 +22,8 @@ from taxoexpan.config import (
     settings_without_effect,
 )
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES
+from taxoexpan.network.matching_network import LOSSES
 from taxoexpan.network.propagation import PROPAGATIONS
 from taxoexpan.network.readout import READOUTS
 

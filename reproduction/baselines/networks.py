@@ -17,9 +17,8 @@ from taxoexpan.config import Config, load_preset
 from taxoexpan.features.mentions import resolve_mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
-from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import ReluMLPMatch
-from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.matching_network import LOSSES, MatchingNetwork
 from taxoexpan.network.propagation import Layer
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.fitting.preparation import TrainingData

@@ -25,12 +25,12 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
-from taxoexpan.placement.fitting.estimates import estimate_stages
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
     PreparedTaxonomy,
     StartingPoint,
     check_inputs,
+    estimate_stages,
     prepare_refit,
     prepare_taxonomy,
     refuse_other_taxonomy,

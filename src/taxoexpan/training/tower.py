@@ -23,11 +23,10 @@ from taxoexpan.network.text_tower import anchor_texts, query_text, replace_embed
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
 from taxoexpan.training.log import describe_epoch
 from taxoexpan.training.record import Epoch, History
-from taxoexpan.training.run import Run, without_compiler
+from taxoexpan.training.run import Checkpoint, Run, without_compiler
 from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
 
 

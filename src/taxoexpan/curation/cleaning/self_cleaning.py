@@ -38,7 +38,7 @@ from taxoexpan.progress import keep_lock_in_process, spell_duration
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.storage import taxonomy_digest
-from taxoexpan.training.checkpoint import identity_of
+from taxoexpan.training.run import identity_of
 
 EXPLAINED = 300
 """Relations that are explained per fold; the first relations overall are the first of a fold."""

@@ -33,11 +33,11 @@ from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.storage import taxonomy_digest
-from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.record import History
+from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.text_maps import learn_maps
 from taxoexpan.training.tower import similar_concepts, train_tower
