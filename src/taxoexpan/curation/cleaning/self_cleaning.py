@@ -21,12 +21,10 @@ from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import (
     FoldFiles,
     RelationScores,
+    SuspiciousRelation,
     columns_of,
     concepts_to_check,
     split_into_folds,
-)
-from taxoexpan.curation.cleaning.suspicious_relations import (
-    SuspiciousRelation,
     suspicious_relations,
 )
 from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError

@@ -15,15 +15,16 @@ from taxoexpan.curation.discovery.candidate_ranking import (
     may_be_duplicate,
     score_candidates,
 )
-from taxoexpan.curation.discovery.candidates import TrackedPhrases, choose_candidates
-from taxoexpan.curation.discovery.observations import Count, Observations, observe_phrases
-from taxoexpan.curation.discovery.words import (
+from taxoexpan.curation.discovery.candidates import (
     CAPACITY,
+    TrackedPhrases,
     WordKeys,
+    choose_candidates,
     count_phrases,
     spelling_key,
     word_key,
 )
+from taxoexpan.curation.discovery.observations import Count, Observations, observe_phrases
 from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.encoder import Encoder

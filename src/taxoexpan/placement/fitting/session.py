@@ -199,18 +199,6 @@ class FittingOutputs:
     checkpoint: Path | None = None
     tensorboard: Path | None = None
 
-    @classmethod
-    def of(
-        cls,
-        progress: bool,
-        log: str | Path | None = None,
-        checkpoint: str | Path | None = None,
-        tensorboard: str | Path | None = None,
-    ) -> FittingOutputs:
-        """Create the outputs from paths or strings."""
-        paths = (log, checkpoint, tensorboard)
-        return cls(progress, *(None if path is None else Path(path) for path in paths))
-
 
 @dataclass(frozen=True)
 class FittedParts:
