@@ -24,8 +24,8 @@ from taxoexpan.config import (
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.matching import MATCHES
 from taxoexpan.network.matching_network import LOSSES
+from taxoexpan.network.pooling import READOUTS
 from taxoexpan.network.propagation import PROPAGATIONS
-from taxoexpan.network.readout import READOUTS
 
 
 @pytest.mark.parametrize(

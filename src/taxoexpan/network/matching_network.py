@@ -15,8 +15,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings
 from taxoexpan.network.matching import LogBilinearMatch, MentionBonus, make_match
+from taxoexpan.network.pooling import make_readout
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
-from taxoexpan.network.readout import make_readout
 
 LogMatch = Callable[[Tensor], Tensor]
 """The function from raw scores to log f (see `Match.log_match`)."""

@@ -54,7 +54,6 @@ class AddedQueries:
     ranker: Ranker
     queries: LabeledQueries
     rejected: Sequence[Indices]
-    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,7 @@ def prepare_refit(
     leaves = set(active.leaves) - set(active.roots)
     holdout = hold_out(active, [id for id in start.held_out if id in leaves])
     settings = recipe.changed(embedder.config)
-    added = _added_queries(judged, start, embedder, recipe, seed)
+    added = _added_queries(judged, start, embedder, seed)
     as_growth = settings.validation == "growth"
     prepared = embed_holdout(taxonomy, replace(embedder, config=settings), holdout, as_growth)
     news = _news(judged, start.taxonomy, holdout.taxonomy, recipe)
@@ -204,7 +203,7 @@ def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe
 
 
 def _added_queries(
-    judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, recipe: Recipe, seed: int
+    judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, seed: int
 ) -> AddedQueries | None:
     """Return the concepts that the earlier model has not seen, as queries to this model."""
     old, active = start.taxonomy, judged.taxonomy.active
@@ -219,13 +218,13 @@ def _added_queries(
             parents.append(np.array(own))
     count = embedder.config.max_validation_leaves
     concepts, parents = concepts[:count], parents[:count]
-    if not concepts or not recipe.weight:
+    if not concepts:
         return None
     holdout = Holdout(old, tuple(concepts), tuple(parents))
     queries = embedder.labeled_queries(holdout, embedder.lexicon(old))
     rejected = judged.rejections.anchors_of(old, concepts)
     wrong = [np.setdiff1d(r, own) for r, own in zip(rejected, parents, strict=True)]
-    return AddedQueries(start.ranker.with_fusion(None), queries, wrong, recipe.weight)
+    return AddedQueries(start.ranker.with_fusion(None), queries, wrong)
 
 
 # CPU seconds of one thread on one machine; only their ratios matter.

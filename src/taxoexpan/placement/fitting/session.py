@@ -63,8 +63,7 @@ def train_network(
     def validate(network: MatchingNetwork) -> Metrics:
         return compute_metrics(Ranker(network, data.anchors).true_ranks(data.validation, TIES))
 
-    keep_best = data.news is None or data.news.recipe.keep_best
-    validation = validate if len(data.validation) and keep_best else None
+    validation = validate if len(data.validation) else None
     gpus = [vectors.device] if vectors.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
@@ -169,16 +168,10 @@ def _learn_maps(
         remaining,
         embedder.config,
         seed,
-        validate if _selects_best(prepared) else None,
+        validate if prepared.holdout.concepts else None,
         progress,
         prepared.data.news,
     )
-
-
-def _selects_best(prepared: PreparedTaxonomy) -> bool:
-    """Return whether held-out concepts select the best epoch."""
-    news = prepared.data.news
-    return bool(prepared.holdout.concepts) and (news is None or news.recipe.keep_best)
 
 
 def _validate(queries: Tensor, anchors: Tensor, parents: Sequence[Indices]) -> Metrics:

@@ -285,7 +285,8 @@ class VersionRows:
         """Whether each concept is deprecated in only one of both versions: [N]."""
         before = np.isin(self.old_of, list(self.old.deprecated))
         now = np.isin(np.arange(len(self.new)), list(self.new.deprecated))
-        return ~self.is_new & (before != now)
+        differs: Flags = ~self.is_new & (before != now)
+        return differs
 
     def has_other_targets(self, old: Adjacency, new: Adjacency, is_changed: Flags) -> Flags:
         """Return whether each row is new, or has other neighbors or one that `is_changed`: [N].
