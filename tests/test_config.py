@@ -22,10 +22,10 @@ from taxoexpan.config import (
     settings_without_effect,
 )
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES
+from taxoexpan.network.matching_network import LOSSES
+from taxoexpan.network.pooling import READOUTS
 from taxoexpan.network.propagation import PROPAGATIONS
-from taxoexpan.network.readout import READOUTS
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 PURPOSES = {
-    "boost": "the baseline Dist-XGBoost in evaluate",
     "cluster": "suggest with several workers or a Ray cluster; Parquet files",
     "corpus": "vectors that are learned from a text corpus (skipgram:CORPUS)",
     "mcp": "a server for AI assistants (Model Context Protocol)",

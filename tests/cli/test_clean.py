@@ -11,7 +11,7 @@ from conftest import SMALL
 from ctrl_c import interrupt_cli, press_ctrl_c
 
 from taxoexpan.cli.messages import note
-from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
+from taxoexpan.curation.cleaning.folds import COLUMNS
 
 
 def options_of(settings: dict[str, int]) -> list[str]:

@@ -33,18 +33,13 @@ from taxoexpan.shared_options import (
 
 if TYPE_CHECKING:
     from taxoexpan.evaluation.growth import Growth, MethodResult
-    from taxoexpan.evaluation.methods import Method
+    from taxoexpan.evaluation.rules import Method
     from taxoexpan.model import TaxoExpan
 
-BASELINES = (
-    "popularity",
-    "closest-parent",
-    "closest-neighbor",
-    "dist-xgboost",
-    "parent-mlp",
-    "deepset-mlp",
-)
-"""The baselines of the paper."""
+BASELINES = ("popularity", "closest-parent", "closest-neighbor")
+"""The paper's baselines without training."""
+TRAINED_BASELINES = ("dist-xgboost", "parent-mlp", "deepset-mlp")
+"""The paper's trained baselines, which are not installed."""
 
 MODELS = {
     "taxoexpan-authors": "authors",
@@ -70,8 +65,8 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Fo
     new: Path = argument("NEW", "new release, in any supported format")
     methods: str | None = option(
         f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors, "
-        "-fast and -thorough; dist-xgboost only if the extra boost is installed). The last five "
-        "are the models that train makes with the presets authors, paper, fast, thorough and best",
+        "-fast and -thorough). The last five are the models that train makes with the presets "
+        "authors, paper, fast, thorough and best",
         metavar="NAMES",
     )
     features: str | None = option(
@@ -136,7 +131,7 @@ def run(options: Options) -> int:
             note(f"{name}: training on {len(growth.taxonomy):,} concepts")
 
     progress = not options.quiet
-    results = evaluate_growth(growth, methods, encoder, options.seed, device, progress, begin)
+    results = evaluate_growth(growth, methods, encoder, device, progress, begin)
     if options.output:
         text = ranks_csv(growth, results, options.keep_formulas)
         write_whole({options.output: text.encode()}, options.force)
@@ -160,35 +155,29 @@ def _with_definitions(growth: Growth, options: Options) -> Growth:
 
 
 def _chosen(names: str | None) -> list[str]:
-    """Return the names of the chosen methods; by default, all methods that can run."""
-    from taxoexpan.evaluation.dist_xgboost import refuse_without_xgboost
-
+    """Return the names of the chosen methods; refuse names that are not known."""
     given = names.split(",") if names else DEFAULT_METHODS
     chosen = list(dict.fromkeys(map(str.strip, given)))
-    for name in {*chosen} - {*METHODS}:
-        raise ConfigurationError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
-    if "dist-xgboost" in chosen:
-        try:
-            refuse_without_xgboost()
-        except ConfigurationError as error:
-            if names:
-                raise
-            note(f"note: skipping dist-xgboost: {error}")
-            chosen.remove("dist-xgboost")
+    for name in chosen:
+        if name in TRAINED_BASELINES:
+            where = "reproduction/ of a clone of the repository: make reproduce RUN=main/"
+            raise ConfigurationError(f"{name} is a trained baseline of the paper, in {where}{name}")
+        if name not in METHODS:
+            raise ConfigurationError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
     return chosen
 
 
 def _methods(
     names: list[str], settings: dict[str, Any], options: Options
 ) -> dict[str, Method | TaxoExpan]:
-    """Create the baselines with the settings of the paper, and the models as in `train`."""
-    from taxoexpan.evaluation.methods import make_baseline
+    """Create the baselines, and the models as in `train`."""
+    from taxoexpan.evaluation.rules import RULES
     from taxoexpan.model import TaxoExpan
 
     return {
         name: TaxoExpan(MODELS[name], options.seed, options.device, **settings)
         if name in MODELS
-        else make_baseline(name, options.epochs)
+        else RULES[name]()
         for name in names
     }
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import Part, ScoreParts, SuggestionEvidence
-from taxoexpan.phrasing import join_words, percent, pluralize, ranked_numbers, signed
+from taxoexpan.phrasing import join_words, pluralize, ranked_numbers, signed
 from taxoexpan.placement.learned.abstention import nearest_region
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.report.page import Details, Neighbor, Tree, TreePosition
@@ -199,15 +199,8 @@ def _other_suggestions(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterato
 
 
 def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Iterator[Fact]:
-    """Yield the readout weights and the terms of the raw scores of both suggestions."""
-    weights, comparison = evidence.egonet_weights, evidence.comparison
-    fractions = {
-        "siblings": weights.siblings,
-        "parent": weights.anchor,
-        "grandparents": weights.grandparents,
-    }
-    shown = [f"{name} {percent(value)}" for name, value in fractions.items() if value >= 0.005]
-    yield "model weights", ", ".join(shown)
+    """Yield the terms of the raw scores of both suggestions."""
+    comparison = evidence.comparison
     yield "raw score", _describe_score(evidence.first.parent, evidence.score_parts)
     if comparison is not None:
         yield other, _describe_score(comparison.runner_up, comparison.score_parts)

@@ -62,7 +62,8 @@ def test_the_features_are_mean_cosines_of_the_nearest_concepts() -> None:
     ranker = ranker.with_fusion(random_fusion(0))
     features = abstention_features(ranker, queries)
     assert features.shape == (len(queries), len(FEATURES))
-    assert ranker.anchors.tower is not None and queries.tower is not None
+    assert ranker.anchors.tower is not None
+    assert queries.tower is not None
     described = ranker.anchors.tower[1]
     for column, (known, own) in enumerate(
         [(ranker.anchors.vectors.names, queries.vectors[0]), (described, queries.tower)]
