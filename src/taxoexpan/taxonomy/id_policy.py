@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from string import Formatter
@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.shared_options import IdOptions
 from taxoexpan.taxonomy.curies import OBO_BASE, is_long, obo_iri
-from taxoexpan.taxonomy.ids import common_prefix
+from taxoexpan.taxonomy.ids import IdMaker, common_prefix, next_number, numbered, slug
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 FIELDS = ("number", "slug", "uuid", "parent")
@@ -78,6 +78,12 @@ class IdTemplate:
         return re.compile(expression)
 
 
+def number_template(stem: str, width: int, end: str = "") -> IdTemplate:
+    """Return the template of ids with a number after a stem."""
+    escaped = stem.replace("{", "{{").replace("}", "}}")
+    return IdTemplate(f"{escaped}{{number:0{min(width, 99)}}}{end}")
+
+
 _BLANK = re.compile(r"\s")
 _CURIE = re.compile(r"(?P<prefix>[A-Za-z][\w.-]*):(?P<local>.+)")
 
@@ -117,6 +123,15 @@ class IdPolicy:
         """Return the numbers in order, starting at the range or at a default."""
         first = default if self.first is None else self.first
         return count(first) if self.last is None else iter(range(first, self.last + 1))
+
+    def maker(self, parent: str, known: Sequence[str]) -> IdMaker:
+        """Return a function that fills the template; a number follows those in the known ids."""
+        template = self.template or IdTemplate("{slug}")
+        if not template.has("number"):
+            return lambda label: (template.fill(name, parent, 0) for name in numbered(slug(label)))
+        matches = filter(None, map(template.pattern(parent).fullmatch, known))
+        numbers = self.numbers_from(next_number(int(match["number"]) for match in matches))
+        return lambda label: (template.fill(slug(label), parent, number) for number in numbers)
 
     @property
     def span(self) -> str:

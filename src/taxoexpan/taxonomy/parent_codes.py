@@ -4,72 +4,53 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from itertools import count
 
-from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy.curies import OBO_BASE
-from taxoexpan.taxonomy.ids import NUMBER, next_and_width, next_number
+from taxoexpan.taxonomy.id_policy import IdPolicy, number_template
+from taxoexpan.taxonomy.ids import NUMBER, IdMaker, next_and_width
 from taxoexpan.taxonomy.taxonomy import Taxonomy
+
+ParentStyle = Callable[[str, Sequence[str]], IdMaker]
+"""A function of the id of a parent and the ids of its children, which makes ids below it."""
 
 MIN_FRACTION = 0.8
 """The fraction of the ids, and of the relations between them, that must follow the pattern."""
 MIN_RELATIONS = 5
 """With fewer relations that follow it, the pattern may be a coincidence."""
 _REST = re.compile(r"(?P<separator>[^0-9A-Za-z\s]?)(?P<number>\d{1,100})")
-_COUNT = re.compile(r"\d{1,100}")
 _DIGITS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class HierarchicalCodes:
-    """Codes in which a child's id is its parent's id, a separator, and a number of some width.
+def hierarchical_codes(taxonomy: Taxonomy) -> ParentStyle | None:
+    """Return the style in which a child's id is its parent's id, a separator, and a number.
 
-    If these depend on the level, as in `A`, `A1`, `A1.1`, `by_level` has them by the number of
-    numbers in the parent's id.
+    The separator and the width of the number may depend on the level, as in `A`, `A1`, `A1.1`.
     """
-
-    separator: str
-    width: int
-    by_level: Mapping[int, tuple[str, int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, taxonomy: Taxonomy) -> HierarchicalCodes | None:
-        """Return the pattern of a taxonomy's ids, if nearly all ids follow one."""
-        ids, (parents, children) = taxonomy.ids, taxonomy.relation_indices
-        levels: dict[int, list[re.Match[str]]] = {}
-        for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
-            rest = _REST.fullmatch(ids[child], len(ids[parent]))
-            if rest and ids[child].startswith(ids[parent]):
-                levels.setdefault(_level(ids[parent]), []).append(rest)
-        found = [match for matches in levels.values() for match in matches]
-        if not found:
-            return None
-        needed = max(MIN_RELATIONS, MIN_FRACTION * len(parents))
-        separator, width, uses = _most_common(found)
-        if uses >= needed:
-            return cls(separator, width)
+    ids, (parents, children) = taxonomy.ids, taxonomy.relation_indices
+    levels: dict[int, list[re.Match[str]]] = {}
+    for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
+        rest = _REST.fullmatch(ids[child], len(ids[parent]))
+        if rest and ids[child].startswith(ids[parent]):
+            levels.setdefault(_level(ids[parent]), []).append(rest)
+    if not levels:
+        return None
+    needed = max(MIN_RELATIONS, MIN_FRACTION * len(parents))
+    usual = _most_common([match for matches in levels.values() for match in matches])
+    by_level = {}
+    if usual[2] < needed:
         by_level = {level: _most_common(matches) for level, matches in levels.items()}
         if sum(uses for _, _, uses in by_level.values()) < needed:
             return None
-        return cls(separator, width, {level: (s, w) for level, (s, w, _) in by_level.items()})
 
-    def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
-        """Return an unused id below a parent, after the ids of its other children."""
-        separator, width = self.by_level.get(_level(parent), (self.separator, self.width))
-        stem = parent + separator
-        numbers = [
-            int(rest)
-            for sibling in siblings
-            if sibling.startswith(stem) and _COUNT.fullmatch(rest := sibling[len(stem) :])
-        ]
-        number = next_number(numbers)
-        while (id := f"{stem}{number:0{width}d}") in taken:
-            number += 1
-        if not separator and not self.by_level and number >= 10**width:
-            message = f"all codes of {width} more digits below {parent!r} are used"
-            raise TaxonomyError(f"{message}; give the new concepts ids, or set a template of ids")
-        return id
+    def below(parent: str, siblings: Sequence[str]) -> IdMaker:
+        separator, width, _ = by_level.get(_level(parent), usual)
+        # Without separators, a longer number would be a code of the next level.
+        last = None if separator or by_level else 10**width - 1
+        return IdPolicy(number_template(parent + separator, width), last=last).maker("", siblings)
+
+    return below
 
 
 def _level(id: str) -> int:
@@ -90,63 +71,42 @@ STEPS = (2, 3, 1)
 """How many digits a level may have, in the order of preference."""
 
 
-@dataclass(frozen=True)
-class PaddedCodes:
-    """Codes of a fixed length, with zeros at the end and `step` digits per level."""
+def padded_codes(taxonomy: Taxonomy) -> ParentStyle | None:
+    """Return the style of codes of a fixed length, with zeros at the end of the codes of groups."""
+    ids, (parents, children) = taxonomy.ids, taxonomy.relation_indices
+    lengths = {len(id) for id in ids}
+    if len(lengths) != 1 or not all(id.isascii() and id.isdigit() for id in ids):
+        return None
+    length = lengths.pop()
 
-    length: int
-    step: int
+    def stem(code: str, step: int) -> str:
+        """Return a code without the levels of zeros at its end."""
+        return code[: -(-len(code.rstrip("0")) // step) * step]
 
-    @classmethod
-    def of(cls, taxonomy: Taxonomy) -> PaddedCodes | None:
-        """Return the pattern of a taxonomy's ids, if nearly all ids follow one."""
-        ids, (parents, children) = taxonomy.ids, taxonomy.relation_indices
-        lengths = {len(id) for id in ids}
-        if len(lengths) != 1 or not all(id.isascii() and id.isdigit() for id in ids):
-            return None
-        length = lengths.pop()
-        pairs = [(ids[p], ids[c]) for p, c in zip(parents.tolist(), children.tolist(), strict=True)]
-        needed = max(MIN_RELATIONS, MIN_FRACTION * len(pairs))
-        found = {
-            step: sum(map(cls(length, step)._fits, pairs)) for step in STEPS if length % step == 0
-        }
-        step = max(found, key=lambda step: found[step])
-        return cls(length, step) if found[step] >= needed else None
+    pairs = [(ids[p], ids[c]) for p, c in zip(parents.tolist(), children.tolist(), strict=True)]
+    found = {
+        step: sum(
+            len(stem(child, step)) == len(stem(parent, step)) + step
+            and child.startswith(stem(parent, step))
+            for parent, child in pairs
+        )
+        for step in STEPS
+        if length % step == 0
+    }
+    step = max(found, key=lambda step: found[step])
+    if found[step] < max(MIN_RELATIONS, MIN_FRACTION * len(pairs)):
+        return None
 
-    def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
-        """Return an unused code below a parent, after the codes of its other children."""
-        stem = self._stem(parent)
-        numbers = [int(self._level(stem, code)) for code in siblings if self._fits((parent, code))]
-        number = next_number(numbers)
-        while (id := self._code(stem, number)) in taken:
-            number += 1
-        if len(stem) == self.length or number >= 10**self.step:
-            message = f"all codes of {self.length} digits below {parent!r} are used"
-            raise TaxonomyError(f"{message}; give the new concepts ids, or set a template of ids")
-        return id
+    def below(parent: str, siblings: Sequence[str]) -> IdMaker:
+        start = stem(parent, step)
+        zeros = "0" * (length - len(start) - step)
+        # A code without zeros at its end has no codes below it.
+        last = 10**step - 1 if len(start) < length else 0
+        return IdPolicy(number_template(start, step, zeros), last=last).maker("", siblings)
 
-    def _fits(self, pair: tuple[str, str]) -> bool:
-        """Return whether the code of a child fills the next level of its parent's code."""
-        parent, child = pair
-        stem = self._stem(parent)
-        level = self._level(stem, child)
-        return bool(level.strip("0")) and child == self._code(stem, int(level))
-
-    def _stem(self, code: str) -> str:
-        """Return the code without the zero levels at its end."""
-        digits = len(code.rstrip("0"))
-        return code[: -(-digits // self.step) * self.step]
-
-    def _level(self, stem: str, code: str) -> str:
-        return code[len(stem) : len(stem) + self.step]
-
-    def _code(self, stem: str, number: int) -> str:
-        return f"{stem}{number:0{self.step}d}".ljust(self.length, "0")
+    return below
 
 
-MAX_STEMS = 50
-MAX_COMMON = 0.9
-"""If one stem is more frequent than this, all new ids get it."""
 MIN_OWN = 0.05
 MIN_OWN_IDS = 5
 """A stem with a smaller fraction of the ids, or with fewer ids, belongs to imported concepts."""
@@ -155,62 +115,41 @@ MAX_REPEATED = 0.01
 _NUMBERED = re.compile(rf"(?P<stem>.*?[^0-9])(?P<number>{NUMBER})")
 
 
-@dataclass
-class BranchNumbers:
-    """Numbered ids with one stem per branch: the next number and the width of each stem."""
+def branch_numbers(taxonomy: Taxonomy) -> ParentStyle | None:
+    """Return the style of numbered ids, if the branches of the taxonomy have their own stems."""
+    matches = [_NUMBERED.fullmatch(id) for id in taxonomy.ids]
+    numbers: dict[str, list[str]] = {}
+    for match in filter(None, matches):
+        numbers.setdefault(match["stem"], []).append(match["number"])
+    numbered = sum(map(len, numbers.values()))
+    pairs = [(matches[p], matches[c]) for p, c in zip(*taxonomy.relation_indices, strict=True)]
+    same = sum(bool(p and c and p["stem"] == c["stem"]) for p, c in pairs)
+    if not pairs or numbered < MIN_FRACTION * len(matches) or same < MIN_FRACTION * len(pairs):
+        return None
+    needed = max(MIN_OWN_IDS, MIN_OWN * numbered)
+    own = {stem: found for stem, found in numbers.items() if len(found) >= needed}
+    every = [number for found in own.values() for number in found]
+    shared = len({int(number) for number in every}) >= (1 - MAX_REPEATED) * len(every)
+    # The prefix of an OBO id is the name of an ontology.
+    foreign = all(stem.startswith(OBO_BASE) for stem in own)
+    if len(own) < 2 or foreign or (any(":" in stem for stem in own) and not shared):
+        return None
+    largest = max(own, key=lambda stem: len(own[stem]))
+    widths = {stem: next_and_width(every if shared else own[stem])[1] for stem in own}
+    common = count(next_and_width(every)[0])
+    following = {stem: common if shared else count(next_and_width(own[stem])[0]) for stem in own}
 
-    following: dict[str, int]
-    widths: Mapping[str, int]
-    shared: bool
-
-    @classmethod
-    def of(cls, taxonomy: Taxonomy) -> BranchNumbers | None:
-        """Return the numbering of the ids, if the branches of the taxonomy have their own stems."""
-        matches = [_NUMBERED.fullmatch(id) for id in taxonomy.ids]
-        found = [match for match in matches if match]
-        stems = Counter(match["stem"] for match in found)
-        if len(found) < MIN_FRACTION * len(matches) or not 1 < len(stems) <= MAX_STEMS:
-            return None
-        if stems.most_common(1)[0][1] > MAX_COMMON * len(found):
-            return None
-        parents, children = taxonomy.relation_indices
-        pairs = [
-            (matches[p], matches[c])
-            for p, c in zip(parents.tolist(), children.tolist(), strict=True)
-        ]
-        same = sum(bool(p and c and p["stem"] == c["stem"]) for p, c in pairs)
-        if not pairs or same < MIN_FRACTION * len(pairs):
-            return None
-        needed = max(MIN_OWN_IDS, MIN_OWN * len(found))
-        own = {stem: list[str]() for stem, count in stems.most_common() if count >= needed}
-        for match in found:
-            if match["stem"] in own:
-                own[match["stem"]].append(match["number"])
-        return cls._numbered(own)
-
-    @classmethod
-    def _numbered(cls, own: Mapping[str, Sequence[str]]) -> BranchNumbers | None:
-        """Return the next numbers, or None if the stems belong to different ontologies."""
-        every = [number for numbers in own.values() for number in numbers]
-        shared = len({int(n) for n in every}) >= (1 - MAX_REPEATED) * len(every)
-        # The prefix of an OBO id is the name of an ontology.
-        foreign = all(stem.startswith(OBO_BASE) for stem in own)
-        names = any(":" in stem for stem in own)
-        if len(own) < 2 or foreign or (names and not shared):
-            return None
-        following, widths = dict[str, int](), dict[str, int]()
-        for stem, numbers in own.items():
-            following[stem], widths[stem] = next_and_width(every if shared else numbers)
-        return cls(following, widths, shared)
-
-    def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
-        """Return an unused id with the stem of the parent, or else of a sibling."""
+    def below(parent: str, siblings: Sequence[str]) -> IdMaker:
+        """Continue the numbers of the stem of the parent, or else of a sibling."""
         known = (_NUMBERED.fullmatch(id) for id in (parent, *siblings))
         stems = [f"{parent}_", *(match["stem"] for match in known if match)]
-        stem = next((stem for stem in stems if stem in self.following), next(iter(self.following)))
-        number, width = self.following[stem], self.widths[stem]
-        while (id := f"{stem}{number:0{width}d}") in taken:
-            number += 1
-        for each in self.following if self.shared else (stem,):
-            self.following[each] = number + 1
-        return id
+        stem = next((stem for stem in stems if stem in own), largest)
+        return lambda _: (f"{stem}{number:0{widths[stem]}d}" for number in following[stem])
+
+    return below
+
+
+def parent_style(taxonomy: Taxonomy) -> ParentStyle | None:
+    """Return the style of ids that depend on the parent's id, if the taxonomy has one."""
+    codes = hierarchical_codes(taxonomy) or padded_codes(taxonomy)
+    return codes or branch_numbers(taxonomy)
