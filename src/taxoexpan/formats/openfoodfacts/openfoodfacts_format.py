@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,8 @@ Reference = tuple[str, str]
 """A language code and a name, by which an entry is known as a parent."""
 
 _BREAKS = re.compile(r"[\t\n\v\f\r\0]+")
+_AFTER_SIGN = re.compile(r"^<( ?)", re.MULTILINE)
+_AFTER_COLON = re.compile(r"^(?:<\s*)?[a-z]{2}:( ?)", re.MULTILINE)
 _PLAIN_SUFFIXES = frozenset({".txt", ""})
 _LINES_TO_CHECK = 2_000
 _MIN_UNDERSTOOD = 0.98
@@ -78,7 +81,7 @@ class OpenFoodFactsFormat(Format):
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Add a block for each new concept after the last child of its first parent."""
-        inserter = BlockInserter(source.parsed(Blocks.parse), expanded, additions)
+        inserter = BlockInserter(source, expanded, additions)
         return {source.path: [*inserter.new_blocks(), *inserter.moves(), *inserter.synonyms()]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -147,17 +150,10 @@ class BlockStyle:
     after_colon: str = " "
 
     @classmethod
-    def of(cls, blocks: Blocks) -> BlockStyle:
+    def of(cls, source: TextFile) -> BlockStyle:
         """Return the style of most lines."""
-        lines = blocks.source.lines
-        parents = [lines[p.line - 1] for block in blocks.entries for p in block.parents]
-        names = [lines[n.line - 1] for block in blocks.entries for n in block.names]
-        spaced = sum(line[1:2].isspace() for line in parents)
-        after_colon = sum(line.partition(":")[2][:1].isspace() for line in [*parents, *names])
-        return cls(
-            " " if spaced * 2 >= len(parents) else "",
-            " " if after_colon * 2 >= len(parents) + len(names) else "",
-        )
+        found = (Counter(places.findall(source.text)) for places in (_AFTER_SIGN, _AFTER_COLON))
+        return cls(*(" " if counts[" "] >= counts[""] else "" for counts in found))
 
     def reference(self, parent: Reference) -> str:
         """Format a parent without the `<` in front of it."""
@@ -174,23 +170,12 @@ class BlockStyle:
         return [*lines, f"{DESCRIPTION}:{language}:{self.after_colon}{text}"] if text else lines
 
 
-@dataclass(frozen=True)
 class BlockInserter:
     """The additions in the language of the labels and in the style of the file."""
 
-    blocks: Blocks
-    expanded: Taxonomy
-    additions: Additions
-
-    @cached_property
-    def style(self) -> BlockStyle:
-        """The style of the file."""
-        return BlockStyle.of(self.blocks)
-
-    @cached_property
-    def source(self) -> TextFile:
-        """The file."""
-        return self.blocks.source
+    def __init__(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> None:
+        self.source, self.expanded, self.additions = source, expanded, additions
+        self.blocks, self.style = source.parsed(Blocks.parse), BlockStyle.of(source)
 
     @cached_property
     def language(self) -> str:
