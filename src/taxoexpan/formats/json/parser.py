@@ -101,11 +101,6 @@ def is_json_lines(source: TextFile) -> bool:
         return False
 
 
-def decode(text: str) -> Any:
-    """Return the value of a JSON string, without positions."""
-    return _DECODER.decode(text)
-
-
 def objects_in(value: Any, leave_out: Collection[int] = ()) -> Iterator[tuple[Any, int]]:
     """Yield all objects inside a value with their depth; lists do not count as levels."""
     stack = [(value, 0)]
