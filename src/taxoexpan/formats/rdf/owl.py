@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -15,7 +14,7 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style
 from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.rdf.statements import Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import OBO_SYNONYMS, local_name, namespace_of, text
@@ -147,11 +146,7 @@ class OwlFormat(RdfFormat):
     index = OwlIndex
     types = _CLASS_TYPES
     up = vocabulary.SUBCLASS_OF
-    new_style = Style(
-        TextProperty(vocabulary.RDFS_LABEL),
-        TextProperty(vocabulary.ALT_LABEL),
-        TextProperty(vocabulary.DEFINITION),
-    )
+    new_style = Style(vocabulary.RDFS_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
     container = ("ontology", vocabulary.ONTOLOGY)
     prefixes: ClassVar = {**vocabulary.PREFIXES, "rdfs": vocabulary.RDFS}
 
@@ -167,10 +162,8 @@ class OwlFormat(RdfFormat):
             return not counts.concepts
         return relations > len(counts.relations)
 
-    def style(self, source: TextFile) -> Style:
+    def style(self, index: OwlIndex) -> Style:
         """Return the text properties that most classes have."""
-        index = source.parsed(OwlIndex.read)
-        languages = index.languages(source)
         synonyms = {
             vocabulary.ALT_LABEL: len(index.texts[vocabulary.ALT_LABEL]),
             vocabulary.EXACT_SYNONYM: sum(len(index.texts[kind]) for kind in OBO_SYNONYMS),
@@ -181,12 +174,11 @@ class OwlFormat(RdfFormat):
             each: len(index.texts[each].keys() & index.concepts) for each in index.DEFINITIONS[:-1]
         }
         definition = max(definitions, key=lambda property: definitions[property])
-        chosen = (
+        return Style(
             index.label_properties[0],
             max(synonyms, key=lambda property: synonyms[property]),
             definition if definitions[definition] else vocabulary.COMMENT,
         )
-        return Style(*(TextProperty(iri, _language(index, languages, iri)) for iri in chosen))
 
     def further_triples(
         self,
@@ -214,20 +206,6 @@ class OwlFormat(RdfFormat):
         yield text(id, vocabulary.CREATION_DATE, f"{when:%Y-%m-%dT%H:%M:%SZ}", "")
         if id in provenance.tasks:
             yield text(id, vocabulary.COMMENT, f"Place {provenance.tasks[id]}.", "en")
-
-
-def _language(index: OwlIndex, languages: Languages, property: str) -> str:
-    """Return the tag for new values of a property: the tag in use that best fits the labels."""
-    used = Counter(
-        tag
-        for kind in (OBO_SYNONYMS if property in OBO_SYNONYMS else (property,))
-        for id, texts in index.texts[kind].items()
-        if id in index.concepts
-        for tag, _ in texts
-    )
-    fitting = [tag for tag in used if not languages.is_foreign(tag) or not languages.chosen]
-    rank = languages.rank
-    return min(fitting, key=lambda tag: (rank(tag), -used[tag], tag), default=languages.tag)
 
 
 def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:
