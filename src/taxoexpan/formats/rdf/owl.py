@@ -48,8 +48,6 @@ class OwlIndex(GraphIndex):
     OTHER_USED = (vocabulary.TYPE, vocabulary.DEPRECATED)
     INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.OBO_NAMESPACE)
 
-    obo_ids: set[str] = field(default_factory=set)
-    """Classes with an `oboInOwl:id` that follows from their IRI."""
     label_properties: list[str] = field(default_factory=list)
     """The properties of labels, the most frequent one first."""
     own_namespaces: set[str] = field(default_factory=set)
@@ -95,10 +93,6 @@ class OwlIndex(GraphIndex):
         )
         counts["classes of other vocabularies"] = len(self.bare)
         return {name: count for name, count in counts.items() if count > 0}
-
-    def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:
-        if predicate == vocabulary.OBO_ID and value.value == _obo_id(subject):
-            self.obo_ids.add(subject)
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types, superclasses or roots; other statements are ignored."""
@@ -190,9 +184,12 @@ class OwlFormat(RdfFormat):
         """Yield OBO ids if most classes have them."""
         _refuse_annotated_moves(source, additions.moves)
         index = source.parsed(OwlIndex.read)
-        if index.obo_ids and index.is_usual(index.obo_ids):
+        with_obo_id = index.described_by.get((vocabulary.OBO_ID, ""))
+        if with_obo_id and index.is_usual(with_obo_id):
             for concept in additions.concepts:
-                yield text(concept.id, vocabulary.OBO_ID, _obo_id(concept.id), "")
+                # The id of obo/SO_0000704 is SO:0000704.
+                obo_id = ":".join(local_name(concept.id).rsplit("_", 1))
+                yield text(concept.id, vocabulary.OBO_ID, obo_id, "")
 
     def provenance(
         self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
@@ -220,11 +217,6 @@ def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:
         if parts in moved:
             message = f"an owl:Axiom annotates that {child!r} is a subclass of {parent!r}"
             raise FormatError(source.path, f"{message}; move this class by hand")
-
-
-def _obo_id(iri: str) -> str:
-    """Return the OBO id of an IRI: `SO:0000704` for `http://purl.obolibrary.org/obo/SO_0000704`."""
-    return ":".join(local_name(iri).rsplit("_", 1))
 
 
 def _is_language_term(iri: str) -> bool:
