@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.curies import OBO_BASE, Prefixes, is_long
+from taxoexpan.taxonomy.difference import with_other_ids
 from taxoexpan.taxonomy.ids import slug
 
 _HEAD = re.compile(r"\[(\w+)\]\s*(?:!.*)?")
@@ -125,10 +126,7 @@ class OboFormat(Format):
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new file; obsolete terms get no parents, because OBO forbids them."""
         ids = clean_ids(taxonomy, _obo_id)
-        taxonomy = Taxonomy(
-            [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts],
-            [(ids[parent], ids[child]) for parent, child in taxonomy.relations],
-        )
+        taxonomy = with_other_ids(taxonomy, ids)
         parts = [f"format-version: 1.4\nontology: {slug(target.path.stem)}\n"]
         for concept in taxonomy.concepts:
             parents = () if concept.deprecated else taxonomy.parents(concept.id)

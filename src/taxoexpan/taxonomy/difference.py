@@ -153,7 +153,7 @@ class Comparison:
     @cached_property
     def difference(self) -> Difference:
         """The difference, with the old ids for all concepts that were found."""
-        return Difference(self.old, _with_other_ids(self.new, self._old_ids(list(MatchedBy))))
+        return Difference(self.old, with_other_ids(self.new, self._old_ids(list(MatchedBy))))
 
     @cached_property
     def difference_by_id(self) -> Difference:
@@ -161,7 +161,7 @@ class Comparison:
         if not self.changed_ids:
             return self.difference
         ways = [MatchedBy.ID, MatchedBy.CURIE]
-        return Difference(self.old, _with_other_ids(self.new, self._old_ids(ways)))
+        return Difference(self.old, with_other_ids(self.new, self._old_ids(ways)))
 
     def without(self, fields: Collection[str]) -> Comparison:
         """Return the comparison without some fields (definition, synonyms) of shared concepts."""
@@ -219,7 +219,7 @@ def _unique(
     return {key: id for id, key in keys.items() if counts[key] == 1 and id not in matched}
 
 
-def _with_other_ids(taxonomy: Taxonomy, ids: Mapping[str, str]) -> Taxonomy:
+def with_other_ids(taxonomy: Taxonomy, ids: Mapping[str, str]) -> Taxonomy:
     """Return the taxonomy with ids replaced as in `ids`."""
     if not ids:
         return taxonomy

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,6 @@ from numpy.typing import NDArray
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.taxonomy import Taxonomy
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,37 +44,28 @@ class VersionRows:
     @cached_property
     def relabeled(self) -> NDArray[np.bool_]:
         """Whether each concept is in both versions, with another label: [N]."""
-        old, pairs = list(self.old.labels), zip(self.new.labels, self.old_of.tolist(), strict=True)
-        return np.array([row >= 0 and old[row] != label for label, row in pairs], dtype=np.bool_)
+        return self._differs(lambda taxonomy: list(taxonomy.labels).__getitem__)
 
     @cached_property
     def redefined(self) -> NDArray[np.bool_]:
         """Whether each concept is in both versions, with another definition: [N]."""
-        return self._differs(self.old.definitions, self.new.definitions)
+        return self._differs(lambda taxonomy: lambda row: taxonomy.definitions.get(row) or "")
 
     @cached_property
     def with_other_synonyms(self) -> NDArray[np.bool_]:
         """Whether each concept is in both versions, with other or reordered synonyms: [N]."""
-        return self._differs(self.old.synonyms, self.new.synonyms)
+        return self._differs(lambda taxonomy: lambda row: taxonomy.synonyms.get(row) or ())
 
     @cached_property
     def with_other_deprecation(self) -> NDArray[np.bool_]:
         """Whether each concept is deprecated in only one of both versions: [N]."""
-        old, new = np.zeros(len(self.old), np.bool_), np.zeros(len(self.new), np.bool_)
-        old[list(self.old.deprecated)], new[list(self.new.deprecated)] = True, True
-        return (self.old_of >= 0) & (old[self.old_of] != new) if len(old) else self.is_new & False
+        return self._differs(lambda taxonomy: frozenset(taxonomy.deprecated).__contains__)
 
-    def _differs(self, old: Mapping[int, Value], new: Mapping[int, Value]) -> NDArray[np.bool_]:
-        """Return whether each shared concept has another value; empty values count as missing."""
-        differs = np.zeros(len(self.new), dtype=np.bool_)
-        for row, value in new.items():
-            before = int(self.old_of[row])
-            differs[row] = before >= 0 and (old.get(before) or None) != (value or None)
-        for before in old:
-            row = int(self.new_of[before])
-            if row >= 0 and row not in new:
-                differs[row] = bool(old[before])
-        return differs
+    def _differs(self, values: Callable[[Taxonomy], Callable[[int], object]]) -> NDArray[np.bool_]:
+        """Return whether each shared concept has another value in the older version: [N]."""
+        before, after = values(self.old), values(self.new)
+        rows = enumerate(self.old_of.tolist())
+        return np.array([old >= 0 and before(old) != after(new) for new, old in rows], np.bool_)
 
     def has_other_targets(
         self, old: Adjacency, new: Adjacency, is_changed: NDArray[np.bool_]
