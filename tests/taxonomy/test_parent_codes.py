@@ -7,12 +7,12 @@ import pytest
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
-from taxoexpan.taxonomy.parent_codes import (
+from taxoexpan.taxonomy.id_assignment import (
     branch_numbers,
     hierarchical_codes,
     padded_codes,
-    parent_style,
+    resolve_ids,
+    with_ids,
 )
 
 PREFIX = "gid://shop/Category/"
@@ -53,7 +53,7 @@ def test_codes_without_a_separator_have_a_fixed_width() -> None:
 
 def test_plain_numbers_are_no_hierarchical_codes() -> None:
     tree = coded(*[("1", str(number)) for number in range(2, 40)])
-    assert parent_style(tree) is None
+    assert child(tree, "1") == "40"
 
 
 def test_a_used_code_is_skipped() -> None:

@@ -64,7 +64,7 @@ class JsonEditor:
             text = self._format(list(values), indent, self._is_multiline(key, values))
             return [Insertion(array.start + 1, text[1:-1])]
         example = next(filter(_is_flat, array), array[0])
-        multiline = isinstance(example, dict | list) and self.is_multiline(example)
+        multiline = isinstance(example, Object | Array) and self.is_multiline(example)
         if isinstance(array, Lines):
             return self.source.append([self._format(value, "", multiline) for value in values])
         if self.is_multiline(array):

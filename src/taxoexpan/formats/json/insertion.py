@@ -14,7 +14,7 @@ from taxoexpan.formats.json.schema import KEYS, JsonConcepts, find_key
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-_EMPTY = (None, "", [], {}, False)
+_EMPTY: tuple[Any, ...] = (None, "", [], {}, False)
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
