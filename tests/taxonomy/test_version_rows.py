@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.difference import VersionRows
+from taxoexpan.taxonomy.version_rows import VersionRows
 
 OLD = Taxonomy(
     [

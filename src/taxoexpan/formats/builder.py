@@ -76,9 +76,8 @@ class ParsedTaxonomy:
     """A taxonomy, with notes and metadata from its file.
 
     `ignored` counts content that a taxonomy does not represent, by kind. `tops` are concepts that
-    the
-    file marks as top concepts. `other_tags` has the tags of texts that are not in `language`, by
-    concept id and text.
+    the file marks as top concepts. `other_tags` has the tags of texts that are not in `language`,
+    by concept id and text.
     """
 
     taxonomy: Taxonomy

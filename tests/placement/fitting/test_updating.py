@@ -29,7 +29,8 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.difference import Difference, VersionRows
+from taxoexpan.taxonomy.difference import Difference
+from taxoexpan.taxonomy.version_rows import VersionRows
 from taxoexpan.training.continuation import Recipe
 
 

@@ -20,7 +20,7 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.taxonomy.difference import VersionRows
+from taxoexpan.taxonomy.version_rows import VersionRows
 
 Relation = tuple[str, str]
 
