@@ -7,13 +7,8 @@ import pytest
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-from taxoexpan.taxonomy.id_assignment import (
-    branch_numbers,
-    hierarchical_codes,
-    padded_codes,
-    resolve_ids,
-    with_ids,
-)
+from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from taxoexpan.taxonomy.parent_codes import BranchNumbers, HierarchicalCodes, PaddedCodes
 
 PREFIX = "gid://shop/Category/"
 
@@ -29,65 +24,66 @@ SHOP = coded(
 )
 
 
-def child(taxonomy: Taxonomy, parent: str) -> str:
-    """Return the id of a new concept below a parent."""
-    (kiwi,) = with_ids(taxonomy, [Concept("", "kiwi")])
-    return resolve_ids(taxonomy, Additions([kiwi], [(parent, kiwi.id)]))[0].concepts[0].id
-
-
 def test_a_child_gets_the_number_after_its_siblings() -> None:
-    assert child(SHOP, f"{PREFIX}hg-2") == f"{PREFIX}hg-2-11"
-    assert child(SHOP, f"{PREFIX}hg-1") == f"{PREFIX}hg-1-1"
+    codes, parent = HierarchicalCodes("-", 1), f"{PREFIX}hg-2"
+    assert codes.child_of(parent, SHOP.children(parent), set(SHOP)) == f"{parent}-11"
+    assert codes.child_of(f"{PREFIX}hg-1", (), set(SHOP)) == f"{PREFIX}hg-1-1"
 
 
 def test_padded_codes_keep_their_width() -> None:
-    assert child(coded(*[("01", f"01.{n:02}") for n in range(1, 10)]), "01") == "01.10"
+    tree = coded(*[("01", f"01.{n:02}") for n in range(1, 10)])
+    codes = HierarchicalCodes.of(tree)
+    assert codes == HierarchicalCodes(".", 2)
+    assert codes.child_of("01", tree.children("01"), set(tree)) == "01.10"
 
 
 def test_codes_without_a_separator_have_a_fixed_width() -> None:
-    pairs = [("11", f"11{n}") for n in range(1, 9)]
-    assert child(coded(*pairs), "11") == "119"
-    with pytest.raises(TaxonomyError, match="no id is free below '11'"):
-        child(coded(*pairs, ("11", "119")), "11")
+    tree = coded(*[("11", f"11{n}") for n in range(1, 9)])
+    codes = HierarchicalCodes.of(tree)
+    assert codes == HierarchicalCodes("", 1)
+    assert codes.child_of("11", tree.children("11"), set(tree)) == "119"
+    with pytest.raises(TaxonomyError, match="all codes of 1 more digits below '11' are used"):
+        codes.child_of("11", [*tree.children("11"), "119"], {*tree, "119"})
 
 
 def test_plain_numbers_are_no_hierarchical_codes() -> None:
     tree = coded(*[("1", str(number)) for number in range(2, 40)])
-    assert child(tree, "1") == "40"
+    assert HierarchicalCodes.of(tree) is None
 
 
 def test_a_used_code_is_skipped() -> None:
-    tree = coded(*[("a", f"a-{n}") for n in range(1, 6)], ("a-1", "a-6"))
-    assert child(tree, "a") == "a-7"
+    codes = HierarchicalCodes("-", 1)
+    assert codes.child_of("a", ["a-1"], {"a", "a-1", "a-2"}) == "a-3"
 
 
 def test_the_separator_may_depend_on_the_level() -> None:
     groups = [("A", f"A{n}") for n in range(1, 5)]
-    leaves = [(f"A{g}", f"A{g}.{n}") for g in range(1, 4) for n in (1, 2)]
-    tree = coded(*groups, *leaves)
-    assert [child(tree, id) for id in ("A", "A2", "A2.2")] == ["A5", "A2.3", "A2.2.1"]
-    tree = coded(*[("A", f"A{n}") for n in range(1, 10)], *leaves)
-    assert child(tree, "A") == "A10"
-
-
-def test_braces_may_separate_codes() -> None:
-    assert child(coded(*[("A", f"A{{{n}") for n in range(1, 6)]), "A") == "A{6"
+    tree = coded(*groups, *[(f"A{g}", f"A{g}.{n}") for g in range(1, 4) for n in (1, 2)])
+    codes = HierarchicalCodes.of(tree)
+    assert codes is not None
+    assert codes.child_of("A", tree.children("A"), set(tree)) == "A5"
+    assert codes.child_of("A2", tree.children("A2"), set(tree)) == "A2.3"
+    assert codes.child_of("A2.2", (), set(tree)) == "A2.2.1"
+    assert codes.child_of("A", [f"A{n}" for n in range(1, 10)], set(tree)) == "A10"
 
 
 def test_an_end_like_a_code_is_none_below_another_beginning() -> None:
-    assert hierarchical_codes(coded(*[("aa", f"bb-{n}") for n in range(1, 9)])) is None
+    assert HierarchicalCodes.of(coded(*[("aa", f"bb-{n}") for n in range(1, 9)])) is None
 
 
 def test_four_relations_may_be_a_coincidence() -> None:
     flat = [("A", f"A-{n}") for n in range(1, 6)]
+    assert HierarchicalCodes.of(coded(*flat)) == HierarchicalCodes("-", 1)
+    assert HierarchicalCodes.of(coded(*flat[1:])) is None
     deep = [("A", "A1"), ("A", "A2"), ("A", "A3"), ("A1", "A1.1"), ("A1", "A1.2")]
-    for pairs in (flat, deep):
-        assert hierarchical_codes(coded(*pairs)) is not None
-        assert hierarchical_codes(coded(*pairs[1:])) is None
+    by_level = {0: ("", 1), 1: (".", 1)}
+    assert HierarchicalCodes.of(coded(*deep)) == HierarchicalCodes("", 1, by_level)
+    assert HierarchicalCodes.of(coded(*deep[1:])) is None
 
 
 def test_numbers_without_zeros_before_them_have_no_width() -> None:
-    assert child(coded(*[("A", f"A-{n}") for n in range(30)]), "A-1") == "A-1-1"
+    tree = coded(*[("A", f"A-{n}") for n in range(30)])
+    assert HierarchicalCodes.of(tree) == HierarchicalCodes("-", 1)
 
 
 GOODS = coded(
@@ -97,21 +93,31 @@ GOODS = coded(
 )
 
 
-def test_a_new_code_fills_the_next_level_of_its_parent() -> None:
-    parents = ("10000000", "10100000", "10101600", "10101500")
-    codes = ["10130000", "10101800", "10101601", "10101502"]
-    assert [child(GOODS, parent) for parent in parents] == codes
+def test_codes_that_are_filled_with_zeros_are_recognized() -> None:
+    assert PaddedCodes.of(GOODS) == PaddedCodes(8, 2)
     tree = coded(("1000", "1100"), *[("1100", f"11{n}0") for n in range(1, 6)])
-    assert child(tree, "1100") == "1160"
+    assert PaddedCodes.of(tree) == PaddedCodes(4, 1)
+
+
+def test_a_new_code_fills_the_next_level_of_its_parent() -> None:
+    (saws,) = with_ids(GOODS, [Concept("", "saws")])
+    for parent, expected in [
+        ("10000000", "10130000"),
+        ("10100000", "10101800"),
+        ("10101600", "10101601"),
+        ("10101500", "10101502"),
+    ]:
+        _, new = resolve_ids(GOODS, Additions([saws], [(parent, saws.id)]))
+        assert new == {saws.id: expected}
 
 
 def test_a_full_code_has_no_code_below_it() -> None:
-    with pytest.raises(TaxonomyError, match="no id is free below '10101501'"):
-        child(GOODS, "10101501")
+    with pytest.raises(TaxonomyError, match="all codes of 8 digits below '10101501' are used"):
+        PaddedCodes(8, 2).child_of("10101501", (), set(GOODS))
 
 
 def test_plain_numbers_are_no_padded_codes() -> None:
-    assert padded_codes(coded(*[("100", str(n)) for n in range(101, 140)])) is None
+    assert PaddedCodes.of(coded(*[("100", str(n)) for n in range(101, 140)])) is None
 
 
 EDAM = "http://edam.org/"
@@ -139,17 +145,17 @@ def test_a_new_id_has_the_stem_of_its_parent() -> None:
 
 
 def test_a_single_stem_is_no_branch() -> None:
-    assert branch_numbers(branches(20)) is None
+    assert BranchNumbers.of(branches(20)) is None
 
 
 def test_a_few_ids_with_another_stem_do_not_make_branches() -> None:
-    assert branch_numbers(branches(40, 3)) is None
+    assert BranchNumbers.of(branches(40, 3)) is None
 
 
 def test_stems_that_change_along_relations_are_no_branches() -> None:
     ids = [f"a{n}" if n % 2 else f"b{n}" for n in range(20)]
     chain = Taxonomy([Concept(id, id) for id in ids], pairwise(ids))
-    assert branch_numbers(chain) is None
+    assert BranchNumbers.of(chain) is None
 
 
 def test_imported_classes_lend_no_stem_to_new_ones() -> None:
@@ -188,40 +194,55 @@ def numbered(stem: str, numbers: Iterable[int]) -> list[str]:
     return [f"{stem}{number}" for number in numbers]
 
 
-def branched(*groups: list[str], across: int = 0) -> Taxonomy:
-    """A taxonomy of branches, each below its first id, with some relations across branches."""
+def style_of(*groups: list[str], across: int = 0) -> BranchNumbers | None:
+    """The style of branches, each below its first id, with some relations across branches."""
     relations = [(group[0], id) for group in groups for id in group[1:]]
     relations += [(groups[0][0], id) for id in groups[1][1 : across + 1]]
-    return Taxonomy([Concept(id, f"a {id}") for group in groups for id in group], relations)
+    return BranchNumbers.of(
+        Taxonomy([Concept(id, f"a {id}") for g in groups for id in g], relations)
+    )
 
 
 @pytest.mark.parametrize(("others", "found"), [(10, True), (11, False)])
 def test_four_fifths_of_the_ids_must_be_numbered(others: int, found: bool) -> None:
     own = numbered("F", range(20)), numbered("D", range(20))
     unnumbered = [[f"x{number}x"] for number in range(others)]
-    assert (branch_numbers(branched(*own, *unnumbered)) is not None) == found
+    assert (style_of(*own, *unnumbered) is not None) == found
 
 
 @pytest.mark.parametrize(("across", "found"), [(10, True), (11, False)])
 def test_four_fifths_of_the_relations_must_keep_the_stem(across: int, found: bool) -> None:
     own = numbered("F", range(21)), numbered("D", range(21))
-    assert (branch_numbers(branched(*own, across=across)) is not None) == found
+    assert (style_of(*own, across=across) is not None) == found
 
 
-@pytest.mark.parametrize(("size", "id"), [(6, "F60"), (7, "T7")])
-def test_a_stem_with_a_small_fraction_of_the_ids_is_imported(size: int, id: str) -> None:
-    groups = (numbered(s, range(n)) for s, n in (("F", 60), ("D", 60), ("T", size)))
-    assert child(branched(*groups), "T0") == id
+@pytest.mark.parametrize(("most", "found"), [(90, True), (91, False)])
+def test_a_stem_of_nine_tenths_of_the_ids_is_that_of_all(most: int, found: bool) -> None:
+    own = numbered("F", range(most)), numbered("D", range(100 - most))
+    assert (style_of(*own) is not None) == found
 
 
-@pytest.mark.parametrize(("first", "id"), [(50, "F99"), (49, "F50")])
-def test_hardly_any_number_of_a_shared_numbering_is_used_twice(first: int, id: str) -> None:
-    groups = numbered("F", range(50)), numbered("D", range(first - 1, first + 49))
-    assert child(branched(*groups), "F1") == id
+@pytest.mark.parametrize(("size", "stems"), [(6, ["F", "D"]), (7, ["F", "D", "T"])])
+def test_a_stem_with_a_small_fraction_of_the_ids_is_imported(size: int, stems: list[str]) -> None:
+    found = style_of(*(numbered(s, range(n)) for s, n in (("F", 60), ("D", 60), ("T", size))))
+    assert found is not None
+    assert list(found.following) == stems
+
+
+@pytest.mark.parametrize(("first", "shared"), [(50, True), (49, False)])
+def test_hardly_any_number_of_a_shared_numbering_is_used_twice(first: int, shared: bool) -> None:
+    found = style_of(numbered("F", range(50)), numbered("D", range(first - 1, first + 49)))
+    assert found is not None
+    assert found.shared == shared
 
 
 @pytest.mark.parametrize("stem", ["F:", "http://food.org/F", "urn:F"])
 def test_prefixes_that_count_for_themselves_are_those_of_ontologies(stem: str) -> None:
-    own = numbered(stem, range(9))
-    assert branch_numbers(branched(own, numbered("D", range(9)))) is None
-    assert branch_numbers(branched(own, numbered("D", range(9, 18)))) is not None
+    assert style_of(numbered(stem, range(9)), numbered("D", range(9))) is None
+    assert style_of(numbered(stem, range(9)), numbered("D", range(9, 18))) is not None
+
+
+def test_a_used_number_is_skipped() -> None:
+    style = BranchNumbers({"F": 3, "D": 3}, {"F": 2, "D": 2}, shared=True)
+    assert style.child_of("F01", [], {"F03", "F04"}) == "F05"
+    assert style.child_of("D01", [], {"F03", "F04"}) == "D06"

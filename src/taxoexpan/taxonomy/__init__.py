@@ -3,8 +3,8 @@
 - the graph: `adjacency` (relations as flat `arrays`, levels, cycles) and `reach_intervals`
   (ancestors and descendants);
 - names: `names` and `english` (comparison), `known_names` (filter of new concepts), `name_search`;
-- ids of new concepts: `id_assignment` by the user's `id_policy` or an existing style (`ids`);
-  `curies` relates short and long ids;
+- ids of new concepts: `id_assignment` by the user's `id_policy` or an existing style (`ids`,
+  `parent_codes`); `curies` relates short and long ids;
 - two versions: `difference`, and `version_rows` for large taxonomies;
 - storage: `sequences` in memory, `storage` on disk.
 """
