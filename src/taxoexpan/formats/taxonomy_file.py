@@ -313,12 +313,13 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
     different = _facts(old, reread, expanded) ^ _facts(old, expanded, reread)
     if different:
         fact = min(different, key=str)
-        parent, child = (str(end[0] if isinstance(end, tuple) else end) for end in fact[:2])
-        what = f"{child!r} under {parent!r}"
+        ends = [str(end[0] if isinstance(end, tuple) else end) for end in fact[:2]]
+        what = " under ".join(map(repr, reversed(ends)))
         if len(fact) > 2:
-            read = reread.concept(parent).synonyms if parent in reread else ()
-            lost = [name for name in expanded.concept(parent).synonyms if name not in read]
-            what = f"the name {lost[0]!r}" if lost else f"the names of {child!r}"
+            id, label = ends
+            read = reread.concept(id).synonyms if id in reread else ()
+            lost = [name for name in expanded.concept(id).synonyms if name not in read]
+            what = f"the name {lost[0]!r}" if lost else f"the names of {label!r}"
         message = f"the changed file would not be read back as intended: {what} would differ"
         fix = "leave out this change, or rename the new concept"
         raise FormatError(file.path, f"{message}; {fix}")
@@ -326,7 +327,7 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
 
 
 def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[object, ...]]:
-    """Return all relations, and the texts of all old concepts.
+    """Return all concepts and relations, and the texts of all old concepts.
 
     A new concept whose id the other taxonomy lacks is identified by its label.
     """
@@ -336,4 +337,5 @@ def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[obje
         (c.id, c.label, c.definition, c.deprecated, *sorted(c.synonyms))
         for c in map(expanded.concept, known)
     }
-    return texts | {(names[parent], names[child]) for parent, child in expanded.relations}
+    relations = {(names[parent], names[child]) for parent, child in expanded.relations}
+    return texts | relations | {(name,) for name in names.values()}

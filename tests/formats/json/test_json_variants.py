@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.parser import LINES_SUFFIXES
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -206,6 +207,12 @@ def test_a_new_leaf_has_the_empty_values_of_the_others(tmp_path: Path, empty: st
     assert expanded(tmp_path, text, under("f")) == text.replace(
         '"x"}]', f'"x"}}, {{"id": "kiwi", "label": "kiwi", {empty}}}]'
     )
+
+
+def test_a_path_that_would_occur_twice_is_refused(tmp_path: Path) -> None:
+    text = '{"name": "f", "children": [{"name": "kiwi"}]}'
+    with pytest.raises(FormatError, match="the id 'f > kiwi' is already used"):
+        expanded(tmp_path, text, under("f", concept=Concept("1", "kiwi")))
 
 
 def test_null_becomes_a_list_when_a_leaf_gets_children(tmp_path: Path) -> None:

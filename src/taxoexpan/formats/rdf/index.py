@@ -192,16 +192,12 @@ class GraphIndex:
         if isinstance(value, ox.Literal):
             if predicate == vocabulary.DEPRECATED and value.value in _TRUE:
                 self.deprecated.add(subject)
-            self._add_literal(subject, predicate, value)
             return
         object = self._key(value)
         self.resources.add(object)
         if predicate == vocabulary.TYPE:
             self.types.setdefault(subject, []).append(object)
         self._add_link(subject, predicate, object)
-
-    def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:
-        """Add a statement with another literal; most such statements are ignored."""
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types or relations; other statements are ignored."""

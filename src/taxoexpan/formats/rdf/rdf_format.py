@@ -6,9 +6,8 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pyoxigraph as ox
 
@@ -28,21 +27,12 @@ from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.ids import numbered
 
 
-@dataclass(frozen=True)
-class TextProperty:
-    """A text property, and the language tag of its values."""
-
-    iri: str
-    language: str = ""
-
-
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """The text properties of new concepts."""
 
-    label: TextProperty
-    synonym: TextProperty
-    definition: TextProperty
+    label: str
+    synonym: str
+    definition: str
 
 
 class RdfFormat(Format):
@@ -65,9 +55,9 @@ class RdfFormat(Format):
     """The properties from every concept and from every root to that resource, if there are any."""
     prefixes: ClassVar[dict[str, str]] = vocabulary.PREFIXES
 
-    @abstractmethod
-    def style(self, source: TextFile) -> Style:
+    def style(self, index: Any) -> Style:
         """Return the text properties of the concepts in a file."""
+        return self.new_style
 
     @abstractmethod
     def further_triples(
@@ -103,16 +93,17 @@ class RdfFormat(Format):
                 message = f"the id {concept.id!r} of {concept.label!r} is not an IRI"
                 raise FormatError(source.path, f"{message}; write an IRI, or leave the id blank")
         moved, linked = move_links(source, additions.moves, self.up, self.down)
-        index, style = source.parsed(self.index.read), self.style(source)
+        index = source.parsed(self.index.read)
+        style, language = self.style(index), index.languages(source).tag
         triples = [
-            *self._new_triples(index, style, expanded, additions),
+            *self._new_triples(index, style, language, expanded, additions),
             *self.further_triples(source, expanded, additions, linked),
         ]
         if additions.provenance is not None:
             for concept in additions.concepts:
                 triples += self.provenance(index, expanded, concept.id, additions.provenance)
         for id, name in additions.synonyms:
-            triples.append(text(id, style.synonym.iri, name, style.synonym.language))
+            triples.append(text(id, style.synonym, name, language))
         return {source.path: [*moved, *insert_triples(source, index.prefixes, triples)]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -132,7 +123,12 @@ class RdfFormat(Format):
         return Copy({target.path: write_triples(triples, target, self.prefixes)}, ids)
 
     def _new_triples(
-        self, index: GraphIndex, style: Style, expanded: Taxonomy, additions: Additions
+        self,
+        index: GraphIndex,
+        style: Style,
+        language: str,
+        expanded: Taxonomy,
+        additions: Additions,
     ) -> Iterator[ox.Triple]:
         """Yield the triples of new concepts, with types like siblings and values like parents."""
         inherited_values = {
@@ -153,7 +149,7 @@ class RdfFormat(Format):
             links = [(vocabulary.TYPE, ox.NamedNode(type)) for type in types(parents)]
             for property, values in inherited_values.items():
                 links += [(property, value) for value in values[id]]
-            yield from self._triples(style, id, concept, links, parents)
+            yield from self._triples(style, id, concept, links, parents, lambda _: language)
 
     def _usual_types(self, index: GraphIndex, group: Sequence[str]) -> list[str]:
         """Return the types that most of these concepts have, with at least one concept type."""
@@ -170,15 +166,15 @@ class RdfFormat(Format):
         concept: Concept,
         links: Iterable[tuple[str, Node]],
         parents: Iterable[str],
-        tag: Callable[[str], str] | None = None,
+        tag: Callable[[str], str],
     ) -> Iterator[ox.Triple]:
-        """Yield the links, texts and parents of a concept; `tag` overrides the language tags."""
+        """Yield the links, texts and parents of a concept; `tag` returns the tag of a text."""
         for predicate, node in links:
             yield ox.Triple(ox.NamedNode(id), ox.NamedNode(predicate), node)
         texts = [(style.label, concept.label), *((style.synonym, n) for n in concept.synonyms)]
         texts += [(style.definition, concept.definition)] if concept.definition else []
         for property, value in texts:
-            yield text(id, property.iri, value, tag(value) if tag else property.language)
+            yield text(id, property, value, tag(value))
         if concept.deprecated:
             yield flag(id, vocabulary.DEPRECATED)
         yield from (link(id, self.up, parent) for parent in parents)
