@@ -37,7 +37,8 @@ class ReadingOptions(OptionGroup):
     format: str | None = option(
         "format of the input taxonomy: skos, owl, obo, obographs, json, openfoodfacts, wordnet, "
         "terms (the two files of the paper's data), paths (a table with one path per row), edges "
-        "(one relation per row) or rows (one concept per row) (default: detected automatically)",
+        "(one relation per row), rows (one concept per row) or outline (an indented or Markdown "
+        "list) (default: detected automatically)",
         metavar="NAME",
     )
     language: str | None = option(

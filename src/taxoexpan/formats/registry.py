@@ -109,6 +109,11 @@ FORMATS = Formats(
             "a table id,label,parents,definition,synonyms; several values in a cell: a|b",
             (".csv", ".tsv", ".tab", ".xlsx"),
         ),
+        "outline": Declaration(
+            "outline:OutlineFormat",
+            "lines indented below others, lists with bullets or numbers, Markdown headings",
+            (".md", ".markdown"),
+        ),
     }
 )
 """In the order of detection: the most specific formats come first."""
@@ -121,6 +126,9 @@ RDF = ("owl", "skos")
 
 PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
 """Suffixes that do not determine the format."""
+
+MIND_MAPS = (".opml", ".mm", ".xmind")
+"""Suffixes of OPML files and mind maps, which can be exported as outlines."""
 
 SUGGESTION_COLUMNS = frozenset({"query", "query_id", "rank", "parent_id"})
 """The columns by which a table of suggestions is recognized."""
@@ -137,6 +145,9 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
     if name is not None:
         return named_format(name)
     _refuse_suggestions(file)
+    if file.suffix in MIND_MAPS:
+        message = "OPML files and mind maps are not read; export it as Markdown or indented text"
+        raise FormatError(file.path, message)
     for candidate in _candidates(file):
         if FORMATS[candidate].can_read(file):
             return FORMATS[candidate]
