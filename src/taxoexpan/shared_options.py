@@ -54,6 +54,11 @@ class ReadingOptions(OptionGroup):
         kind=COLUMNS,
         metavar="NAME=COLUMN[,…]",
     )
+    codes: str | None = option(
+        "column with hierarchical codes, such as 01, 0101 and 010121, which state the parents "
+        "(default: the ids, if nearly all begin with another and no column has parents)",
+        metavar="COLUMN",
+    )
     sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
     instances: bool = switch(
         "for WordNet files: also read instance hypernyms (Einstein, physicist) as relations"

@@ -59,8 +59,11 @@ class PathsFormat(Format):
             return True
         table = open_if_table(file)
         if table is not None and table.columns.has_relations:
-            edges = table.has("child", "parent") or table.columns.has_parents
-            return table.has("path") or not edges
+            return table.has("path") or (
+                bool(table.columns.levels)
+                and not table.has("child", "parent")
+                and not table.columns.has_parents
+            )
         if table is not None and _has_several_columns(table):
             return False
         first = [line for _, line in islice(PathLines(file).lines(), SAMPLE_SIZE)]
