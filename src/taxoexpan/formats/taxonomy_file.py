@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from taxoexpan.errors import ChangedFileError, FormatError
+from taxoexpan.errors import ChangedFileError, FormatError, TaxonomyError
 from taxoexpan.files import (
     STANDARD_STREAM,
     check_directory,
@@ -29,6 +29,9 @@ from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
+
+_MAX_SIMULATED = 100
+"""How many concepts are tried as the parent of a new one that gets a code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +127,7 @@ class TaxonomyFile:
         # In truth the concepts have several parents, and each may have its own range of numbers.
         ids = replace(ids, last=None)
         new = list({concept.label: concept for concept in concepts}.values())
-        parents = self.taxonomy.ids[:max_parents]
-        relations = [(parent, concept.id) for concept in new for parent in parents]
-        simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
-        targets = self._targets(output, self._changed(simulated))
+        targets = self._targets(output, self._changed(self._simulated(new, max_parents, ids)))
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
@@ -142,6 +142,19 @@ class TaxonomyFile:
         else:
             for target in targets:
                 check_output(target, force)
+
+    def _simulated(self, new: list[Concept], max_parents: int, ids: IdPolicy) -> Additions:
+        """Return all concepts under the first parents, or one where codes are not used up."""
+        starts = range(min(len(self.taxonomy), _MAX_SIMULATED))
+        for size, start in [(len(new), 0), *((1, start) for start in starts)]:
+            parents = self.taxonomy.ids[start : start + max_parents]
+            relations = [(parent, concept.id) for concept in new[:size] for parent in parents]
+            try:
+                return resolve_ids(self.taxonomy, Additions(new[:size], relations), ids)[0]
+            except TaxonomyError:
+                if start == starts[-1]:
+                    raise
+        return Additions([], [])
 
     @property
     def supported_changes(self) -> Collection[str]:
@@ -266,6 +279,8 @@ class TaxonomyFile:
 def read_options(options: ReadingOptions) -> ReadOptions:
     """Return the checked options for reading a file."""
     columns = checked_columns(options.columns or "")
+    if options.codes is not None:
+        columns |= checked_columns({"codes": options.codes})
     return ReadOptions(options.language, options.instances, columns, options.sheet)
 
 

@@ -35,13 +35,14 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
         *("alternativelabels", "alternativeterms", "alias"),
     ),
     "deprecated": ("deprecated", "obsolete", "isdeprecated", "isobsolete"),
+    "codes": (),  # only if chosen: the ids, which also state the parents
 }
 """The headers that each column may have, in the order of preference, as `_key` writes them."""
 
 LEVEL = re.compile(r"level([1-9]\d?)")
 """The name of a level column."""
 
-_RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path"})
+_RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path", "codes"})
 """Columns that relate concepts; if the user chooses one, others are not recognized."""
 
 _ALIASES = {"parent": "parents", "synonym": "synonyms", "name": "label"}
@@ -75,6 +76,8 @@ class Columns:
             if name not in chosen and not (relations_are_chosen and name in _RELATIONS):
                 known = next((free[key] for key in keys if key in free), None)
                 indices |= {} if known is None else {name: known}
+        if "codes" in indices:
+            return cls(indices | {"id": indices["codes"]})
         levels = _levels(header) if not any(map(LEVEL.fullmatch, chosen)) else []
         return cls(indices | {f"level{n}": index for n, index in enumerate(levels, start=1)})
 
@@ -99,7 +102,8 @@ class Columns:
     def has_relations(self) -> bool:
         """Whether the columns state relations between concepts."""
         edges = self.has("child", "parent")
-        return edges or self.has_parents or self.has("path") or bool(self.levels)
+        chosen = self.has("path") or self.has("codes")
+        return edges or self.has_parents or chosen or bool(self.levels)
 
 
 def find_column(header: Sequence[str], text: str) -> int | None:

@@ -11,6 +11,7 @@ from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, labels_as_ids
 from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.tables.codes import code_parents
 from taxoexpan.formats.tables.path_layouts import LevelStyle, cells_for, level_texts, style_of
 from taxoexpan.formats.tables.table import (
     VALUE_SEPARATOR,
@@ -40,12 +41,16 @@ ROOT_MARKERS = frozenset({"0", "-", "--", "–", "—", "null", "none", "nil", "
 
 @dataclass(frozen=True)
 class _ConceptTable:
-    """A parsed table; `by_label` means that `parents` holds labels although the table has ids."""
+    """A parsed table; `by_label` means that `parents` holds labels although the table has ids.
+
+    `by_codes` means that the parents come from the ids.
+    """
 
     table: Table
     parsed: ParsedTaxonomy
     by_label: bool
     levels: LevelStyle | None
+    by_codes: bool = False
 
 
 class RowsFormat(Format):
@@ -54,9 +59,11 @@ class RowsFormat(Format):
     is_table = True
 
     def can_read(self, file: TextFile) -> bool:
-        """Return whether the header has a parents column, and an id or a label column."""
+        """Return whether the table has ids or labels, and parents or hierarchical codes."""
         table = open_if_table(file)
-        return table is not None and table.columns.has_parents
+        if table is None or table.columns.has_parents or table.has("codes"):
+            return table is not None
+        return bool(file.parsed(_code_parents))
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read one concept per row; a missing id or label is replaced by the other."""
@@ -67,6 +74,8 @@ class RowsFormat(Format):
         table, read = file.parsed(Table.open), file.parsed(_read_table)
         names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
         writer = _RowWriter(read, expanded, names)
+        if read.by_codes:
+            _refuse_other_codes(file, expanded, additions)
         parents: dict[str, list[str]] = {}
         for parent, child in additions.relations:
             parents.setdefault(child, []).append(names.get(parent, parent))
@@ -97,7 +106,8 @@ class RowsFormat(Format):
 
     def supported_changes(self, file: TextFile) -> frozenset[str]:
         """Return moves unless level columns repeat the paths, and synonyms if there is a column."""
-        moves = {"moves"} if file.parsed(_read_table).levels is None else set()
+        read = file.parsed(_read_table)
+        moves = {"moves"} if read.levels is None and not read.by_codes else set()
         synonyms = {"synonyms"} if file.parsed(Table.open).has("synonyms") else set()
         return frozenset(moves | synonyms)
 
@@ -113,8 +123,12 @@ class RowsFormat(Format):
 
 def _read_table(file: TextFile) -> _ConceptTable:
     table, builder = file.parsed(Table.open), TaxonomyBuilder(file.path)
-    if not table.columns.has_parents:
-        raise column_error(table, "the table needs a column id or label, and a column parent")
+    above = file.parsed(_code_parents)
+    if not table.columns.has_parents and not (above and table.has("label")):
+        problem = "the table needs a column id or label, and a column parent"
+        if table.has("codes"):
+            problem = "the table needs a column label" if above else "no code begins with another"
+        raise column_error(table, problem)
     for row in table.rows:
         id, label = _id_and_label(table, row)
         if not id:
@@ -126,7 +140,10 @@ def _read_table(file: TextFile) -> _ConceptTable:
     builder.notes += table.repeated_headers
     by_label = _parents_are_labels(table, builder)
     try:
-        _relate(table, builder, by_label)
+        if above:
+            _relate_codes(table, builder, above)
+        else:
+            _relate(table, builder, by_label)
         parsed = builder.finish()
     except FileCycleError:
         raise
@@ -144,7 +161,39 @@ def _read_table(file: TextFile) -> _ConceptTable:
     known = ("parents", "parent_label", *_COLUMNS.values(), *levels)
     notes = (*parsed.notes, *_footer_notes(table, builder, parsed.taxonomy))
     parsed = replace(parsed, notes=notes, ignored=table.other_columns(*known))
-    return _ConceptTable(table, parsed, by_label, style)
+    return _ConceptTable(table, parsed, by_label, style, bool(above))
+
+
+def _code_parents(file: TextFile) -> dict[str, str]:
+    """Return the parents of the ids, if these are codes and no other column states parents."""
+    table = file.parsed(Table.open)
+    is_chosen = table.has("codes")
+    if not is_chosen and (table.columns.has_relations or not table.has("id", "label")):
+        return {}
+    return code_parents([row["id"] for row in table.rows], is_chosen)
+
+
+def _relate_codes(table: Table, builder: TaxonomyBuilder, above: Mapping[str, str]) -> None:
+    """Add the relations of the codes, and a note that says so."""
+    for row in table.rows:
+        if row["id"] in above:
+            builder.relate(above[row["id"]], row["id"], row.line)
+    column, child = table.header[table.columns.indices["id"]], next(iter(above))
+    message = f"the parents come from the codes in the column {column!r}"
+    count = f"{len(table.rows) - len(above):,} of {len(table.rows):,} concepts have no parent"
+    builder.note(table.line, f"{message}: {child} is below {above[child]}; {count}")
+
+
+def _refuse_other_codes(file: TextFile, expanded: Taxonomy, additions: Additions) -> None:
+    """Refuse new concepts whose codes would not be read as below their parents."""
+    above = code_parents(expanded.ids, is_chosen=True) if additions.concepts else {}
+    for concept in additions.concepts:
+        parents = list(expanded.parents(concept.id))
+        if parents != [above[id] for id in (concept.id,) if id in above]:
+            over = ", ".join(map(repr, parents)) or "no other concept"
+            message = f"the parents come from codes, and {concept.id!r} is not a code below {over}"
+            fix = f"give {concept.label!r} another id or one other parent, or add a column parent"
+            raise FormatError(file.path, f"{message}; {fix}")
 
 
 def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
@@ -282,7 +331,7 @@ class _RowWriter:
             "label": concept.label,
             "definition": concept.definition,
             "synonyms": VALUE_SEPARATOR.join(concept.synonyms),
-            **self._parent_texts(parents),
+            **({} if self.read.by_codes else self._parent_texts(parents)),
         }
         if self.read.levels:
             names, path = self.read.table.columns.levels, self.expanded.path(concept.id)

@@ -290,7 +290,8 @@ def column_error(table: Table, problem: str, example: str = "label=1,parent=2") 
     ]
     rest = len(table.header) - MAX_LISTED
     listing = "\n".join([*lines, f"  … and {rest:,} more"] if rest > 0 else lines)
-    others = "id, label, parent, parent_label, child, path, definition, synonyms, deprecated"
+    others = "id, label, parent, parent_label, child, path, codes, definition, synonyms"
+    others += ", deprecated"
     chosen = table.file.options.columns.values()
     missing = next((t for t in chosen if t and find_column(table.header, t) is None), "")
     absent = f"There is no column {missing!r}. " if missing else ""
