@@ -180,8 +180,7 @@ def _unrecognized(file: TextFile) -> FormatError:
         return FormatError(file.path, message)
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
-        problem = "the columns do not say how the concepts are related"
-        return column_error(table, "; ".join([problem, *file.remarks]))
+        return column_error(table, "; ".join([table.problem, *file.remarks]))
     if file.delimiter:
         message = "; ".join(["the sheet has only one column", *file.remarks])
         return FormatError(file.path, message)
