@@ -18,7 +18,19 @@ MAX_NAME_LENGTH = 1000
 DISCOVERED = "might_duplicate"
 """The column by which a table from `discover` is recognized."""
 
-_TAXONOMY_SUFFIXES = (".ttl", ".nt", ".rdf", ".owl", ".xml", ".jsonld", ".json", ".obo", ".taxo")
+_TAXONOMY_SUFFIXES = (
+    ".ttl",
+    ".nt",
+    ".rdf",
+    ".owl",
+    ".xml",
+    ".jsonld",
+    ".json",
+    ".obo",
+    ".taxo",
+    ".nq",
+    ".trig",
+)
 
 
 def read_concepts(path: Path) -> list[Concept]:

@@ -74,13 +74,13 @@ FORMATS = Formats(
         ),
         "owl": Declaration(
             "rdf.owl:OwlFormat",
-            "OWL or RDFS classes in RDF/XML (.owl, .rdf), Turtle, JSON-LD or N-Triples",
+            "OWL or RDFS classes in the same syntaxes; RDF/XML may be named .owl",
             (".owl",),
         ),
         "skos": Declaration(
             "rdf.skos:SkosFormat",
-            "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD (.jsonld) or N-Triples (.nt)",
-            (".ttl", ".nt", ".rdf", ".xml", ".jsonld"),
+            "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD, N-Triples, TriG or N-Quads (.nq)",
+            (".ttl", ".nt", ".rdf", ".xml", ".jsonld", ".nq", ".trig"),
         ),
         "obographs": Declaration(
             "obographs:OboGraphsFormat",
