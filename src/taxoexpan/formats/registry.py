@@ -74,7 +74,7 @@ FORMATS = Formats(
         ),
         "owl": Declaration(
             "rdf.owl:OwlFormat",
-            "OWL or RDFS classes in the same syntaxes; RDF/XML may be named .owl",
+            "OWL or RDFS classes in RDF/XML (.owl, .rdf), Turtle or another syntax of RDF",
             (".owl",),
         ),
         "skos": Declaration(
