@@ -19,17 +19,8 @@ DISCOVERED = "might_duplicate"
 """The column by which a table from `discover` is recognized."""
 
 _TAXONOMY_SUFFIXES = (
-    ".ttl",
-    ".nt",
-    ".rdf",
-    ".owl",
-    ".xml",
-    ".jsonld",
-    ".json",
-    ".obo",
-    ".taxo",
-    ".nq",
-    ".trig",
+    *(".ttl", ".nt", ".nq", ".trig", ".rdf", ".owl", ".xml", ".jsonld"),
+    *(".json", ".obo", ".taxo"),
 )
 
 

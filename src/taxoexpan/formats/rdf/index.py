@@ -194,16 +194,13 @@ class GraphIndex:
     def without_concepts(self) -> str:
         """Describe the content of a file without concepts, and what to do."""
         types = Counter(type for found in self.types.values() for type in found)
-        expected = (vocabulary.CONCEPT, vocabulary.OWL_CLASS, vocabulary.RDFS_CLASS)
-        names = (_short_name(iri, self._namespaces()) for iri in expected if iri not in types)
-        message = f"the file has no concept: no {', no '.join(names)}"
         counts = self.predicate_counts
         likely = sorted(counts, key=lambda iri: (not _LIKELY_RELATION.search(iri), -counts[iri]))
-        listed = {"types": [type for type, _ in types.most_common(_MAX_NAMED)]}
-        listed["properties"] = [iri for iri in likely if iri != vocabulary.TYPE][:_MAX_NAMED]
-        for kind, iris in listed.items():
-            short = ", ".join(_short_name(iri, self._namespaces()) for iri in iris)
-            message += f"; its {kind} are {short}" if iris else ""
+        message = "the file has no concept: no skos:Concept, no owl:Class"
+        for kind, iris in {"types": [*dict(types.most_common())], "properties": likely}.items():
+            some = [iri for iri in iris if iri != vocabulary.TYPE][:_MAX_NAMED]
+            short = ", ".join(_short_name(iri, self._namespaces()) for iri in some)
+            message += f"; its {kind} are {short}" if some else ""
         fix = "write them as skos:Concept, skos:prefLabel and skos:broader"
         return f"{message}; {fix}, for example with a CONSTRUCT query of SPARQL"
 

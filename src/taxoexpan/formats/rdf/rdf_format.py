@@ -15,14 +15,7 @@ import pyoxigraph as ox
 
 from taxoexpan.errors import FileCycleError, FormatError, started_at
 from taxoexpan.formats.builder import LANGUAGE_TAGS, Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.format import (
-    DEFAULT_BASE,
-    Copy,
-    Format,
-    Insertions,
-    Target,
-    inherited,
-)
+from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Insertions, Target, inherited
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import MOST, GraphIndex, Node, is_blank_node

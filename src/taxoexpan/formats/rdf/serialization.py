@@ -130,8 +130,8 @@ def _document(
     if syntax == JSON_LD:
         return jsonld.write_document(list(triples), prefixes)
     lines = _serialize_lines(triples, syntax, prefixes)
-    lines = _lay_out(lines) if syntax in (TURTLE, TRIG) else lines
-    text = "".join(f"{line}\n" for line in lines)
+    laid_out = _lay_out(lines) if syntax in (TURTLE, TRIG) else lines
+    text = "".join(f"{line}\n" for line in laid_out)
     # In XML, a plain "\r" would be read back as a line feed.
     return text.replace("\r", "&#13;") if syntax == RDF_XML else text
 
@@ -143,8 +143,9 @@ def _serialize_lines(
     graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph | None = None,
 ) -> list[str]:
     """Serialize triples with pyoxigraph, grouped by subject, in this graph."""
-    grouped = [ox.Quad(*triple, graph) for group in by_subject(triples) for triple in group]
-    text = ox.serialize(grouped, format=syntax, prefixes=dict(prefixes))
+    grouped = (triple for group in by_subject(triples) for triple in group)
+    quads = [ox.Quad(each.subject, each.predicate, each.object, graph) for each in grouped]
+    text = ox.serialize(quads, format=syntax, prefixes=dict(prefixes))
     lines = (text or b"").decode("utf-8").split("\n")
     return lines if lines[-1] else lines[:-1]
 

@@ -89,8 +89,8 @@ class Table:
         found = next((table for table in tables if table.columns.has_relations), None)
         # If a chosen column does not exist, the message should list the columns of the header.
         named = (table for table in tables if Columns.of(table.header, {}).has_relations)
-        likely = max(tables, key=lambda table: (table.has_equal_rows, len(table.header)))
-        return found or next(named, None) or likely
+        found = found or next(named, None)
+        return found or max(tables, key=lambda one: (one.has_equal_rows, len(one.header)))
 
     @classmethod
     def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
