@@ -179,14 +179,16 @@ def _parents_are_labels(table: Table, builder: TaxonomyBuilder) -> bool:
         values = (each for row in table.rows for each in _values(row, "parents", known, separator))
         return sum(value not in known and not is_root_marker(value) for value in values)
 
-    return count_unknown(set(builder.ids)) > count_unknown(set(builder.labels))
+    unknown_ids = count_unknown(set(builder.ids))
+    return unknown_ids > 0 and unknown_ids > count_unknown(set(builder.labels))
 
 
 def _find_separator(table: Table, column: str, known: Collection[str]) -> str:
     """Return the chosen separator, or the only sign that splits cells into known values."""
     if table.file.options.separator:
         return table.file.options.separator
-    cells = {cell for row in table.rows if (cell := row[column]) and cell not in known}
+    rows = table.rows if table.has(column) else []
+    cells = {cell for row in rows if (cell := row[column]) and cell not in known}
     found = list[str]()
     for sign in _SEPARATORS:
         split = {
