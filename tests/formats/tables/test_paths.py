@@ -420,7 +420,8 @@ def test_paths_in_brackets_are_read_and_written(tmp_path: Path) -> None:
 
 def test_the_header_is_found_where_cells_contain_another_delimiter(tmp_path: Path) -> None:
     text = OVERTURE.replace("Overture Taxonomy", "Way").replace("Category code", "Which")
-    message = refusal(write_file(tmp_path / "x.csv", text))
+    deep = "kabul_grill; [eat_and_drink,restaurant,asian,afghan_restaurant,kabul_grill]\r\n"
+    message = refusal(write_file(tmp_path / "x.csv", text + deep))
     assert "line 1: the columns do not say" in message
     assert "   1  Which\n   2  Way\n" in message
 
