@@ -59,6 +59,11 @@ class ReadingOptions(OptionGroup):
         "(default: the ids, if nearly all begin with another and no column has parents)",
         metavar="COLUMN",
     )
+    separator: str | None = option(
+        "text between several parents or synonyms in a cell of a table, or between the labels of a "
+        "path, such as ', ' (default: recognized from the cells)",
+        metavar="TEXT",
+    )
     sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
     instances: bool = switch(
         "for WordNet files: also read instance hypernyms (Einstein, physicist) as relations"

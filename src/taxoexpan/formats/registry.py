@@ -74,13 +74,13 @@ FORMATS = Formats(
         ),
         "owl": Declaration(
             "rdf.owl:OwlFormat",
-            "OWL or RDFS classes in RDF/XML (.owl, .rdf), Turtle, JSON-LD or N-Triples",
+            "OWL or RDFS classes in RDF/XML (.owl, .rdf), Turtle or another syntax of RDF",
             (".owl",),
         ),
         "skos": Declaration(
             "rdf.skos:SkosFormat",
-            "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD (.jsonld) or N-Triples (.nt)",
-            (".ttl", ".nt", ".rdf", ".xml", ".jsonld"),
+            "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD, N-Triples, TriG or N-Quads (.nq)",
+            (".ttl", ".nt", ".rdf", ".xml", ".jsonld", ".nq", ".trig"),
         ),
         "obographs": Declaration(
             "obographs:OboGraphsFormat",
@@ -191,11 +191,7 @@ def _unrecognized(file: TextFile) -> FormatError:
         return FormatError(file.path, message)
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
-        problem = (
-            "the columns do not say how the concepts are related; if the ids are hierarchical "
-        )
-        problem += "codes, such as 01 and 0101, name their column with the option codes"
-        return column_error(table, "; ".join([problem, *file.remarks]))
+        return column_error(table, "; ".join([table.problem, *file.remarks]))
     if file.delimiter:
         message = "; ".join(["the sheet has only one column", *file.remarks])
         return FormatError(file.path, message)

@@ -75,6 +75,7 @@ class TaxonomyFile:
         flags = ["--format", chosen] if chosen else []
         flags += ["--language", options.language] if options.language else []
         flags += ["--columns", columns_text(options.columns)] if options.columns else []
+        flags += ["--separator", options.separator] if options.separator else []
         flags += ["--sheet", options.sheet] if options.sheet else []
         return flags + ["--instances"] * options.instances
 
@@ -84,6 +85,7 @@ class TaxonomyFile:
         options = self.file.options
         unused = {
             "columns": bool(options.columns) and not self.format.is_table,
+            "separator": bool(options.separator) and self.format.name not in ("rows", "paths"),
             "sheet": options.sheet is not None and not self.file.delimiter,
         }
         return [name for name, is_unused in unused.items() if is_unused]
@@ -91,7 +93,8 @@ class TaxonomyFile:
     def refuse_unused_options(self) -> None:
         """Raise an error about an option that has no meaning for this file."""
         for name in self.unused_options:
-            kind = "a table" if name == "columns" else "an Excel file"
+            kinds = {"sheet": "an Excel file", "separator": "a table with lists or paths in cells"}
+            kind = kinds.get(name, "a table")
             message = f"this file is not {kind} ({self.format.name}), so an option has no meaning"
             raise FormatError(self.path, f"{message}; leave it out", option=name)
 
@@ -281,7 +284,8 @@ def read_options(options: ReadingOptions) -> ReadOptions:
     columns = checked_columns(options.columns or "")
     if options.codes is not None:
         columns |= checked_columns({"codes": options.codes})
-    return ReadOptions(options.language, options.instances, columns, options.sheet)
+    separator = options.separator
+    return ReadOptions(options.language, options.instances, columns, options.sheet, separator)
 
 
 def _file_names(directory: Path) -> list[str]:

@@ -351,3 +351,33 @@ def test_several_graphs_with_edges_are_refused(tmp_path: Path) -> None:
     graph = f'{{"nodes": {NODES}, "edges": [[1, 2]]}}'
     path = write_file(tmp_path / "x.json", f'{{"x": [{graph}, {graph}]}}')
     assert "2 objects have nodes and edges; write one graph" in refusal(path)
+
+
+TRANSLATED = """[
+  {"id": "1", "label": {"en_GB": "fruit", "de": "Obst"}},
+  {"id": "2", "label": {"en_GB": "apple"}, "definition": {"de": "rund", "en_GB": "round"},
+   "parent": "1"}
+]
+"""
+
+
+def test_labels_by_language_are_read_and_written(tmp_path: Path) -> None:
+    path, output = write_file(tmp_path / "x.json", TRANSLATED), tmp_path / "y.json"
+    file = TaxonomyFile.open(path)
+    assert file.taxonomy.labels == ("fruit", "apple")
+    assert file.taxonomy.concept("2").definition == "round"
+    assert (file.parsed.language, file.taxonomy.foreign_names[0]) == ("en-gb", ("Obst",))
+    assert Taxonomy.read(path, language="de").labels == ("Obst", "apple")
+    file.write(under("1", concept=Concept("3", "kiwi", definition="green")), output)
+    new = '{"id": "3", "label": {"en_GB": "kiwi"}, "definition": {"en_GB": "green"}, "parent": "1"}'
+    assert output.read_text() == TRANSLATED.replace("}\n]", f"}},\n  {new}\n]")
+
+
+@pytest.mark.parametrize("label", ['{"text": "fruit"}', '{"en": 1}', "{}"])
+def test_another_object_as_a_label_is_refused_with_what_is_expected(
+    tmp_path: Path, label: str
+) -> None:
+    path = write_file(tmp_path / "x.json", f'[\n  {{"id": "1", "label": {label}}}\n]')
+    with pytest.raises(FormatError, match=r"'label' has the wrong type.*by language") as caught:
+        TaxonomyFile.open(path)
+    assert caught.value.line == 2

@@ -43,6 +43,7 @@ class _Inserter:
         }
         self.conventions = _Conventions(concepts)
         self.keys = self.conventions.keys
+        self.language_keys = {each: concepts.language_key(each) for each in ("label", "definition")}
         rows = next(filter(None, [*self.root_lists, *map(concepts.children, concepts.objects)]), [])
         lists = dict.fromkeys((self.keys["children"], self.keys["edges"]), rows)
         self.editor = JsonEditor(concepts.source, concepts.objects, lists)
@@ -173,6 +174,7 @@ class _Inserter:
             "deprecated": concept.deprecated,
             "children": list(children),
         }
+        fields["definition"] = self._translated("definition", concept.definition)
         values = {self.keys[field]: value for field, value in fields.items() if value}
         named = self._named(concept.id)
         return in_order({**conventions.empty, **named, **values}, conventions.sample)
@@ -198,8 +200,13 @@ class _Inserter:
             return list(ends.values())
         return in_order({find_key(sample, end) or end: id for end, id in ends.items()}, sample)
 
-    def _label(self, id: str) -> str:
-        return self.expanded.concept(id).label
+    def _label(self, id: str) -> Any:
+        return self._translated("label", self.expanded.concept(id).label)
+
+    def _translated(self, field: str, text: str) -> Any:
+        """Return a text as the file writes it: in quotes, or in an object by language."""
+        key = self.language_keys[field]
+        return {key: text} if key and text else text
 
     def _id(self, id: str) -> str:
         """Return an id as the file writes it: as a string, or as a number if ids are numeric."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from taxoexpan.errors import FormatError
@@ -51,6 +52,8 @@ class JsonFormat(DocumentFormat):
                 if own_id:
                     rows[id] = row
             _describe(builder, row, concepts, index)
+        if any(map(concepts.translated, concepts.objects)):
+            builder.language = concepts.languages.tag
         _add_relations(builder, concepts)
         builder.ignored.update(
             key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
@@ -89,6 +92,11 @@ class JsonFormat(DocumentFormat):
             return Copy({target.path: "".join(f"{line}\n" for line in lines)}, ids)
         listed = ",\n    ".join(lines)
         return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
+
+    def label_languages(self, source: TextFile) -> Counter[str]:
+        """Return the number of labels in each language."""
+        concepts = source.parsed(JsonConcepts.load)
+        return Counter(tag for entry in concepts.objects for tag, _ in concepts.translated(entry))
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the keys with a value in the objects of each concept."""
@@ -135,6 +143,9 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
             remedy = "make them equal, or give one of the concepts another id"
             raise concepts.error(f"{message}; {remedy}", entry)
     builder.labels[row] = label or builder.labels[row]
+    if others := [name for _, name in concepts.translated(entry) if name != label]:
+        builder.foreign_names[row] = tuple(dict.fromkeys(others))
+        builder.ignored["labels in other languages"] += len(others)
     if definition:
         builder.definitions[row] = definition
     if synonyms:

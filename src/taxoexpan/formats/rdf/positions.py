@@ -14,11 +14,12 @@ from urllib.parse import urljoin
 from xml.parsers import expat
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.formats.json.document import JsonDocument
 from taxoexpan.formats.json.parser import Object, objects_in, parse
 from taxoexpan.formats.rdf.jsonld import Context
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
-from taxoexpan.formats.rdf.vocabulary import TYPE
+from taxoexpan.formats.rdf.vocabulary import TYPE, is_iri
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Move
 
@@ -59,7 +60,7 @@ def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
 
 def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
     """Search the starts of lines, and prefer lines without an indent, which are likely subjects."""
-    terms = {f"<{iri}>": iri for iri in iris}
+    terms = {f"<{text}>": iri for iri in iris for text in (iri, iri.removeprefix(DEFAULT_BASE))}
     for prefix, namespace in _PREFIX.findall(source.text):
         for iri in iris if namespace else ():
             local = iri.removeprefix(namespace)
@@ -79,7 +80,7 @@ def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
 
     def start(_: str, attributes: dict[str, str]) -> None:
         if not bases:
-            bases.append(attributes.get("xml:base", ""))
+            bases.append(attributes.get("xml:base", DEFAULT_BASE))
         for name, value in attributes.items():
             if name.endswith((":about", ":ID")):
                 iri = f"#{value}" if name.endswith(":ID") else value
@@ -248,4 +249,4 @@ class TurtleLinks:
 
     def _full_iri(self, text: str) -> str:
         inner = _UNICODE_ESCAPE.sub(lambda code: chr(int(code[1] or code[2], 16)), text[1:-1])
-        return urljoin(self.base, inner) if self.base else inner
+        return inner if is_iri(inner) else urljoin(self.base or DEFAULT_BASE, inner)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,7 +15,7 @@ import pyoxigraph as ox
 
 from taxoexpan.errors import FileCycleError, FormatError, started_at
 from taxoexpan.formats.builder import LANGUAGE_TAGS, Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.format import Copy, Format, Insertions, Target, inherited
+from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Insertions, Target, inherited
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import MOST, GraphIndex, Node, is_blank_node
@@ -25,6 +27,9 @@ from taxoexpan.formats.rdf.vocabulary import as_iris, flag, is_iri, link, text
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.ids import numbered
+
+_BASE = re.compile(f'(?:(?<=<)|(?<==")){re.escape(DEFAULT_BASE)}')
+"""The base at the start of an IRI in Turtle or RDF/XML."""
 
 
 class Style(NamedTuple):
@@ -72,8 +77,10 @@ class RdfFormat(Format):
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read all concepts and relations; cycles get the lines of their concepts."""
         index = source.parsed(self.index.read)
+        if not index.concepts:
+            raise FormatError(source.path, index.without_concepts())
         builder = _read_concepts(source, index)
-        builder.notes += index.notes()
+        builder.notes += [*index.notes(), *_reading_notes(index)]
         try:
             return builder.finish()
         except FileCycleError as error:
@@ -104,7 +111,10 @@ class RdfFormat(Format):
                 triples += self.provenance(index, expanded, concept.id, additions.provenance)
         for id, name in additions.synonyms:
             triples.append(text(id, style.synonym, name, language))
-        return {source.path: [*moved, *insert_triples(source, index.prefixes, triples)]}
+        inserted = [*moved, *insert_triples(source, index, triples)]
+        if index.relative:
+            inserted = [replace(each, text=_BASE.sub("", each.text)) for each in inserted]
+        return {source.path: inserted}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new vocabulary; ids that are not IRIs become IRIs."""
@@ -203,9 +213,22 @@ class RdfFormat(Format):
         """Return the predicates of each concept in a file."""
         return source.parsed(self.index.read).properties(taxonomy)
 
+    def label_languages(self, source: TextFile) -> Counter[str]:
+        """Return the number of preferred labels in each language."""
+        index = source.parsed(self.index.read)
+        return Counter(tag for id in index.concepts for tag, _ in index.labels(id))
+
     def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
         """Return the lines that describe these concepts, as far as they are found."""
         return subject_lines(source, ids)
+
+
+def _reading_notes(index: GraphIndex) -> Iterator[Note]:
+    """Yield notes about the graphs and the base of a file."""
+    yield from index.statements.notes()
+    if index.relative:
+        message = f"relative IRIs, but no base; {DEFAULT_BASE} is used ({index.relative:,} IRIs)"
+        yield Note(1, f"{message}, and new IRIs are written without it")
 
 
 def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:

@@ -32,7 +32,6 @@ from taxoexpan.formats.tables.table import (
     Table,
     is_table,
     open_if_table,
-    read_cells,
     table_text,
 )
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -148,13 +147,7 @@ def _known_columns(table: Table) -> tuple[str, ...]:
 
 def _has_several_columns(table: Table) -> bool:
     """Return whether this is a table, whose cells must not be read as lines of paths."""
-    if len(table.header) < 2 or not is_table(table.file):
-        return False
-    try:
-        rows = islice(read_cells(table.file, table.delimiter), SAMPLE_SIZE)
-        return all(len(row) == len(table.header) for _, row in rows)
-    except FormatError:
-        return False
+    return is_table(table.file) and table.has_equal_rows
 
 
 def _layout(file: TextFile) -> PathLines | PathTable:
