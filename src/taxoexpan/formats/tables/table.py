@@ -137,7 +137,8 @@ class Table:
             return "a column has parents, but none is recognized as the id or the label"
         if self.has("child"):
             return "a column has children, but none is recognized as the parent"
-        return "the columns do not say how the concepts are related"
+        codes = "if the ids are hierarchical codes, such as 01 and 0101, name them by the option codes"
+        return f"the columns do not say how the concepts are related; {codes}"
 
     @property
     def quote_all(self) -> bool:
