@@ -8,7 +8,7 @@ from pathlib import Path
 
 from taxoexpan.cli.arguments import ModelOptions
 from taxoexpan.cli.messages import note
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import PATH, declared_options, option
 from taxoexpan.shared_options import ReadingOptions
 
@@ -33,9 +33,15 @@ def run(options: Options) -> int:
     if find_spec("mcp") is None:
         message = "this command needs mcp, which is not installed"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[mcp]'")
-    _refuse_unused_options(options)
-    from taxoexpan.desk.mcp.findings import CheckedTaxonomy
-    from taxoexpan.desk.mcp.server import (
+    path = options.taxonomy
+    for name in declared_options(ReadingOptions):
+        if getattr(options, name) and path is None:
+            message = "no taxonomy file is given, so it cannot be said how to read it"
+            raise ConfigurationError(f"{message}; add --taxonomy FILE", name)
+    if path and not path.exists():
+        raise FormatError(path, "no such file; give the path of a taxonomy file")
+    from taxoexpan.desk.mcp import (
+        CheckedTaxonomy,
         build_server,
         printing_to_standard_error,
         run_on_stdio,
@@ -44,23 +50,12 @@ def run(options: Options) -> int:
     from taxoexpan.formats.taxonomy_file import read_options
 
     with printing_to_standard_error():
-        path, reading = options.taxonomy, read_options(options)
-        checked = CheckedTaxonomy.of_file(path, options.format, reading) if path else None
+        reading = read_options(options)
         model = options.load()
         suggester = Suggester(model, MAX_WAITING, lambda _, __: None)
         suggester.warm_up()
-        checked = checked or CheckedTaxonomy.of_model(model.taxonomy)
+        checked = CheckedTaxonomy(path or model.taxonomy, options.format, reading)
         server = build_server(suggester, checked)
         note(f"{len(model.taxonomy):,} concepts; ready for an MCP client on standard input")
     run_on_stdio(server, suggester)
     return 0
-
-
-def _refuse_unused_options(options: Options) -> None:
-    """Refuse options for reading a file if no file is given."""
-    if options.taxonomy is not None:
-        return
-    for name in declared_options(ReadingOptions):
-        if getattr(options, name):
-            message = "no taxonomy file is given, so it cannot be said how to read it"
-            raise ConfigurationError(f"{message}; add --taxonomy FILE", name)

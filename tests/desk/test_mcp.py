@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.desk.mcp.findings import CheckedTaxonomy
-from taxoexpan.errors import FormatError
+from taxoexpan.desk.mcp import CheckedTaxonomy, printing_to_standard_error
 
 REPEATED = "parent,child\nfood,milk\nfood,tea\nmilk,Oat\nmilk,oat\n"
 
@@ -14,7 +13,7 @@ REPEATED = "parent,child\nfood,milk\nfood,tea\nmilk,Oat\nmilk,oat\n"
 def test_a_file_is_checked_again_after_it_has_changed(tmp_path: Path) -> None:
     path = tmp_path / "foods.csv"
     path.write_text(REPEATED)
-    checked = CheckedTaxonomy.of_file(path)
+    checked = CheckedTaxonomy(path)
     first = checked.page()
     assert first.source == "foods.csv"
     assert [each.code for each in first.items] == ["similar-label"]
@@ -26,7 +25,7 @@ def test_a_file_is_checked_again_after_it_has_changed(tmp_path: Path) -> None:
 def test_what_hides_all_other_findings_is_always_returned(tmp_path: Path) -> None:
     path = tmp_path / "foods.csv"
     path.write_text("parent,child\na,b\nb,a\n")
-    answer = CheckedTaxonomy.of_file(path).page(codes=["hub"])
+    answer = CheckedTaxonomy(path).page(codes=["hub"])
     assert [each.code for each in answer.items] == ["cycle"]
     assert answer.errors == 1
 
@@ -34,7 +33,7 @@ def test_what_hides_all_other_findings_is_always_returned(tmp_path: Path) -> Non
 def test_a_broken_file_is_a_finding_without_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "foods.ttl"
     path.write_text("@prefix : nonsense")
-    answer = CheckedTaxonomy.of_file(path).page()
+    answer = CheckedTaxonomy(path).page()
     assert [each.code for each in answer.items] == ["unreadable"]
     assert str(tmp_path) not in answer.model_dump_json()
 
@@ -43,7 +42,7 @@ def test_pages_and_severities(tmp_path: Path) -> None:
     path = tmp_path / "foods.csv"
     rows = "".join(f"food,kind{n}x\nkind{n}x,Oat {n}y\nkind{n}x,oat {n}y\n" for n in range(5))
     path.write_text("parent,child\n" + rows)
-    checked = CheckedTaxonomy.of_file(path)
+    checked = CheckedTaxonomy(path)
     every = checked.page()
     assert every.total == len(every.items) > 4
     first = checked.page(limit=3)
@@ -54,6 +53,15 @@ def test_pages_and_severities(tmp_path: Path) -> None:
     assert checked.page(severity="error").total == 0
 
 
-def test_a_missing_file_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="no such file"):
-        CheckedTaxonomy.of_file(tmp_path / "nothing.ttl")
+def test_what_libraries_print_does_not_reach_standard_output(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    print("before")
+    with printing_to_standard_error():
+        print("from Python")
+        os.write(1, b"from C\n")
+    print("after")
+    captured = capfd.readouterr()
+    assert captured.out == "before\nafter\n"
+    assert "from Python" in captured.err
+    assert "from C" in captured.err

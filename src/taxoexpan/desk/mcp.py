@@ -1,4 +1,7 @@
-"""The Model Context Protocol server; only the protocol may use its standard input and output."""
+"""A server for assistants (Model Context Protocol): tools that read a model's taxonomy.
+
+Only the protocol may use its standard input and output.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,23 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Annotated, NoReturn
+from pathlib import Path
+from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-from taxoexpan.curation.checks import CODES
-from taxoexpan.curation.checks.findings import Severity
-from taxoexpan.desk.mcp.findings import CheckedTaxonomy, CheckResponse
+from taxoexpan.curation.checks import CODES, SEVERITIES, Finding
+from taxoexpan.curation.checks.all_checks import check_file, check_taxonomy
+from taxoexpan.curation.checks.findings import ALWAYS_SHOWN, Severity
 from taxoexpan.desk.service.concepts import (
     ConceptDetails,
     SearchResponse,
@@ -42,6 +47,8 @@ from taxoexpan.desk.service.schemas import (
 from taxoexpan.desk.service.suggester import Suggester, SuggestionOptions
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.errors import ConfigurationError, TaxoExpanError, is_out_of_memory
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
 
 INSTRUCTIONS = (
@@ -102,6 +109,91 @@ Codes = Annotated[
 MinSeverity = Annotated[
     Severity, Field(description="Return only findings that are at least this severe.")
 ]
+
+
+class FoundMistake(BaseModel):
+    """A likely mistake in the taxonomy, without the directory of the file."""
+
+    code: str
+    severity: Severity
+    place: str = Field(description="The id of a concept, a line of the file, or the file.")
+    message: str
+    line: int | None = Field(description="The line of the file, if it is known.")
+
+    @classmethod
+    def of(cls, found: Finding) -> FoundMistake:
+        """Return a finding as an answer."""
+        is_file = found.path is not None and found.place == str(found.path)
+        return cls(
+            code=found.code,
+            severity=found.severity,
+            place=found.path.name if found.path and is_file else found.place,
+            message=found.message,
+            line=found.line or None,
+        )
+
+
+class CheckResponse(BaseModel):
+    """One page of findings, worst first."""
+
+    source: str = Field(description="What was checked: the model's taxonomy, or a file.")
+    total: int = Field(description="The number of findings that were asked for.")
+    errors: int
+    warnings: int
+    offset: int
+    items: list[FoundMistake]
+    next_offset: int | None = Field(description="The offset of the next page, if there is one.")
+
+
+@dataclass
+class CheckedTaxonomy:
+    """A taxonomy, or a file that may change, and the findings of its last check."""
+
+    checked: Taxonomy | Path
+    format: str | None = None
+    options: ReadOptions = DEFAULT_OPTIONS
+    _last: tuple[object, list[Finding]] | None = None
+
+    def page(
+        self,
+        codes: Collection[str] = (),
+        severity: Severity = "info",
+        offset: int = 0,
+        limit: int = 50,
+    ) -> CheckResponse:
+        """Return one page of the findings, filtered by code and by minimum severity."""
+        worst = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        shown = {*codes, *ALWAYS_SHOWN}
+        found = [
+            finding
+            for finding in self._findings()
+            if finding.severity in worst and (not codes or finding.code in shown)
+        ]
+        severities = [finding.severity for finding in found]
+        stop, path = offset + limit, self.checked
+        return CheckResponse(
+            source=path.name if isinstance(path, Path) else "the model's taxonomy",
+            total=len(found),
+            errors=severities.count("error"),
+            warnings=severities.count("warning"),
+            offset=offset,
+            items=[FoundMistake.of(each) for each in found[offset:stop]],
+            next_offset=stop if stop < len(found) else None,
+        )
+
+    def _findings(self) -> list[Finding]:
+        """Return all findings, worst first; check a file again if it has changed."""
+        state = self.checked.stat() if isinstance(self.checked, Path) else None
+        version = state and (state.st_mtime_ns, state.st_size)
+        is_folder = isinstance(self.checked, Path) and self.checked.is_dir()
+        if self._last is None or is_folder or self._last[0] != version:
+            found = (
+                check_file(self.checked, self.format, self.options)
+                if isinstance(self.checked, Path)
+                else check_taxonomy(self.checked)
+            )
+            self._last = version, sorted(found, key=lambda each: SEVERITIES.index(each.severity))
+        return self._last[1]
 
 
 def build_server(suggester: Suggester, checked: CheckedTaxonomy) -> MCPServer[None]:
@@ -203,9 +295,12 @@ def printing_to_standard_error() -> Iterator[None]:
 
 
 def run_on_stdio(server: MCPServer[None], suggester: Suggester) -> None:
-    """Serve one client until it closes standard input or a signal arrives."""
+    """Serve one client until it closes standard input or a signal arrives.
+
+    A thread waits for standard input, which Python cannot interrupt; hence `os._exit`.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, _: _end_process(128 + number))
+        signal.signal(number, lambda number, _: os._exit(128 + number))
     if sys.platform != "win32":
         # The server of the SDK replaces the descriptor 1 while it runs.
         threading.Thread(target=_end_with_reader, args=[os.dup(1)], daemon=True).start()
@@ -217,17 +312,12 @@ def _end_with_reader(output: int) -> None:
     poll = select.poll()
     poll.register(output, 0)  # errors and the end of the reader are always reported
     poll.poll()
-    _end_process(0)
+    os._exit(0)
 
 
 async def _serve(server: MCPServer[None], suggester: Suggester) -> None:
     try:
         await server.run_stdio_async()
     except anyio.get_cancelled_exc_class():  # the client no longer reads standard output
-        _end_process(0)
+        os._exit(0)
     await suggester.batcher.close()
-
-
-def _end_process(status: int) -> NoReturn:
-    """End the process although a thread waits for standard input, which Python cannot interrupt."""
-    os._exit(status)
