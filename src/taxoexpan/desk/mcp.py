@@ -28,21 +28,19 @@ from pydantic import AfterValidator, BaseModel, Field
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding
 from taxoexpan.curation.checks.all_checks import check_file, check_taxonomy
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN, Severity
-from taxoexpan.desk.service.concepts import (
-    ConceptDetails,
-    SearchResponse,
-    describe_concept,
-    find_concept,
-    search_concepts,
-)
 from taxoexpan.desk.service.schemas import (
     MAX_ID,
     MAX_LABEL,
     MAX_OFFSET,
     MAX_SEARCH_RESULTS,
+    ConceptDetails,
     NewConcept,
     QueryResult,
+    SearchResponse,
     SuggestResponse,
+    describe_concept,
+    find_concept,
+    search_concepts,
 )
 from taxoexpan.desk.service.suggester import Suggester, SuggestionOptions
 from taxoexpan.desk.web.problem import ProblemError

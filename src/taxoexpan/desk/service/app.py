@@ -9,16 +9,10 @@ from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import FastAPI, Path, Query, Request
+from prometheus_client import generate_latest
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
-from taxoexpan.desk.service.concepts import (
-    ConceptDetails,
-    SearchResponse,
-    describe_concept,
-    find_concept,
-    search_concepts,
-)
 from taxoexpan.desk.service.documentation import add_examples, documentation_page
 from taxoexpan.desk.service.metrics import RequestCounter
 from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
@@ -33,11 +27,16 @@ from taxoexpan.desk.service.schemas import (
     MAX_OFFSET,
     MAX_PAGE,
     MAX_SEARCH_RESULTS,
+    ConceptDetails,
     Health,
     ProblemDetails,
     QueryResult,
+    SearchResponse,
     SuggestRequest,
     SuggestResponse,
+    describe_concept,
+    find_concept,
+    search_concepts,
 )
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
 from taxoexpan.desk.web.access import Access
@@ -179,4 +178,4 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
     )
     def metrics() -> Response:
         """Return counts and durations of requests and batches."""
-        return Response(state.metrics.text(), media_type=PROMETHEUS_TEXT)
+        return Response(generate_latest(state.metrics.registry), media_type=PROMETHEUS_TEXT)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
-from taxoexpan.desk.service.batching import RequestBatcher
 from taxoexpan.desk.service.metrics import ServiceMetrics
+from taxoexpan.desk.web.problem import ProblemError
+from taxoexpan.desk.web.protection import BUSY
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH
 from taxoexpan.placement.learned.calibrators import branch_threshold
@@ -16,6 +23,9 @@ from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
 from taxoexpan.taxonomy.names import normalize_name
+
+MAX_BATCH = 128
+"""Concepts of one call, unless a single request has more; larger batches are hardly faster."""
 
 
 class NameMatches:
@@ -43,6 +53,94 @@ class SuggestionOptions(NamedTuple):
 
     top_k: int = 5
     explain: bool = False
+
+
+class _Waiting(NamedTuple):
+    """The concepts of one request, and the future of their suggestions."""
+
+    concepts: Sequence[Concept]
+    options: SuggestionOptions
+    answers: asyncio.Future[list[list[Suggestion]]]
+
+
+@dataclass
+class RequestBatcher:
+    """A single thread that answers requests in order; one call answers all with equal options.
+
+    `answer` must handle each concept independently of the others.
+    """
+
+    answer: Callable[[Sequence[Concept], SuggestionOptions], list[list[Suggestion]]]
+    max_waiting: int
+    """The number of concepts that may wait."""
+    on_batch: Callable[[int, float], None] = lambda _, __: None
+    """Called after each call with the number of concepts and the seconds that it took."""
+    waiting: int = 0
+    """The number of concepts that wait or are being placed."""
+    _queue: deque[_Waiting] = field(default_factory=deque)
+    _executor: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="model")
+    )
+    _worker: asyncio.Task[None] | None = None
+
+    async def submit(
+        self, concepts: Sequence[Concept], options: SuggestionOptions
+    ) -> list[list[Suggestion]]:
+        """Return the suggestions; refuse concepts if others wait and these do not fit."""
+        if not concepts:
+            return []
+        if self.waiting and self.waiting + len(concepts) > self.max_waiting:
+            raise ProblemError(BUSY)
+        request = _Waiting(concepts, options, asyncio.get_running_loop().create_future())
+        self._queue.append(request)
+        self.waiting += len(concepts)
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        return await request.answers
+
+    async def close(self) -> None:
+        """Finish all waiting requests, and end the thread."""
+        if self._worker is not None:
+            await self._worker
+        self._executor.shutdown()
+
+    async def _work(self) -> None:
+        """Process batches until no request waits."""
+        call = partial(asyncio.get_running_loop().run_in_executor, self._executor, self.answer)
+        while self._queue:
+            batch = self._take_batch()
+            concepts = [concept for request in batch for concept in request.concepts]
+            began, error = time.monotonic(), None
+            answers: Iterator[list[Suggestion]] = iter(())
+            try:
+                answers = iter(await call(concepts, batch[0].options))
+            except Exception as raised:
+                error = raised
+            for request in batch:
+                own = list(islice(answers, len(request.concepts)))
+                if request.answers.done():  # the client has gone
+                    continue
+                if error is None:
+                    request.answers.set_result(own)
+                else:
+                    request.answers.set_exception(error)
+            self.waiting -= len(concepts)
+            self.on_batch(len(concepts), time.monotonic() - began)
+        self._worker = None
+
+    def _take_batch(self) -> list[_Waiting]:
+        """Remove the first request from the queue, and all later ones that fit in its batch."""
+        batch = [self._queue.popleft()]
+        room = MAX_BATCH - len(batch[0].concepts)
+        rest: deque[_Waiting] = deque()
+        for request in self._queue:
+            if request.options == batch[0].options and len(request.concepts) <= room:
+                batch.append(request)
+                room -= len(request.concepts)
+            else:
+                rest.append(request)
+        self._queue = rest
+        return batch
 
 
 @dataclass(frozen=True)
@@ -123,7 +221,7 @@ class ServiceState:
         """Prepare a model, so that the first request is as fast as the others."""
         metrics = ServiceMetrics()
         suggester = Suggester(model, limits.max_waiting, metrics.count_batch)
-        metrics.watch_queue(lambda: suggester.batcher.waiting)
+        metrics.waiting.set_function(lambda: suggester.batcher.waiting)
         example = suggester.warm_up()
         index = NameIndex.of(model.taxonomy)
         return cls(name, model.taxonomy, suggester, index, metrics, limits, example)

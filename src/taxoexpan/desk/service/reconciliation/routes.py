@@ -14,7 +14,6 @@ from fastapi import APIRouter, Form, Query, Request
 from jinja2 import Template
 from starlette.responses import HTMLResponse
 
-from taxoexpan.desk.service.concepts import find_concept
 from taxoexpan.desk.service.problems import NOT_FOUND
 from taxoexpan.desk.service.reconciliation.candidates import (
     CONCEPT_TYPE,
@@ -32,7 +31,7 @@ from taxoexpan.desk.service.reconciliation.queries import (
     parse_extension,
     parse_query_batch,
 )
-from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET
+from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET, find_concept
 from taxoexpan.desk.service.suggester import ServiceState
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access, sent_tokens
 from taxoexpan.desk.web.problem import ProblemError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from taxoexpan.desk.service.batching import RequestBatcher
+from taxoexpan.desk.service.suggester import RequestBatcher
 from taxoexpan.desk.web.problem import ProblemError
 
 
