@@ -85,17 +85,6 @@ class HeaderTimeout(H11Protocol):
             self._timer = None
 
 
-def raise_file_limit() -> None:
-    """Raise the limit of open files, and so of connections, to the allowed maximum."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS refuses "unlimited"
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
 STOP_SECONDS = 30
 """How long a stopping server waits for requests that have begun."""
 KEEP_ALIVE_SECONDS = 15
@@ -130,7 +119,6 @@ def run_server(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=stop_seconds,
     )
-    raise_file_limit()
     server = _AnnouncingServer(config, lambda: on_start(url))
     with listening:
         server.run(sockets=[listening])
