@@ -118,18 +118,6 @@ class FoundMistake(BaseModel):
     message: str
     line: int | None = Field(description="The line of the file, if it is known.")
 
-    @classmethod
-    def of(cls, found: Finding) -> FoundMistake:
-        """Return a finding as an answer."""
-        is_file = found.path is not None and found.place == str(found.path)
-        return cls(
-            code=found.code,
-            severity=found.severity,
-            place=found.path.name if found.path and is_file else found.place,
-            message=found.message,
-            line=found.line or None,
-        )
-
 
 class CheckResponse(BaseModel):
     """One page of findings, worst first."""
@@ -175,7 +163,16 @@ class CheckedTaxonomy:
             errors=severities.count("error"),
             warnings=severities.count("warning"),
             offset=offset,
-            items=[FoundMistake.of(each) for each in found[offset:stop]],
+            items=[
+                FoundMistake(
+                    code=each.code,
+                    severity=each.severity,
+                    place=Path(each.place).name if each.place == str(each.path) else each.place,
+                    message=each.message,
+                    line=each.line or None,
+                )
+                for each in found[offset:stop]
+            ],
             next_offset=stop if stop < len(found) else None,
         )
 

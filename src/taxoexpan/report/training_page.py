@@ -11,6 +11,7 @@ from taxoexpan.phrasing import join_words, percent
 from taxoexpan.placement.learned import abstention, duplicates
 from taxoexpan.placement.learned.calibrators import Calibrators, missing_confidence
 from taxoexpan.placement.learned.confidence import CoveragePoint, Reliability
+from taxoexpan.progress import spell_duration
 from taxoexpan.report.charts import Chart, coverage_chart, reliability_chart, training_chart
 from taxoexpan.report.page import (
     ChartSection,
@@ -79,17 +80,11 @@ def _key_figures(record: TrainingRecord) -> KeyFigures:
     """Return the numbers of concepts, relations and epochs, and the training time."""
     best = f"the best was epoch {record.best_epoch}" if record.validation else ""
     interrupted = "stopped by Ctrl-C" if record.interrupted else ""
-    seconds = record.seconds
-    duration = f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
     figures = [
         KeyFigure("Concepts", record.concepts),
         KeyFigure("Relations", record.relations),
         KeyFigure("Epochs", record.epochs, "; ".join(filter(None, (best, interrupted)))),
-        KeyFigure(
-            "Time",
-            f"{seconds:.0f} s" if seconds < 100 else duration,
-            "including vectors and validation",
-        ),
+        KeyFigure("Time", spell_duration(record.seconds), "including vectors and validation"),
     ]
     return KeyFigures("", figures)
 

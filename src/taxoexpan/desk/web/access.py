@@ -47,10 +47,8 @@ class Access:
             )
 
     def accepts(self, candidate: str) -> bool:
-        """Return whether a string is the token, compared in constant time."""
-        return self.token is not None and hmac.compare_digest(
-            self.token.encode(), candidate.encode()
-        )
+        """Return whether a string is the token."""
+        return self.accepts_derived(self.token or "", candidate)
 
     def session(self) -> str:
         """Return the cookie value that replaces the token in a browser."""
@@ -61,7 +59,7 @@ class Access:
         return self._derived(b"taxoexpan link")
 
     def accepts_derived(self, secret: str, candidate: str) -> bool:
-        """Return whether a string is a secret that was made from the token."""
+        """Return whether a string is the token, or a secret made from it, in constant time."""
         return self.token is not None and hmac.compare_digest(secret.encode(), candidate.encode())
 
     def _derived(self, purpose: bytes) -> str:

@@ -15,21 +15,19 @@ from jinja2 import Template
 from starlette.responses import HTMLResponse
 
 from taxoexpan.desk.service.problems import NOT_FOUND
-from taxoexpan.desk.service.reconciliation.candidates import (
-    CONCEPT_TYPE,
-    PARENT_TYPE,
-    TYPES,
-    describe_path,
-    reconcile,
-)
 from taxoexpan.desk.service.reconciliation.queries import (
+    CONCEPT_TYPE,
     DEFINITION,
     PARENT,
+    PARENT_TYPE,
     PATH,
     SYNONYM,
+    TYPES,
     ExtensionQuery,
+    describe_path,
     parse_extension,
     parse_query_batch,
+    reconcile,
 )
 from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET, find_concept
 from taxoexpan.desk.service.suggester import ServiceState
