@@ -14,7 +14,7 @@ from command_line import run
 from taxoexpan.cli import doctor
 from taxoexpan.cli.doctor import PURPOSES, attempt
 
-SLOW_IMPORTS = ("numpy", "pydantic", "pyoxigraph", "scipy", "wordllama")
+SLOW_IMPORTS = ("numpy", "openpyxl", "pydantic", "pyoxigraph", "scipy", "wordllama")
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_a_file_of_the_current_folder_is_not_a_package(
 
 
 def test_missing_and_outdated_packages_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = {"torch": "1.13.1", "numpy": None, "openpyxl": None}
+    versions = {"torch": "1.13.1", "numpy": None, "openpyxl": None, "mcp": None}
 
     def other_version(name: str) -> str:
         found = versions[name] if name in versions else version(name)
@@ -114,13 +114,13 @@ def test_missing_and_outdated_packages_are_told_apart(monkeypatch: pytest.Monkey
     monkeypatch.setattr(doctor, "attempt", lambda _: ({}, None))
     found = doctor.examine()
     problems = {p["name"]: (p["problem"], p["fix"]) for p in found["packages"] if p["problem"]}
-    assert set(problems) == {"torch", "numpy"}
+    assert set(problems) == {"torch", "numpy", "openpyxl"}
     assert problems["torch"][0] == "version 1.13.1 is installed"
     assert problems["numpy"][0] == "not installed"
     assert problems["numpy"][1].startswith("pip install 'numpy>=")
     extras = {each["name"]: each for each in found["extras"]}
-    assert extras["excel"]["missing"][0].startswith("openpyxl>=")
-    assert extras["excel"]["fix"] == "pip install 'taxoexpan[excel]'"
+    assert extras["mcp"]["missing"][0].startswith("mcp>=")
+    assert extras["mcp"]["fix"] == "pip install 'taxoexpan[mcp]'"
     assert not extras["web"]["missing"]
     assert found["memory"] is None or found["memory"] > 2**20
     assert not found["works"]

@@ -29,7 +29,6 @@ PURPOSES = {
     "boost": "the baseline Dist-XGBoost in evaluate",
     "cluster": "suggest with several workers or a Ray cluster; Parquet files",
     "corpus": "vectors that are learned from a text corpus (skipgram:CORPUS)",
-    "excel": "reading and writing Excel tables",
     "mcp": "a server for AI assistants (Model Context Protocol)",
     "postgresql": "curators' decisions in PostgreSQL",
     "tensorboard": "training curves in TensorBoard",

@@ -12,6 +12,7 @@ from taxoexpan.files import (
     STANDARD_STREAM,
     check_directory,
     check_output,
+    real_path,
     unused_name,
     whole_directory,
     write_whole,
@@ -185,7 +186,7 @@ class TaxonomyFile:
         written = self._targets(output, contents)
 
         def check() -> None:
-            is_same = output != STANDARD_STREAM and output.resolve() == self.path.resolve()
+            is_same = output != STANDARD_STREAM and real_path(output) == real_path(self.path)
             if is_same and not self.file.is_current(contents):
                 raise ChangedFileError(output, "was changed by another program while this one ran")
 

@@ -86,7 +86,7 @@ class TextFile:
         """Return the file with this content, which may be compressed or an Excel workbook."""
         content = decompressed(path, content)
         if content.startswith(ZIP_START):
-            # openpyxl is an optional dependency.
+            # openpyxl is slow to import.
             from taxoexpan.formats.tables.workbook import read_workbook
 
             return read_workbook(path, content, options)

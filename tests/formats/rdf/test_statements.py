@@ -6,11 +6,12 @@ import pytest
 import rdflib
 from expanded_files import under, write_expanded, write_file
 
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf.statements import TURTLE, respell_tags
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy import Concept, Taxonomy
 
 COLOURS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 
@@ -55,6 +56,17 @@ def test_the_keys_of_a_language_map_show_the_case_of_tags(tmp_path: Path) -> Non
     path, output = write_file(tmp_path / "x.jsonld", LANGUAGE_MAP), tmp_path / "new.jsonld"
     write_expanded(path, under("http://x.org/1", concept=Concept("http://x.org/2", "grey")), output)
     assert '{"@language": "en-GB", "@value": "grey"}' in output.read_text("utf-8")
+
+
+@pytest.mark.parametrize("quote", ['"', '"""'])
+def test_a_text_that_is_too_long_for_the_parser_is_named_by_its_line(
+    tmp_path: Path, quote: str
+) -> None:
+    statement = f"<http://e.org/a> <http://e.org/b> {quote}{'é' * 8_500_000}{quote} .\n"
+    path = write_file(tmp_path / "x.ttl", f"{COLOURS}\n{statement}")
+    with pytest.raises(FormatError, match="a text has more than 16,777,216 bytes") as caught:
+        Taxonomy.read(path)
+    assert (caught.value.path, caught.value.line) == (path, 10)
 
 
 def test_tags_that_the_file_spells_in_lower_case_stay() -> None:

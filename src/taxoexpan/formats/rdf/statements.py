@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
 
 import pyoxigraph as ox
 
@@ -39,6 +41,8 @@ _OTHER_OWL_SYNTAXES = {
     "OWL/XML": re.compile(r"\A\s*(<[?!][^>]*>\s*)*<(\w+:)?Ontology\s"),
 }
 _SNIFF_LENGTH = 20_000
+_BUFFER = 1 << 24
+"""The length of pyoxigraph's buffer, which must hold every text as a whole."""
 
 _TAG = r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)"
 _IN_TURTLE = re.compile(rf"""((?<!\\)"@){_TAG}(?![\w-])""")
@@ -90,7 +94,21 @@ class Statements:
             raise FormatError(self.source.path, _describe(error), error.lineno) from None
         except ValueError as error:
             raise FormatError(self.source.path, f"not well-formed: {error}") from None
+        except MemoryError as error:
+            if "buffer" not in str(error):
+                raise
+            message = f"a text has more than {_BUFFER:,} bytes; shorten it"
+            raise FormatError(self.source.path, message, self._long_text_line()) from None
         self.prefixes = dict(parser.prefixes)
+
+    def _long_text_line(self) -> int:
+        """Return the line at which the parser's buffer starts when it is full."""
+        content = self.source.text.encode()
+        stream = BytesIO(content)
+        with suppress(MemoryError):
+            for _ in ox.parse(stream, format=self.syntax):
+                pass
+        return content.count(b"\n", 0, max(stream.tell() - _BUFFER, 0)) + 1
 
 
 def tag_spellings(source: TextFile) -> dict[str, str]:
