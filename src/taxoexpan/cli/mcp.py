@@ -57,5 +57,5 @@ def run(options: Options) -> int:
         checked = CheckedTaxonomy(path or model.taxonomy, options.format, reading)
         server = build_server(suggester, checked)
         note(f"{len(model.taxonomy):,} concepts; ready for an MCP client on standard input")
-    run_on_stdio(server, suggester)
+    run_on_stdio(server)
     return 0

@@ -289,7 +289,7 @@ def printing_to_standard_error() -> Iterator[None]:
         os.close(original)
 
 
-def run_on_stdio(server: MCPServer[None], suggester: Suggester) -> None:
+def run_on_stdio(server: MCPServer[None]) -> None:
     """Serve one client until it closes standard input or a signal arrives.
 
     A thread waits for standard input, which Python cannot interrupt; hence `os._exit`.
@@ -299,7 +299,7 @@ def run_on_stdio(server: MCPServer[None], suggester: Suggester) -> None:
     if sys.platform != "win32":
         # The server of the SDK replaces the descriptor 1 while it runs.
         threading.Thread(target=_end_with_reader, args=[os.dup(1)], daemon=True).start()
-    anyio.run(_serve, server, suggester)
+    anyio.run(_serve, server)
 
 
 def _end_with_reader(output: int) -> None:
@@ -310,9 +310,8 @@ def _end_with_reader(output: int) -> None:
     os._exit(0)
 
 
-async def _serve(server: MCPServer[None], suggester: Suggester) -> None:
+async def _serve(server: MCPServer[None]) -> None:
     try:
         await server.run_stdio_async()
     except anyio.get_cancelled_exc_class():  # the client no longer reads standard output
         os._exit(0)
-    await suggester.batcher.close()

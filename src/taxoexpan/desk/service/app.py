@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
@@ -77,19 +76,12 @@ def service_app(
 
 def build_api(state: ServiceState, access: Access) -> FastAPI:
     """Return the routes with their OpenAPI description."""
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        await state.suggester.batcher.close()
-
     app = FastAPI(
         title="taxoexpan",
         version=version("taxoexpan"),
         description="Suggests parents for new concepts in an existing taxonomy.",
         docs_url=None,  # these pages load scripts from another server
         redoc_url=None,
-        lifespan=lifespan,
         responses={422: {"model": ProblemDetails, "description": "The request is invalid"}},
     )
     add_error_answers(app)

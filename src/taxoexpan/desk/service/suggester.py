@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -55,12 +53,13 @@ class SuggestionOptions(NamedTuple):
     explain: bool = False
 
 
-class _Waiting(NamedTuple):
-    """The concepts of one request, and the future of their suggestions."""
+@dataclass(eq=False)
+class _Waiting:
+    """The concepts of one request, and their suggestions as soon as they are known."""
 
     concepts: Sequence[Concept]
     options: SuggestionOptions
-    answers: asyncio.Future[list[list[Suggestion]]]
+    answers: list[list[Suggestion]] = field(default_factory=list)
 
 
 @dataclass
@@ -77,11 +76,9 @@ class RequestBatcher:
     """Called after each call with the number of concepts and the seconds that it took."""
     waiting: int = 0
     """The number of concepts that wait or are being placed."""
-    _queue: deque[_Waiting] = field(default_factory=deque)
-    _executor: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="model")
-    )
-    _worker: asyncio.Task[None] | None = None
+    _queue: dict[_Waiting, None] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "model"))
 
     async def submit(
         self, concepts: Sequence[Concept], options: SuggestionOptions
@@ -91,56 +88,33 @@ class RequestBatcher:
             return []
         if self.waiting and self.waiting + len(concepts) > self.max_waiting:
             raise ProblemError(BUSY)
-        request = _Waiting(concepts, options, asyncio.get_running_loop().create_future())
-        self._queue.append(request)
+        own = _Waiting(concepts, options)
+        self._queue[own] = None
         self.waiting += len(concepts)
-        if self._worker is None:
-            self._worker = asyncio.create_task(self._work())
-        return await request.answers
-
-    async def close(self) -> None:
-        """Finish all waiting requests, and end the thread."""
-        if self._worker is not None:
-            await self._worker
-        self._executor.shutdown()
-
-    async def _work(self) -> None:
-        """Process batches until no request waits."""
-        call = partial(asyncio.get_running_loop().run_in_executor, self._executor, self.answer)
-        while self._queue:
-            batch = self._take_batch()
-            concepts = [concept for request in batch for concept in request.concepts]
-            began, error = time.monotonic(), None
-            answers: Iterator[list[Suggestion]] = iter(())
-            try:
-                answers = iter(await call(concepts, batch[0].options))
-            except Exception as raised:
-                error = raised
-            for request in batch:
-                own = list(islice(answers, len(request.concepts)))
-                if request.answers.done():  # the client has gone
-                    continue
-                if error is None:
-                    request.answers.set_result(own)
-                else:
-                    request.answers.set_exception(error)
+        try:
+            async with self._turn:
+                if own in self._queue:  # not answered together with an earlier request
+                    await self._answer_batch(own)
+        finally:
+            self._queue.pop(own, None)
             self.waiting -= len(concepts)
-            self.on_batch(len(concepts), time.monotonic() - began)
-        self._worker = None
+        return own.answers
 
-    def _take_batch(self) -> list[_Waiting]:
-        """Remove the first request from the queue, and all later ones that fit in its batch."""
-        batch = [self._queue.popleft()]
-        room = MAX_BATCH - len(batch[0].concepts)
-        rest: deque[_Waiting] = deque()
+    async def _answer_batch(self, first: _Waiting) -> None:
+        """Answer a request, and all later ones with its options that fit in one call."""
+        batch, room = [], max(MAX_BATCH, len(first.concepts))
         for request in self._queue:
-            if request.options == batch[0].options and len(request.concepts) <= room:
+            if request.options == first.options and len(request.concepts) <= room:
                 batch.append(request)
                 room -= len(request.concepts)
-            else:
-                rest.append(request)
-        self._queue = rest
-        return batch
+        concepts = [concept for request in batch for concept in request.concepts]
+        began, loop = time.monotonic(), asyncio.get_running_loop()
+        call = loop.run_in_executor(self._thread, self.answer, concepts, first.options)
+        answers = iter(await call)
+        for request in batch:
+            request.answers += islice(answers, len(request.concepts))
+            self._queue.pop(request, None)  # its client may have gone
+        self.on_batch(len(concepts), time.monotonic() - began)
 
 
 @dataclass(frozen=True)
