@@ -89,7 +89,11 @@ def run(options: Options) -> int:
         finding
         for path in options.taxonomy
         for finding in check_file(path, options.format, read_options(options))
-        if _is_wanted(finding, options.select, options.ignore)
+        if finding.code in ALWAYS_SHOWN
+        or (
+            (options.select is None or finding.code in options.select)
+            and finding.code not in (options.ignore or ())
+        )
     )
     findings = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
     to = "json" if options.json else options.to
@@ -103,15 +107,6 @@ def run(options: Options) -> int:
         return 0
     failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
     return int(any(finding.severity in failing for finding in findings))
-
-
-def _is_wanted(
-    finding: Finding, select: Sequence[str] | None, ignore: Sequence[str] | None
-) -> bool:
-    if finding.code in ALWAYS_SHOWN:
-        return True
-    selected = select is None or finding.code in select
-    return selected and (ignore is None or finding.code not in ignore)
 
 
 def _print_some(findings: Sequence[Finding], to: str, limit: int | None) -> None:

@@ -21,7 +21,6 @@ from taxoexpan.shared_options import (
 
 if TYPE_CHECKING:
     from taxoexpan.curation.cleaning import SuspiciousRelation
-    from taxoexpan.taxonomy import Taxonomy
 
 
 EXTENSIONS = (".csv", ".json")
@@ -70,6 +69,8 @@ def run(options: Options) -> int:
     from taxoexpan.curation.cleaning import ModelOptions, clean
     from taxoexpan.curation.cleaning.folds import remove_folds
     from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
+    from taxoexpan.report.page import render
+    from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
     settings = changed_settings(options, options.epochs)
     work = options.work or options.output.with_name(f"{options.output.name}.folds")
@@ -92,7 +93,9 @@ def run(options: Options) -> int:
     shown = relations[: options.top]
     texts = {options.output: _text(options, shown)}
     if options.report:
-        texts[options.report] = _html_report(options, taxonomy, shown, len(relations))
+        title = f"Suspicious relations of {options.taxonomy.name}"
+        about = len(relations), title, datetime.now(UTC)
+        texts[options.report] = render(suspicious_relations_page(taxonomy, shown, *about))
     write_whole({path: text.encode() for path, text in texts.items()}, options.force)
     remove_folds(work)
     if not relations:
@@ -100,20 +103,6 @@ def run(options: Options) -> int:
     where = " and ".join(map(str, outputs))
     note(f"{len(relations):,} relations checked; the {len(shown):,} most suspicious are in {where}")
     return 0
-
-
-def _html_report(
-    options: Options,
-    taxonomy: Taxonomy,
-    relations: Sequence[SuspiciousRelation],
-    checked: int,
-) -> str:
-    """Return the relations as an HTML report; `checked` is the number of scored relations."""
-    from taxoexpan.report.page import render
-    from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
-
-    title = f"Suspicious relations of {options.taxonomy.name}"
-    return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))
 
 
 def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:

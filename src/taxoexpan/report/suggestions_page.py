@@ -187,20 +187,17 @@ def _table(
             _alternative(others[0], first) if others else None,
         ]
         if added is not None:
-            is_added = first.query.id in added_ids
-            cells.append(_added(each.suggestions) if is_added else _outcome(first, added))
+            cells.append(_outcome(each.suggestions, added, first.query.id in added_ids))
         rows.append(Row(cells, proposal_details(taxonomy, each)))
     return Table("Suggestions", columns, rows)
 
 
-def _added(suggestions: Sequence[Suggestion]) -> str:
-    """Return the outcome for a concept that was added."""
+def _outcome(suggestions: Sequence[Suggestion], added: Additions, is_added: bool) -> str:
+    """Return what has become of a new concept."""
+    first = suggestions[0]
     coarse = [s for s in suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]
-    return f"added below {coarse[0].parent.label}, to be refined" if coarse else "added"
-
-
-def _outcome(first: Suggestion, added: Additions) -> str:
-    """Return the outcome for a concept that was not added."""
+    if is_added:
+        return f"added below {coarse[0].parent.label}, to be refined" if coarse else "added"
     if first.decision == Verdict.UNDECIDED:
         return "undecided"
     return "merged" if (first.parent.id, first.query.label) in added.synonyms else "not added"

@@ -135,21 +135,6 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
     """Add the routes about the service itself."""
 
     @app.get("/", include_in_schema=False)
-    def overview() -> dict[str, str]:
-        """Return the paths of the service."""
-        return {
-            "name": "taxoexpan",
-            "model": state.name,
-            "openapi": "/openapi.json",
-            "documentation": DOCUMENTATION_PATH,
-            "suggest": "/v1/suggest",
-            "concepts": "/v1/concepts/{id}",
-            "search": "/v1/search",
-            "reconciliation": RECONCILIATION_PATH,
-            "health": HEALTH_PATH,
-            "metrics": METRICS_PATH,
-        }
-
     @app.get(DOCUMENTATION_PATH, include_in_schema=False)
     def documentation(request: Request) -> HTMLResponse:
         """Return a page that describes all paths."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -40,7 +41,7 @@ class Access:
                     "a long random text, such as openssl rand -hex 16 prints",
                     "token",
                 )
-        elif len(self.token) < MIN_TOKEN_LENGTH or not _is_plain(self.token):
+        elif len(self.token) < MIN_TOKEN_LENGTH or not re.fullmatch("[!-~]+", self.token):
             raise ConfigurationError(
                 f"the token must have at least {MIN_TOKEN_LENGTH} letters and digits, without "
                 "spaces; openssl rand -hex 16 prints one"
@@ -96,7 +97,8 @@ class AccessControl:
             return (
                 self.app if _is_local_name(headers.get("host", "")) else FOREIGN_HOST.answer(scope)
             )
-        if self._is_public(scope) or self._remove_key(scope):
+        reads = scope["method"] in ("GET", "HEAD") and not scope["query_string"]
+        if (reads and scope["path"] in self.public) or self._remove_key(scope):
             return self.app
         bearer, parameter = sent_tokens(scope)
         cookie = cookie_parser(headers.get("cookie", "")).get(session_cookie(scope), "")
@@ -108,10 +110,6 @@ class AccessControl:
         if scope["method"] == "GET" and _is_page(headers):
             return self._start_session(scope)
         return self.app
-
-    def _is_public(self, scope: Scope) -> bool:
-        reads = scope["method"] in ("GET", "HEAD") and not scope["query_string"]
-        return reads and scope["path"] in self.public
 
     def _remove_key(self, scope: Scope) -> bool:
         """Remove the key from the path of a link, and return whether it was there."""
@@ -186,7 +184,3 @@ def _is_local_name(host_header: str) -> bool:
     if not name or not port.isdigit():
         name = host_header
     return is_loopback(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
-
-
-def _is_plain(token: str) -> bool:
-    return token.isascii() and token.isprintable() and " " not in token

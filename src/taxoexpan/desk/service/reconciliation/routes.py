@@ -113,7 +113,16 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
         """Return concepts whose id is the prefix, or whose name has a word beginning with it."""
         by_id = [taxonomy.index(prefix)] if prefix in taxonomy else []
         found = dict.fromkeys([*by_id, *state.index.search(prefix, cursor + SUGGESTIONS)])
-        return {"result": [_entity(state, i) for i in [*found][cursor : cursor + SUGGESTIONS]]}
+        shown = [
+            {
+                "id": taxonomy.ids[index],
+                "name": taxonomy.labels[index],
+                "description": describe_path(taxonomy, index),
+                "notable": [CONCEPT_TYPE],
+            }
+            for index in [*found][cursor : cursor + SUGGESTIONS]
+        ]
+        return {"result": shown}
 
     @router.get("/suggest/property", summary="Complete the name of a property")
     def suggest_property(prefix: Prefix = "", cursor: Cursor = 0) -> Results:
@@ -236,15 +245,6 @@ def identifier_space(ids: Sequence[str]) -> str:
     end = max(common.rfind("/"), common.rfind("#")) + 1
     is_space = common.startswith(("http://", "https://")) and end > len("https://")
     return common[:end] if is_space else LOCAL_SPACE
-
-
-def _entity(state: ServiceState, index: int) -> dict[str, Any]:
-    return {
-        "id": state.taxonomy.ids[index],
-        "name": state.taxonomy.labels[index],
-        "description": describe_path(state.taxonomy, index),
-        "notable": [CONCEPT_TYPE],
-    }
 
 
 def _starting(choices: tuple[dict[str, str], ...], prefix: str) -> list[dict[str, str]]:
