@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import note, print_json, print_line
@@ -78,7 +78,7 @@ def run(options: Options) -> int:
         content = vectors_content(options.output, concepts, both)
         write_whole({options.output: content}, options.force)
         note(f"{both.shape[1]:,} vectors with {both.shape[2]} dimensions in {options.output}")
-    found = {
+    found: dict[str, list[dict[str, Any]]] = {
         term.label: [
             {"id": near.id, "label": near.label, "path": _path(near, taxonomy), "cosine": cosine}
             for near, cosine in nearest_concepts(concepts, both[0], query, options.top)
