@@ -315,9 +315,9 @@ def test_single_settings_can_be_changed(
     ("options", "message"),
     [
         (["--set", "hiden=8"], "no setting is called 'hiden'; known: batch_size, "),
-        (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a whole number"),
-        (["--set", "dropout=nan"], "dropout is nan; it must be a number of at least 0"),
-        (["--set", "propagation=foo"], "propagation is 'foo'; it must be one of gcn, gat, pgcn,"),
+        (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a valid integer"),
+        (["--set", "dropout=nan"], "dropout is 'nan'; it must be less than 0.998"),
+        (["--set", "propagation=foo"], "propagation is 'foo'; it must be 'gcn', 'gat', "),
         (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; set it once"),
         (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; set it once"),
     ],

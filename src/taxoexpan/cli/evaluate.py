@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -102,15 +100,22 @@ def run(options: Options) -> int:
     from taxoexpan.config import changed_settings, load_preset
     from taxoexpan.device import choose_device
     from taxoexpan.evaluation.growth import evaluate_growth, growth_between
+    from taxoexpan.evaluation.rules import RULES
     from taxoexpan.features.embedding import warn_of_language
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
+    from taxoexpan.model import TaxoExpan
 
     if options.output:
         inputs = filter(None, (options.old, options.new, options.glossary))
         preflight([options.output], list(inputs), options.force)
     settings = changed_settings(options, options.epochs)
-    methods = _methods(_chosen(options.methods), settings, options)
+    methods: dict[str, Method | TaxoExpan] = {
+        name: TaxoExpan(MODELS[name], options.seed, options.device, **settings)
+        if name in MODELS
+        else RULES[name]()
+        for name in _chosen(options.methods)
+    }
     device = choose_device(options.device)
     options = replace(options, features=load_preset("best", **settings).features)
     assert options.features is not None
@@ -165,21 +170,6 @@ def _chosen(names: str | None) -> list[str]:
         if name not in METHODS:
             raise ConfigurationError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
     return chosen
-
-
-def _methods(
-    names: list[str], settings: dict[str, Any], options: Options
-) -> dict[str, Method | TaxoExpan]:
-    """Create the baselines, and the models as in `train`."""
-    from taxoexpan.evaluation.rules import RULES
-    from taxoexpan.model import TaxoExpan
-
-    return {
-        name: TaxoExpan(MODELS[name], options.seed, options.device, **settings)
-        if name in MODELS
-        else RULES[name]()
-        for name in names
-    }
 
 
 def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
@@ -242,15 +232,18 @@ def ranks_csv(
     growth: Growth, results: Mapping[str, MethodResult], keep_formulas: bool = False
 ) -> str:
     """Return a table with one row per query and true parent, with its rank by each method."""
-    from taxoexpan.formats.tables.formulas import protect_row
+    from taxoexpan.formats.tables.formulas import protect_cells
+    from taxoexpan.formats.tables.table import csv_text
 
-    text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["query", "query_id", "parent_id", "parent_label", *results])
-    pairs = zip(queries.concepts, queries.parents, strict=True)
-    for query, (concept, parents) in enumerate(pairs):
-        for nth, parent in enumerate(parents.tolist()):
-            columns = [f"{each.ranks[query][nth]:.15g}" for each in results.values()]
-            names = [concept.label, concept.id, taxonomy.ids[parent], taxonomy.labels[parent]]
-            writer.writerow([*protect_row(names, keep_formulas), *columns])
-    return text.getvalue()
+    queries, taxonomy, rows = growth.queries, growth.taxonomy, []
+    for query, concept in enumerate(queries.concepts):
+        for nth, parent in enumerate(queries.parents[query].tolist()):
+            names = {
+                "query": concept.label,
+                "query_id": concept.id,
+                "parent_id": taxonomy.ids[parent],
+                "parent_label": taxonomy.labels[parent],
+            }
+            ranks = {name: f"{each.ranks[query][nth]:.15g}" for name, each in results.items()}
+            rows.append({**protect_cells(names, keep_formulas), **ranks})
+    return csv_text(["query", "query_id", "parent_id", "parent_label", *results], rows)

@@ -137,7 +137,7 @@ class Table:
             return "a column has parents, but none is recognized as the id or the label"
         if self.has("child"):
             return "a column has children, but none is recognized as the parent"
-        codes = "if the ids are hierarchical codes, such as 01 and 0101, name them by the option codes"
+        codes = "if the ids are hierarchical codes (01, 0101), name them by the option codes"
         return f"the columns do not say how the concepts are related; {codes}"
 
     @property
