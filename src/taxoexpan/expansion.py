@@ -32,13 +32,13 @@ from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import OWN as MODEL_FILES
 from taxoexpan.option_declarations import declared_options
 from taxoexpan.placement.adding.acceptance import (
-    DEFAULT_TRUTH,
     Acceptance,
     decide,
     leave_undecided,
 )
 from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import (
+    DEFAULT_TRUTH,
     Calibrators,
     branch_threshold,
     confidence_threshold,

@@ -23,7 +23,7 @@ from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, Acceptance
+from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.estimates import estimate_stages
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
@@ -44,7 +44,7 @@ from taxoexpan.placement.learned.calibration import (
     measure_reliability,
     remaining_ranker,
 )
-from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
+from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH, Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking

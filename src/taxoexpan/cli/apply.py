@@ -11,7 +11,7 @@ from taxoexpan.cli.arguments import open_taxonomy
 from taxoexpan.cli.messages import note, print_applied, spell_files
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import PATH, argument, option, output_option, repeated, switch
-from taxoexpan.phrasing import join_words, pluralize
+from taxoexpan.phrasing import join_counts, join_words, pluralize
 from taxoexpan.shared_options import AcceptanceOptions, FormulaOptions, ReadingOptions
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def run(options: Options) -> int:
         file, suggestions, options.output, accept, options.force, options.keep_formulas
     )
     print_applied(file.taxonomy, applied, accept)
-    if applied.accepted.undecided:
-        count = pluralize(applied.accepted.undecided, "concept")
+    if undecided := applied.accepted.undecided:
+        count = pluralize(undecided.total(), "concept")
         fix = f"write accepted into the column decision of {options.decisions}, or use --all"
-        note(f"{count} left undecided; to add one, {fix}")
+        note(f"{count} left out: {join_counts(undecided)}; to add one, {fix}")
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
     if options.patch:

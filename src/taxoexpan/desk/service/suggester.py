@@ -10,7 +10,6 @@ from typing import NamedTuple
 from taxoexpan.desk.service.batching import RequestBatcher
 from taxoexpan.desk.service.metrics import ServiceMetrics
 from taxoexpan.model import TaxoExpan
-from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -62,7 +61,7 @@ class Suggester:
     ) -> None:
         self.model = model
         self.names = NameMatches(model.taxonomy)
-        self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
+        self.min_branch = branch_threshold(model.calibrators)
         self.batcher = RequestBatcher(self._suggest_each, max_waiting, on_batch)
 
     def warm_up(self) -> PlacedQuery:

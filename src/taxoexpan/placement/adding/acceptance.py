@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH
 from taxoexpan.placement.scoring.branches import is_informative
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
@@ -15,10 +16,8 @@ from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import SKIPPED
 
-DEFAULT_TRUTH = 0.9
-"""Without other thresholds, this fraction of the placements is true, as far as is known."""
 DEFAULT_MIN_CONFIDENCE = 0.5
-"""The same for exact parents only: they must be more likely right than wrong."""
+"""Exact parents must be more likely right than wrong, if nothing else is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,19 +189,26 @@ def decide(
 
     Without a threshold, concepts without a suitable parent are undecided, and the others are
     placed safely (`place_safely`), or with exact parents only at `DEFAULT_MIN_CONFIDENCE`. Merges
-    are not marked: the permission to merge decides about them.
+    are not marked: the permission to merge decides about them. Concepts that are decided or
+    undecided already, or whose first suggestion a person has removed, stay as they are.
     """
-    candidates, coarse = list(suggestions), set[str]()
+    by_person = {s.query.id for s in suggestions if s.is_decided or s.curator}
+    decided = by_person | {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED}
+    open_ids = {s.query.id for s in suggestions if s.rank == 1} - decided
+    candidates = [s for s in suggestions if s.query.id in open_ids and not s.decision]
+    coarse = set[str]()
     if not acceptance.has_threshold:
-        unsuitable = {s.query.id for s in no_suitable_parent(suggestions)}
-        candidates = [s for s in suggestions if s.query.id not in unsuitable]
-        if places_safely(acceptance, suggestions):
+        ranked = candidates
+        unsuitable = {s.query.id for s in no_suitable_parent(ranked)}
+        candidates = [s for s in ranked if s.query.id not in unsuitable]
+        if places_safely(acceptance, ranked):
             placed = place_safely(candidates, acceptance.min_branch, taxonomy)
             suggestions = _with_coarse(suggestions, placed)
             sure = {(s.query.id, s.rank) for s in placed}
-            candidates = [s for s in suggestions if s.is_merge or (s.query.id, s.rank) in sure]
-            coarse = {s.query.id for s in placed if s.kind == SuggestionKind.COARSE}
-        elif have_confidence(suggestions):
+            added = [s for s in placed if s.kind == SuggestionKind.COARSE]
+            candidates = [s for s in ranked if s.is_merge or (s.query.id, s.rank) in sure] + added
+            coarse = {s.query.id for s in added}
+        elif have_confidence(ranked):
             acceptance = replace(acceptance, min_confidence=DEFAULT_MIN_CONFIDENCE)
     chosen = select_additions(candidates, acceptance)
     relations = set(chosen.relations)
@@ -210,6 +216,8 @@ def decide(
     handled |= {s.query.id for s in merges(candidates, acceptance)}
 
     def verdict(s: Suggestion) -> Verdict:
+        if s.decision or s.query.id not in open_ids:
+            return s.decision
         # A finer suggestion may have the same parent as a coarse placement.
         is_other = s.query.id in coarse and s.kind != SuggestionKind.COARSE
         if (s.parent.id, s.query.id) in relations and not s.is_merge and not is_other:
@@ -234,7 +242,7 @@ def place_safely(
     The branch of the concept must contain the true parent with this confidence, and be informative
     (`is_informative`). A query whose first suggestion is a merge is left out.
     """
-    placed, counts = [], Counter(s.query.id for s in suggestions)
+    placed, last = [], {s.query.id: s.rank for s in sorted(suggestions, key=lambda s: s.rank)}
     for first in _first_of_each(suggestions, lambda s: not s.is_merge):
         lineage = _lineage(first, taxonomy)
         if lineage is None:
@@ -243,7 +251,7 @@ def place_safely(
             placed.append(first)
             continue
         above = [s for s in coarse_places(first, taxonomy) if (s.confidence or 0.0) >= min_branch]
-        placed += [replace(s, rank=counts[first.query.id] + 1) for s in above[-1:]]
+        placed += [replace(s, rank=last[first.query.id] + 1) for s in above[-1:]]
     return placed
 
 
@@ -302,6 +310,14 @@ def _with_coarse(
 def have_confidence(suggestions: Sequence[Suggestion]) -> bool:
     """Return whether the confidence of all suggestions is known."""
     return all(s.confidence is not None for s in suggestions)
+
+
+def undecided_reasons(suggestions: Sequence[Suggestion], ids: Collection[str]) -> Counter[str]:
+    """Count the queries with these ids by the reason why they are undecided."""
+    first = _first_of_each(suggestions, lambda s: s.query.id in ids)
+    return Counter(
+        "without a suitable parent" if s.place == Place.NONE else "not sure enough" for s in first
+    )
 
 
 def leave_undecided(suggestions: Sequence[Suggestion]) -> list[Suggestion]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, abstention_features, features_of_block
-from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.learned.regression import sigmoid
 from taxoexpan.placement.scoring.ranking import RankedBlock, Ranker, Ranking
@@ -50,6 +50,7 @@ class Placer:
             if ranking.levels is not None:
                 levels = calibration.branch_confidence(ranking.levels[:, :top_k], known).tolist()
                 is_leaf = (self.ranker.anchors.child_counts[anchors] == 0).tolist()
+        sure_from = None if levels is None else branch_threshold(self.calibrators)
         indices = np.unique(anchors).tolist()
         paths = {i: taxonomy.short_path(taxonomy.ids[i]) for i in indices}
         parents = {i: taxonomy.concept_at(i) for i in indices}
@@ -71,6 +72,7 @@ class Placer:
                         paths[anchor],
                         confidence[row][index] if index and is_leaf[row][index] else None,
                     ),
+                    sure_from=sure_from,
                 )
                 for index, anchor in enumerate(own)
             ]

@@ -78,6 +78,10 @@ class Suggestion:
         tuple[float, ...],
         "For each label of the path: the probability that the true parent is there or below.",
     ] = ()
+    sure_from: Annotated[
+        float | None,
+        "The branch confidence (levels) at which a place is sure: 90 % of such places are true.",
+    ] = None
     curator: str = field(default="", kw_only=True)
     """Who decided about it in a review; empty otherwise."""
 
@@ -134,7 +138,7 @@ class Suggestion:
             "score": float(f"{self.score:.6g}"),
             "confidence": None if self.confidence is None else round(self.confidence, 4),
             "moves": join_texts(self.moves),
-            "levels": " > ".join(f"{level:.3g}" for level in self.levels),
+            "levels": " > ".join(f"{level:.4g}" for level in self.levels),
         }
 
 
