@@ -49,7 +49,7 @@ from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.proposals import Placer
+from taxoexpan.placement.suggesting.proposals import Placer, with_similar
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.progress import Stages
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -259,7 +259,8 @@ class TaxoExpan:
             self.fit_joint_prior()
         priors = self.calibrators.joint_priors or ()
         with self._fitted().naming_directory():
-            return suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
+            joint = suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
+        return [each for one in joint for each in with_similar(self.taxonomy, [one])]
 
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.

@@ -13,6 +13,7 @@ from taxoexpan.cli.messages import (
     print_applied,
     print_file_notes,
     print_filtered,
+    print_language,
     print_no_parent,
 )
 from taxoexpan.cli.model_messages import begin_training, print_training
@@ -43,6 +44,7 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
 
         def prepared(self, expansion: Expansion) -> None:
             print_file_notes(expansion.file)
+            print_language(expansion.file)
             print_filtered(expansion.taxonomy, expansion.concepts)
             found = expansion.looked_up
             if options.glossary and found:

@@ -30,7 +30,7 @@ from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -58,9 +58,7 @@ def with_reasons(
     """Return the suggestions with reasons for each first parent; merges have no reasons."""
     why = {(each.query.id, each.first.parent.id): describe(each) for each in evidence}
     return [
-        s
-        if s.kind == SuggestionKind.MERGE
-        else replace(s, why=why.get((s.query.id, s.parent.id), ""))
+        s if s.is_merge else replace(s, why=why.get((s.query.id, s.parent.id), ""))
         for s in suggestions
     ]
 

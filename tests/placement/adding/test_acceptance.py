@@ -416,6 +416,48 @@ def test_a_person_decides_before_the_rule(rows: list[Suggestion], parent: str | 
     assert accepted.undecided.total() == (parent is None)
 
 
+SIMILAR = replace(
+    MARTINI,
+    query=Concept("s", "martinis"),
+    path=("food",),
+    confidence=None,
+    kind=SuggestionKind.SIMILAR,
+    levels=(),
+    why="'martinis' and 'martini' differ only in singular and plural",
+)
+ALSO_SURE = replace(
+    MARTINI, query=SIMILAR.query, rank=2, confidence=0.99, levels=(1.0, 0.99, 0.99, 0.99)
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"exact_only": True}, {"min_confidence": 0.5}])
+def test_a_concept_with_a_similar_name_waits_for_a_person(options: dict[str, Any]) -> None:
+    rule = Acceptance(allow_merges=True, **options)
+    for rows in ([SIMILAR, ALSO_SURE], decide([SIMILAR, ALSO_SURE], rule, MENU)):
+        accepted = accept_suggestions(MENU, rows, rule)
+        assert (accepted.additions.concepts, accepted.additions.synonyms) == ((), ())
+        assert accepted.undecided == {"similar to an existing concept": 1}
+    assert {s.decision for s in decide([SIMILAR, ALSO_SURE], rule, MENU)} == {UNDECIDED}
+    everything = accept_suggestions(MENU, [SIMILAR, ALSO_SURE], Acceptance(min_confidence=0.0))
+    assert everything.undecided == {"similar to an existing concept": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "relations", "synonyms"),
+    [
+        ([SIMILAR, replace(ALSO_SURE, decision=ACCEPTED)], [("martini", "s")], []),
+        ([replace(SIMILAR, decision=ACCEPTED), ALSO_SURE], [], [("martini", "martinis")]),
+        ([replace(SIMILAR, decision=Verdict.REJECTED), ALSO_SURE], [("martini", "s")], []),
+        ([ALSO_SURE], [("martini", "s")], []),
+    ],
+)
+def test_a_person_decides_about_a_similar_name(
+    rows: list[Suggestion], relations: list[tuple[str, str]], synonyms: list[tuple[str, str]]
+) -> None:
+    additions = accept_suggestions(MENU, rows, Acceptance(allow_merges=True)).additions
+    assert (list(additions.relations), list(additions.synonyms)) == (relations, synonyms)
+
+
 def test_a_finer_suggestion_that_a_person_accepts_replaces_the_coarse_one() -> None:
     decided = decide([MARTINI, OTHER], Acceptance(), MENU)
     assert [s.parent.id for s in decided if s.decision == ACCEPTED] == ["drink"]

@@ -67,7 +67,8 @@ class EvidenceCache:
         if proposal is not None and proposal.is_merge:
             is_name = proposal.confidence == 1.0
             what = "a name" if is_name else "likely a synonym"
-            paragraphs.append(f"It is {what} of '{proposal.parent.label}'.")
+            synonym = f"It is {what} of '{proposal.parent.label}'."
+            paragraphs.append(f"{proposal.why}." if proposal.why else synonym)
         if evidence is not None and evidence.first.parent.id == id:
             paragraphs.append(describe(evidence))
             facts += [*similarity_facts(evidence.first), *network_facts(evidence)]

@@ -79,7 +79,7 @@ def select_additions(
     queries = {s.query.id for s in suggestions}
     suggestions = applicable(suggestions, acceptance)
     if acceptance.min_confidence and any(
-        not s.is_decided and s.confidence is None for s in suggestions
+        not (s.is_decided or s.is_merge) and s.confidence is None for s in suggestions
     ):
         message = "not all of these suggestions have a confidence"
         cause = "the model could not learn it, or the concepts were placed together"
@@ -107,15 +107,20 @@ def select_additions(
 
 
 def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
-    """Return each query's decided suggestions or, if there are none, the selectable ones."""
+    """Return each query's decided suggestions or, if there are none, the selectable ones.
+
+    A person must decide about a query whose name is similar to an existing one.
+    """
     decided = {s.query.id for s in suggestions if s.is_decided}
+    left = {s.query.id for s in similar(suggestions)}
     choosable = {Verdict.OPEN, Verdict.UNDECIDED} if acceptance.has_threshold else {Verdict.OPEN}
     # A finer suggestion that a person has accepted replaces the coarse one.
     finer = {s.query.id for s in suggestions if s.is_decided and s.kind != SuggestionKind.COARSE}
     return [
         s
         for s in suggestions
-        if (s.is_decided or (s.query.id not in decided and s.decision in choosable))
+        if s.query.id not in left
+        and (s.is_decided or (s.query.id not in decided and s.decision in choosable))
         and not (s.kind == SuggestionKind.COARSE and s.query.id in finer)
     ]
 
@@ -172,6 +177,13 @@ def no_suitable_parent(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     return _first_of_each(suggestions, lambda s: s.place == Place.NONE and not s.is_merge)
 
 
+def similar(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the first suggestions of undecided queries that have a similar name."""
+    decided = {s.query.id for s in suggestions if s.is_decided}
+    kept = [s for s in suggestions if s.decision != Verdict.REJECTED and s.query.id not in decided]
+    return _first_of_each(kept, lambda s: s.kind == SuggestionKind.SIMILAR)
+
+
 def _first_of_each(
     suggestions: Sequence[Suggestion], wanted: Callable[[Suggestion], bool]
 ) -> list[Suggestion]:
@@ -213,7 +225,7 @@ def decide(
     chosen = select_additions(candidates, acceptance)
     relations = set(chosen.relations)
     handled = {concept.id for concept in chosen.concepts}
-    handled |= {s.query.id for s in merges(candidates, acceptance)}
+    handled |= {s.query.id for s in merges(applicable(candidates, acceptance), acceptance)}
 
     def verdict(s: Suggestion) -> Verdict:
         if s.decision or s.query.id not in open_ids:
@@ -309,15 +321,19 @@ def _with_coarse(
 
 def have_confidence(suggestions: Sequence[Suggestion]) -> bool:
     """Return whether the confidence of all suggestions is known."""
-    return all(s.confidence is not None for s in suggestions)
+    return all(s.confidence is not None for s in suggestions if not s.is_merge)
 
 
 def undecided_reasons(suggestions: Sequence[Suggestion], ids: Collection[str]) -> Counter[str]:
     """Count the queries with these ids by the reason why they are undecided."""
-    first = _first_of_each(suggestions, lambda s: s.query.id in ids)
-    return Counter(
-        "without a suitable parent" if s.place == Place.NONE else "not sure enough" for s in first
-    )
+    similar_ids = {s.query.id for s in similar(suggestions)}
+
+    def reason(first: Suggestion) -> str:
+        if first.query.id in similar_ids:
+            return "similar to an existing concept"
+        return "without a suitable parent" if first.place == Place.NONE else "not sure enough"
+
+    return Counter(map(reason, _first_of_each(suggestions, lambda s: s.query.id in ids)))
 
 
 def leave_undecided(suggestions: Sequence[Suggestion]) -> list[Suggestion]:

@@ -79,7 +79,7 @@ def accept_suggestions(
     considered = applicable(suggestions, acceptance)
     merged = merges(considered, acceptance)
     queries = {s.query.id for s in considered}
-    undecided = {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED} - queries
+    undecided = {s.query.id for s in suggestions if s.decision != Verdict.REJECTED} - queries
     resolved, new_ids = resolve_ids(taxonomy, safe, acceptance.ids)
     return AcceptedSuggestions(
         [_with_ids(suggestion, new_ids) for suggestion in suggestions],
@@ -198,7 +198,8 @@ def expanded_taxonomy(
     if accepted.undecided:
         message = f"{pluralize(accepted.undecided.total(), 'concept')} left out"
         reasons = join_counts(accepted.undecided)
-        warnings.warn(f"{message}: {reasons}; min_confidence=0 adds all", stacklevel=3)
+        fix = "min_confidence=0 adds all that are not similar to an existing concept"
+        warnings.warn(f"{message}: {reasons}; {fix}", stacklevel=3)
     return taxonomy.expanded(accepted.additions)
 
 

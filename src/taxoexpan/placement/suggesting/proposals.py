@@ -82,7 +82,7 @@ class Placer:
             if duplicates is not None:
                 index, log_odds = int(duplicates.indices[row]), float(duplicates.log_odds[row])
                 ranked = with_merge(taxonomy, ranked, index, log_odds)
-            suggestions += ranked
+            suggestions += with_similar(taxonomy, ranked)
         if self.rejections:
             suggestions = self.rejections.filtered(suggestions)
         refuse_nonfinite_scores(suggestions)
@@ -212,6 +212,28 @@ def with_merge(
         place=first.place,
     )
     return _inserted(list(ranked), merge)
+
+
+def with_similar(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
+    """Put a concept with a similar name before all other suggestions of one query."""
+    query = ranked[0].query
+    similar = taxonomy.similar_names.find(query.label)
+    if similar is None or ranked[0].is_merge:
+        return list(ranked)
+    known = taxonomy.concept_at(similar.concept)
+    merge = Suggestion(
+        query=query,
+        rank=1,
+        parent=known,
+        path=taxonomy.short_path(known.id),
+        score=1 - 1 / (1 + len(similar.name)),
+        kind=SuggestionKind.SIMILAR,
+        place=ranked[0].place,
+        why=f"{query.label!r} and {similar.name!r} {similar.difference.text}; check whether they "
+        "are the same concept",
+    )
+    others = [s for s in ranked if not (s.is_merge and s.parent.id == known.id)]
+    return [merge, *(replace(s, rank=rank) for rank, s in enumerate(others, start=2))]
 
 
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
