@@ -49,7 +49,7 @@ def test_expand_file_leaves_concepts_below_the_threshold_undecided(
 ) -> None:
     output, table = tmp_path / "out.csv", tmp_path / "table.csv"
     applied = expand_file(pantry, new, output, suggestions=table, min_score=1, **QUICK)
-    assert (applied.accepted.undecided, len(applied.additions.concepts)) == (2, 0)
+    assert (applied.accepted.undecided.total(), len(applied.additions.concepts)) == (2, 0)
     assert {s.decision for s in read_suggestions(table)} == {Verdict.UNDECIDED}
     assert not (tmp_path / "out.suggestions.csv").exists()
 

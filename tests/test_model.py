@@ -27,7 +27,7 @@ from taxoexpan.explain import describe
 from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.suggestions import Place
+from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
 from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.log import TrainingLog
@@ -591,3 +591,13 @@ def test_accepted_concepts_are_known_and_become_parents(model: TaxoExpan) -> Non
         assert refitted.suggest(["Fermented"]) == []
     parents = {s.parent.label for s in refitted.suggest(["fermented fermented"], top_k=90)}
     assert "fermented" in parents
+
+
+def test_similar_names_come_first_also_if_concepts_are_placed_together(model: TaxoExpan) -> None:
+    for suggestions in (model.suggest(["Oat milks"], 2), model.suggest_together(["Oat milks"])):
+        first, second = suggestions[:2]
+        assert (first.kind, first.parent.label) == (SuggestionKind.SIMILAR, "oat milk")
+        assert (first.rank, second.rank, first.confidence) == (1, 2, None)
+        assert "'Oat milks' and 'oat milk' differ only in singular and plural" in first.why
+    with pytest.warns(UserWarning, match="1 concept left out: similar to an existing concept"):
+        assert model.expand(["Oat milks"], min_confidence=0) == model.taxonomy

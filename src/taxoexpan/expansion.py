@@ -32,13 +32,13 @@ from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import OWN as MODEL_FILES
 from taxoexpan.option_declarations import declared_options
 from taxoexpan.placement.adding.acceptance import (
-    DEFAULT_TRUTH,
     Acceptance,
     decide,
     leave_undecided,
 )
 from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import (
+    DEFAULT_TRUTH,
     Calibrators,
     branch_threshold,
     confidence_threshold,
@@ -98,7 +98,7 @@ def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
     suggestions = [s for s in suggestions if s.decision != Verdict.REJECTED]
     finer: dict[str, list[Suggestion]] = {}
     for s in suggestions:
-        if s.kind not in (SuggestionKind.COARSE, SuggestionKind.MERGE) and s.rank:
+        if s.kind != SuggestionKind.COARSE and not s.is_merge and s.rank:
             finer.setdefault(s.query.id, []).append(s)
     reasons = {
         (s.parent.id, s.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
@@ -281,7 +281,9 @@ def _prepare(options: ExpandOptions, progress: bool) -> Expansion:
     file.refuse_unused_options()
     changes = acceptance.allowed_changes
     file.check_changes(changes)
-    concepts = filter_known_names(file.taxonomy, read_concepts(options.new), acceptance.ids)
+    listed = read_concepts(options.new)
+    file.refuse_other_language(options.new, listed)
+    concepts = filter_known_names(file.taxonomy, listed, acceptance.ids)
     file.can_hold(
         concepts.new,
         max_parents=acceptance.top_k,

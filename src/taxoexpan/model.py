@@ -23,7 +23,7 @@ from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, Acceptance
+from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
@@ -44,12 +44,12 @@ from taxoexpan.placement.learned.calibration import (
     measure_reliability,
     remaining_ranker,
 )
-from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
+from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH, Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.proposals import Placer
+from taxoexpan.placement.suggesting.proposals import Placer, with_similar
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.progress import Stages
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -259,7 +259,8 @@ class TaxoExpan:
             self.fit_joint_prior()
         priors = self.calibrators.joint_priors or ()
         with self._fitted().naming_directory():
-            return suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
+            joint = suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
+        return [each for one in joint for each in with_similar(self.taxonomy, [one])]
 
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 ONE_HALF = 0.5
 """Above it, a suggestion is more likely right than wrong: readers compare numbers with it."""
@@ -72,6 +72,13 @@ def signed(value: float) -> str:
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     """Join words for a sentence: "a", "a and b" or "a, b and c"."""
     return f" {conjunction} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def join_counts(counts: Mapping[str, int]) -> str:
+    """Join what was counted: "red" if there is nothing else, or "2 red and 1 blue"."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    return join_words([f"{count:,} {what}" for what, count in counts.items()])
 
 
 def pluralize(count: int, noun: str, plural: str = "") -> str:

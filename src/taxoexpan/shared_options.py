@@ -215,7 +215,10 @@ class AcceptanceOptions(IdOptions):
         None,
         FRACTION,
     )
-    all: bool = switch("also add undecided concepts, below their first suggested parent")
+    all: bool = switch(
+        "add all concepts below their first suggested parent (default: accepted rows, and of the "
+        "concepts that nobody decided, those with a sure place)"
+    )
     allow_moves: bool = switch(
         "if the label of an existing concept ends with the label of a new sibling, move it below "
         "the new concept: oat milk moves below the new concept milk"

@@ -94,7 +94,21 @@ def test_applying_the_suggestions_as_written_gives_the_same_file(
     messages = run("apply", folder / "old.csv", table, "-o", again).err
     assert again.read_bytes() == (folder / "out.csv").read_bytes()
     undecided = sum(row["decision"] == "undecided" for row in first_rows(folder).values())
-    assert f"{undecided} concepts left undecided; to add one, write accepted" in (messages)
+    assert f"{undecided} concepts left out: " in messages
+    assert "to add one, write accepted into the column decision" in messages
+
+
+def test_suggestions_that_nobody_decided_are_applied_as_by_expand(
+    folder: Path, tmp_path: Path
+) -> None:
+    table, out, everything = (tmp_path / name for name in ("s.csv", "out.csv", "all.csv"))
+    run("suggest", folder / "model", folder / "new.txt", "-o", table)
+    messages = run("apply", folder / "old.csv", table, "-o", out).err
+    assert out.read_bytes() == (folder / "out.csv").read_bytes()
+    left = len(NEW) - len(added(out, folder / "old.csv"))
+    assert f"{left} concepts left out: " in messages
+    run("apply", folder / "old.csv", table, "-o", everything, "--all")
+    assert added(everything, folder / "old.csv") == set(NEW)
 
 
 def test_an_undecided_row_that_a_person_accepts_is_applied_to_the_expanded_file(
@@ -161,7 +175,7 @@ def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
     assert undecided
     (line,) = (each for each in messages.splitlines() if "undecided" in each)
     assert line.startswith(f"{undecided} of 2 new concepts ")
-    assert "not written: a confidence below 1; to review them, write accepted" in line
+    assert "not sure enough; to review them, write accepted" in line
     assert line.endswith(
         f"into the column decision of {table}, then run: taxoexpan apply {out} {table} "
         f"--concepts '{new}' -o {out} --force --format edges --columns "

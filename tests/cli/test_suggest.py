@@ -108,11 +108,20 @@ def test_nothing_is_written_into_the_model_that_is_read(
     assert "is written as a whole; choose another place" in messages
 
 
-def test_plurals_of_known_names_are_reported_and_placed(
-    model_directory: Path, tmp_path: Path
+def test_similar_names_are_reported_and_wait_for_a_decision(
+    pantry: Path, model_directory: Path, tmp_path: Path
 ) -> None:
-    new = write_file(tmp_path / "new.txt", "Oat Milks\nnut milk\n")
-    messages = run("suggest", model_directory, new)
-    assert "'Oat Milks' and 'oat milk' differ only in singular and plural" in messages.err
-    assert "'nut milk'" not in messages.err
-    assert "Oat Milks" in messages.out
+    new = write_file(tmp_path / "new.txt", "Oat Milks\nalnond milk\nnut milk\n")
+    table, out = tmp_path / "s.csv", tmp_path / "out.csv"
+    messages = run("suggest", model_directory, new, "-o", table).err
+    assert "'Oat Milks' and 'oat milk' (oat milk) differ only in singular and plural" in messages
+    assert "'alnond milk' and 'almond milk' (almond milk) differ in one letter" in messages
+    assert "'nut milk'" not in messages
+    for option in ([], ["--all"]):
+        messages = run("apply", pantry, table, "-o", out, "--force", *option).err
+        assert "2 concepts left out: similar to an existing concept" in messages
+        assert "'alnond milk' and 'almond milk' differ in one letter" in messages
+        assert set(Taxonomy.read(out)) - set(Taxonomy.read(pantry)) == {"nut milk"}
+    rows = table.read_text(encoding="utf-8").replace(",,attach,", ",accepted,attach,")
+    run("apply", pantry, write_file(tmp_path / "decided.csv", rows), "-o", out, "--force")
+    assert {"Oat Milks", "alnond milk"} <= set(Taxonomy.read(out))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import open_taxonomy
-from taxoexpan.cli.messages import note, print_applied, spell_files
+from taxoexpan.cli.messages import note, note_some, print_applied, spell_files
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import PATH, argument, option, output_option, repeated, switch
-from taxoexpan.phrasing import join_words, pluralize
+from taxoexpan.phrasing import join_counts, join_words, pluralize
 from taxoexpan.shared_options import AcceptanceOptions, FormulaOptions, ReadingOptions
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def run(options: Options) -> int:
     from taxoexpan.files import write_whole
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.formats.git import git_patch, refuse_unpatchable
+    from taxoexpan.placement.adding.acceptance import similar
     from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
 
     _refuse_outputs(options)
@@ -73,10 +74,13 @@ def run(options: Options) -> int:
         file, suggestions, options.output, accept, options.force, options.keep_formulas
     )
     print_applied(file.taxonomy, applied, accept)
-    if applied.accepted.undecided:
-        count = pluralize(applied.accepted.undecided, "concept")
-        fix = f"write accepted into the column decision of {options.decisions}, or use --all"
-        note(f"{count} left undecided; to add one, {fix}")
+    if undecided := applied.accepted.undecided:
+        found = similar(applied.accepted.suggestions)
+        note_some([f"similar: {each.why}" for each in found if each.why], " are similar")
+        count = pluralize(undecided.total(), "concept")
+        fix = f"write accepted into the column decision of {options.decisions}"
+        fix += "" if options.all else ", or use --all"
+        note(f"{count} left out: {join_counts(undecided)}; to add one, {fix}")
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
     if options.patch:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, print_file_notes
+from taxoexpan.cli.messages import note, print_file_notes, print_language
 from taxoexpan.cli.model_messages import print_training_advice
 from taxoexpan.option_declarations import argument, option
 from taxoexpan.phrasing import pluralize
@@ -62,7 +62,9 @@ def read_taxonomy(
     path: Path, options: ReadingOptions, glossary: Path | None = None, quiet: bool = False
 ) -> Taxonomy:
     """Read a taxonomy, print the notes of its reader, and look up definitions in a glossary."""
-    taxonomy = open_taxonomy(path, options).taxonomy
+    file = open_taxonomy(path, options)
+    print_language(file)
+    taxonomy = file.taxonomy
     if not glossary:
         return taxonomy
     from taxoexpan.features.glossary.glossary import Glossary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,11 @@ from taxoexpan.cli.messages import (
     print_applied,
     print_file_notes,
     print_filtered,
+    print_language,
     print_no_parent,
 )
 from taxoexpan.cli.model_messages import begin_training, print_training
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.shared_options import ExpandOptions
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
 
         def prepared(self, expansion: Expansion) -> None:
             print_file_notes(expansion.file)
+            print_language(expansion.file)
             print_filtered(expansion.taxonomy, expansion.concepts)
             found = expansion.looked_up
             if options.glossary and found:
@@ -67,7 +70,8 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
             print_applied(expansion.taxonomy, applied, expansion.acceptance)
             _print_rule(expansion)
             _print_coarse(expansion)
-            _print_undecided(expansion, applied.accepted.undecided)
+            if applied.accepted.undecided:
+                _print_undecided(expansion, applied.accepted.undecided)
 
     return expand(options, Messages())
 
@@ -116,12 +120,11 @@ def _print_coarse(expansion: Expansion) -> None:
         )
 
 
-def _print_undecided(expansion: Expansion, count: int) -> None:
+def _print_undecided(expansion: Expansion, undecided: Counter[str]) -> None:
     """Print how many concepts were not written, why, and how to add them."""
-    if not count:
-        return
     options, file = expansion.options, expansion.file
     total = pluralize(len({each.query.id for each in expansion.suggestions}), "new concept")
+    count = undecided.total()
     verb = "is" if count == 1 else "are"
     table, output = str(options.suggestions_file), str(options.output)
     files = [output, table, "--concepts", str(options.new), "-o", output, "--force"]
@@ -129,27 +132,7 @@ def _print_undecided(expansion: Expansion, count: int) -> None:
     flags = file.read_flags if options.output.suffixes == file.path.suffixes else []
     command = shlex.join(["taxoexpan", "apply", *files, *flags])
     note(
-        f"{count:,} of {total} {verb} undecided and not written: {_reason(expansion)}; to review "
-        f"them, write accepted into the column decision of {table}, then run: {command} (with "
-        "--all, it writes all of them)"
+        f"{count:,} of {total} {verb} undecided and not written: {join_counts(undecided)}; to "
+        f"review them, write accepted into the column decision of {table}, then run: {command} "
+        "(with --all, it writes all of them)"
     )
-
-
-def _reason(expansion: Expansion) -> str:
-    """Return the reason why concepts are undecided."""
-    from taxoexpan.placement.adding.acceptance import (
-        DEFAULT_MIN_CONFIDENCE,
-        have_confidence,
-        places_safely,
-    )
-
-    minimum, confidence = expansion.acceptance.min_score, expansion.threshold
-    if minimum is None and confidence is None:
-        if places_safely(expansion.acceptance, expansion.suggestions):
-            return "no branch is sure enough, or there is no suitable parent"
-        if not have_confidence(expansion.suggestions):
-            return "no suitable parent"
-        return f"a confidence below {DEFAULT_MIN_CONFIDENCE}, or no suitable parent"
-    reasons = [f"a score below {minimum}"] if minimum else []
-    reasons += [f"a confidence below {confidence:.3g}"] if confidence else []
-    return " or ".join(reasons)

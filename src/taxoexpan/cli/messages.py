@@ -92,6 +92,26 @@ def print_file_notes(*files: TaxonomyFile) -> None:
     note_some(notes, f"; see taxoexpan check {files[-1].path}")
 
 
+def print_language(file: TaxonomyFile) -> None:
+    """Print in which of several languages the labels of a file are read, and why."""
+    if file.language_choice:
+        note(f"{file.language_choice}; choose another with --language")
+
+
+def print_other_language(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
+    """Print a note if new terms look like the names in other languages, which a model ignores."""
+    from taxoexpan.taxonomy.language_guess import other_language
+
+    foreign = [name for names in taxonomy.foreign_names.values() for name in names]
+    known = {"own": taxonomy.labels, "other": foreign}
+    if found := other_language(known, "own", [concept.label for concept in concepts]):
+        note(
+            f"note: {found.count:,} of {len(concepts):,} new terms look like names in another "
+            "language than the labels of this model; for good suggestions, train a model with "
+            "--language and the language of the terms"
+        )
+
+
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
     """Print which concepts of a list are already present, repeated, or similar to existing ones."""
     present = []
@@ -105,20 +125,13 @@ def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
         for concept in concepts.repeated
     ]
     note_some(repeated, " are repeated")
-    note_some(_plural_notes(taxonomy, concepts.new), " labels differ only in singular and plural")
-
-
-def _plural_notes(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[str]:
-    """Return one note per new label that differs from a known name only in number."""
-    from taxoexpan.taxonomy.names import name_key
-
-    known = {name_key(name): name for c in taxonomy.concepts for name in (c.label, *c.synonyms)}
-    return [
-        f"note: {concept.label!r} and {known[key]!r} differ only in singular and plural; "
-        "check whether they are the same concept"
-        for concept in concepts
-        if (key := name_key(concept.label)) in known
+    similar = [
+        f"similar: {concept.label!r} and {found.name!r} ({visible(taxonomy.ids[found.concept])}) "
+        f"{found.difference.text}; not added, unless you accept it"
+        for concept in concepts.new
+        if (found := taxonomy.similar_names.find(concept.label))
     ]
+    note_some(similar, " are similar to existing names")
 
 
 def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
-from taxoexpan.cli.messages import note, print_filtered
+from taxoexpan.cli.messages import note, print_filtered, print_other_language
 from taxoexpan.cli.serve import REVIEW_PORT, ServerOptions
 from taxoexpan.option_declarations import PATH, option, switch
 from taxoexpan.phrasing import pluralize
@@ -91,6 +91,7 @@ def _prepare(
     from taxoexpan.taxonomy.known_names import filter_known_names
 
     concepts = filter_known_names(model.taxonomy, listed)
+    print_other_language(model.taxonomy, listed)
     print_filtered(model.taxonomy, concepts)
     looked_up = defined_concepts(options.glossary, concepts.new, model.taxonomy)
     definitions = {c.label: c.definition for c in set(looked_up).difference(concepts.new)}

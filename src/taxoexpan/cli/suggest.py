@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts
-from taxoexpan.cli.messages import note, print_filtered, write_report
+from taxoexpan.cli.messages import note, print_filtered, print_other_language, write_report
 from taxoexpan.cli.model_messages import print_confidence_limits, print_training_advice
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
@@ -120,6 +120,7 @@ def run(options: Options) -> int:
 
         archive = load_archive(options.model, options.features, options.device, about)
         model = TaxoExpan.from_archive(archive, options.device)
+    print_other_language(about.taxonomy, new)
     print_filtered(about.taxonomy, concepts)
     defined = defined_concepts(options.glossary, concepts.new, about.taxonomy)
     concepts = replace(concepts, new=tuple(defined))

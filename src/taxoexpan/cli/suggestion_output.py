@@ -39,7 +39,7 @@ class SuggestionSummary:
         from taxoexpan.placement.adding.acceptance import merges, no_suitable_parent
 
         self.queries += len({suggestion.query.id for suggestion in suggestions})
-        self.merged += merges(suggestions)
+        self.merged += [s for s in merges(suggestions) if not s.why]  # the others were printed
         self.without_parent += no_suitable_parent(suggestions)
 
     def print(self) -> None:
@@ -168,10 +168,7 @@ def _is_coarse(suggestion: Suggestion) -> bool:
 
 
 def _named(suggestion: Suggestion) -> str:
-    from taxoexpan.placement.suggesting.suggestions import SuggestionKind
-
-    label = suggestion.parent.label
-    return f"= {label}" if suggestion.kind == SuggestionKind.MERGE else label
+    return f"= {suggestion.parent.label}" if suggestion.is_merge else suggestion.parent.label
 
 
 def _aligned(rows: list[list[str]], width: int, hidden: int) -> list[str]:

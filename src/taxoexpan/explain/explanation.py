@@ -24,7 +24,7 @@ from taxoexpan.explain.similarity import (
 )
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
@@ -52,9 +52,7 @@ def with_reasons(
     """Return the suggestions with reasons for each first parent; merges have no reasons."""
     why = {(each.query.id, each.first.parent.id): describe(each) for each in evidence}
     return [
-        s
-        if s.kind == SuggestionKind.MERGE
-        else replace(s, why=why.get((s.query.id, s.parent.id), ""))
+        s if s.is_merge else replace(s, why=why.get((s.query.id, s.parent.id), ""))
         for s in suggestions
     ]
 

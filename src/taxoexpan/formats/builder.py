@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from taxoexpan.errors import CycleError, FileCycleError, FormatError, started_at
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
+
+if TYPE_CHECKING:
+    from taxoexpan.formats.rdf.languages import Languages
 
 LANGUAGE_TAGS = "language tags"
 """The kind of ignored content that is counted for labels with a language tag."""
@@ -88,6 +92,7 @@ class ParsedTaxonomy:
     language: str = ""
     other_tags: Mapping[tuple[str, str], str] = field(default_factory=dict)
     sources: tuple[SourceLines, ...] = ()
+    languages: Languages | None = None
 
 
 @dataclass
@@ -106,6 +111,7 @@ class TaxonomyBuilder:
     tops: set[str] = field(default_factory=set)
     prefixes: dict[str, str] = field(default_factory=dict)
     language: str = ""
+    languages: Languages | None = None
     other_tags: dict[tuple[str, str], str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)
     children: list[str] = field(default_factory=list)
@@ -191,6 +197,7 @@ class TaxonomyBuilder:
             self.language,
             self.other_tags,
             (source,),
+            self.languages,
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -112,6 +112,23 @@ class TaxonomyFile:
     def notes(self) -> tuple[Note, ...]:
         """The problems in the file that were corrected while reading it."""
         return self.parsed.notes
+
+    @property
+    def language_choice(self) -> str:
+        """Which of several languages of the file was chosen, and why; empty if it was requested."""
+        languages = self.parsed.languages
+        return languages.description if languages and not self.file.options.language else ""
+
+    def refuse_other_language(self, path: Path, concepts: Sequence[Concept]) -> None:
+        """Refuse a list in another language of this file, unless the language was requested."""
+        languages, requested = self.parsed.languages, self.file.options.language
+        found = languages.guess([each.label for each in concepts]) if languages else None
+        if found is None or languages is None or requested:
+            return
+        message = f"{found.count:,} of {len(concepts):,} new terms look like {found.language}"
+        message += f", but the labels of {self.path.name} are read in {languages.tag}"
+        fix = f"choose {found.language}, or {languages.tag} if that is right"
+        raise FormatError(path, f"{message}; {fix}", option="language")
 
     def can_hold(
         self,

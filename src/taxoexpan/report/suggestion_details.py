@@ -105,7 +105,8 @@ def proposal_details(taxonomy: Taxonomy, proposal: ConceptProposal) -> Details:
 def _paragraphs(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterator[str]:
     first, parents = proposal.first, [each for each in proposal.suggestions if not each.is_merge]
     if first.is_merge:
-        yield f"It is likely a synonym of {_with_confidence(first)}."
+        similar = f"{first.why}." if first.why else ""
+        yield similar or f"It is likely a synonym of {_with_confidence(first)}."
         if parents:
             yield f"As a separate concept, it would go under '{parents[0].parent.label}'."
     if proposal.evidence is not None:
@@ -183,7 +184,8 @@ def describe_parent(taxonomy: Taxonomy, parent: Concept) -> str:
 def _other_suggestions(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterator[Fact]:
     """Yield every suggestion after the first, with its path, and who each other parent is."""
     described = {proposal.first.parent.id}
-    names = {SuggestionKind.MERGE: "synonym of", SuggestionKind.ALSO: "also under"}
+    kinds = SuggestionKind
+    names = {kinds.MERGE: "synonym of", kinds.SIMILAR: "similar to", kinds.ALSO: "also under"}
     ranked = zip(proposal.suggestions, proposal.numbers, strict=True)
     for suggestion, number in islice(ranked, 1, None):
         name = names.get(suggestion.kind, f"rank {suggestion.rank}")

@@ -206,7 +206,7 @@ def _outcome(suggestions: Sequence[Suggestion], added: Additions, is_added: bool
 def _action(proposal: ConceptProposal) -> str:
     """Return the suggested action; the next column shows the path."""
     if proposal.first.is_merge:
-        return "synonym of"
+        return "similar to" if proposal.first.kind == SuggestionKind.SIMILAR else "synonym of"
     if proposal.has_no_suitable_parent:
         return "no suitable parent"
     if proposal.moves:

@@ -19,6 +19,7 @@ from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 from taxoexpan.taxonomy.sequences import LazySequence
+from taxoexpan.taxonomy.similar_names import SimilarNames
 
 DERIVED_FROM_RELATIONS = (
     "active",
@@ -277,6 +278,11 @@ class Taxonomy:
     def label_endings(self) -> LabelEndings:
         """An index of the children of concepts by the last words of their labels."""
         return LabelEndings(self.labels, self.children_of)
+
+    @cached_property
+    def similar_names(self) -> SimilarNames:
+        """An index that finds names which are nearly the same as a new one."""
+        return SimilarNames(self)
 
     @property
     def concepts(self) -> Sequence[Concept]:

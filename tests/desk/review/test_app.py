@@ -521,6 +521,24 @@ def test_known_names_are_under_already_present(model: TaxoExpan, tmp_path: Path)
         assert "Oat-Milk" in text_of(review.get("/"))  # it may become a concept of its own
 
 
+def test_similar_names_are_under_already_present(model: TaxoExpan, tmp_path: Path) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        review = open_review(model, store, [Concept("", "Oat milks"), Concept("", "white tea")])
+        assert "Already present 1" in text_of(review.get("/"))
+        assert "Oat milks = oat milk" in text_of(review.get("/?status=present"))
+        same, parent, *_ = review.concept("oat milks").proposals
+        assert (same.kind, same.parent.label) == (SuggestionKind.SIMILAR, "oat milk")
+        reasons = text_of(review.get(f"/why?concept=oat+milks&parent={same.parent.id}"))
+        assert "'Oat milks' and 'oat milk' differ only in singular and plural" in reasons
+        review.decide("oat milks", merge=same.parent.id)
+        (merged,) = review.concept("oat milks").accepted
+        assert (merged.kind, merged.parent.id) == (SuggestionKind.MERGE, same.parent.id)
+        review.post("/undo", {"request": field(review.get("/"), "request")})
+        review.decide("oat milks", accept=parent.parent.id)
+        (placed,) = review.concept("oat milks").accepted
+        assert (placed.kind, placed.parent.id) == (SuggestionKind.ATTACH, parent.parent.id)
+
+
 def test_an_edited_concept_is_exported_as_edited(review: Review) -> None:
     form = {"label": " Hemp  drink ", "synonyms": "hemp milk\n\nHemp drink", "definition": "d"}
     page = text_of(review.get(review.decide("hemp milk", action="edit", **form)))

@@ -43,6 +43,7 @@ def expected(model: TaxoExpan, concept: Concept, top_k: int, explain: bool = Fal
             "moves": list(s.moves),
             "why": s.why,
             "levels": list(s.levels),
+            "sure_from": s.sure_from,
         }
         for s, row in zip(suggestions, rows, strict=True)
     ]

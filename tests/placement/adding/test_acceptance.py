@@ -306,7 +306,7 @@ def test_the_accepted_suggestions_are_those_that_are_added(options: dict[str, An
     marked = [(s.parent.id, s.query.id) for s in decided if s.decision == ACCEPTED]
     assert list(accepted.additions.relations) == marked
     undecided = {s.query.id for s in decided if s.decision == UNDECIDED}
-    assert (accepted.undecided, accepted.left_out) == (len(undecided), 0)
+    assert (accepted.undecided.total(), accepted.left_out) == (len(undecided), 0)
 
 
 FRUIT = ("apple", "pear", "plum")
@@ -384,6 +384,78 @@ def test_a_place_must_say_something() -> None:
         root, parent=Concept("pear", "pear"), path=("fruit", "pear"), levels=(0.95, 0.3)
     )
     assert [s.decision for s in decide([below], Acceptance(), flat)] == [UNDECIDED]
+
+
+def test_suggestions_that_nobody_decided_follow_the_same_rule() -> None:
+    """Without a person's decision, the branch confidence that the model has learned counts."""
+    ranked = [replace(each, sure_from=0.8) for each in (MARTINI, OTHER)]
+    nowhere = replace(MARTINI, query=Concept("m", "flat white"), place=Place.NONE)
+    vague = replace(MARTINI, query=Concept("v", "thing"), levels=(1.0, 0.6, 0.5, 0.4))
+    accepted = accept_suggestions(MENU, [*ranked, nowhere, vague], Acceptance())
+    assert accepted.additions.relations == (("cocktail", "n"),)
+    assert accepted.undecided == {"without a suitable parent": 1, "not sure enough": 1}
+    everything = Acceptance(min_confidence=0.0)
+    added = accept_suggestions(MENU, [*ranked, nowhere, vague], everything).additions
+    assert added.relations == (("martini", "n"), ("martini", "m"), ("martini", "v"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "parent"),
+    [
+        ([replace(OTHER, rank=0)], "fruit"),
+        ([replace(OTHER, decision=Verdict.ACCEPTED)], "fruit"),
+        ([OTHER], "fruit"),
+        ([replace(MARTINI, decision=Verdict.REJECTED), OTHER], None),
+        ([MARTINI, replace(OTHER, rank=3)], "drink"),
+    ],
+)
+def test_a_person_decides_before_the_rule(rows: list[Suggestion], parent: str | None) -> None:
+    """A row of one's own, an accepted row, or a removed first row is a decision."""
+    accepted = accept_suggestions(MENU, rows, Acceptance())
+    assert [each for each, _ in accepted.additions.relations] == ([parent] if parent else [])
+    assert accepted.undecided.total() == (parent is None)
+
+
+SIMILAR = replace(
+    MARTINI,
+    query=Concept("s", "martinis"),
+    path=("food",),
+    confidence=None,
+    kind=SuggestionKind.SIMILAR,
+    levels=(),
+    why="'martinis' and 'martini' differ only in singular and plural",
+)
+ALSO_SURE = replace(
+    MARTINI, query=SIMILAR.query, rank=2, confidence=0.99, levels=(1.0, 0.99, 0.99, 0.99)
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"exact_only": True}, {"min_confidence": 0.5}])
+def test_a_concept_with_a_similar_name_waits_for_a_person(options: dict[str, Any]) -> None:
+    rule = Acceptance(allow_merges=True, **options)
+    for rows in ([SIMILAR, ALSO_SURE], decide([SIMILAR, ALSO_SURE], rule, MENU)):
+        accepted = accept_suggestions(MENU, rows, rule)
+        assert (accepted.additions.concepts, accepted.additions.synonyms) == ((), ())
+        assert accepted.undecided == {"similar to an existing concept": 1}
+    assert {s.decision for s in decide([SIMILAR, ALSO_SURE], rule, MENU)} == {UNDECIDED}
+    everything = accept_suggestions(MENU, [SIMILAR, ALSO_SURE], Acceptance(min_confidence=0.0))
+    assert everything.undecided == {"similar to an existing concept": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "relations", "synonyms"),
+    [
+        ([SIMILAR, replace(ALSO_SURE, decision=ACCEPTED)], [("martini", "s")], []),
+        ([replace(SIMILAR, decision=ACCEPTED), ALSO_SURE], [], [("martini", "martinis")]),
+        ([replace(SIMILAR, decision=Verdict.REJECTED), ALSO_SURE], [("martini", "s")], []),
+        ([ALSO_SURE], [("martini", "s")], []),
+    ],
+)
+def test_a_person_decides_about_a_similar_name(
+    rows: list[Suggestion], relations: list[tuple[str, str]], synonyms: list[tuple[str, str]]
+) -> None:
+    additions = accept_suggestions(MENU, rows, Acceptance(allow_merges=True)).additions
+    assert (list(additions.relations), list(additions.synonyms)) == (relations, synonyms)
 
 
 def test_a_finer_suggestion_that_a_person_accepts_replaces_the_coarse_one() -> None:

@@ -18,7 +18,7 @@ from taxoexpan.placement.adding.additions import (
     validate_additions,
     with_query_ids,
 )
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
@@ -84,8 +84,9 @@ def test_suggestions_are_returned_with_the_ids_that_were_filled_in() -> None:
     ]
     accepted = accept_suggestions(codes, given, Acceptance())
     kiwi, fig = accepted.suggestions
-    assert kiwi == replace(given[0], query=Concept("hg-1-1", "kiwi"))
-    assert fig == given[1]
+    first, second = (replace(each, decision=Verdict.ACCEPTED) for each in given)
+    assert kiwi == replace(first, query=Concept("hg-1-1", "kiwi"))
+    assert fig == second
     assert accepted.additions.relations == (("hg-1", "hg-1-1"), ("hg-2", "own"))
 
 

@@ -65,8 +65,8 @@ def test_a_table_of_suggestions_is_plain_csv() -> None:
     path = ("food", "fruit, fresh")
     given = Suggestion(Concept("k1", 'the "kiwi"'), 1, Concept("f", "fruit, fresh"), path, 1 / 3)
     assert suggestions_csv([given]) == (
-        HEADER.replace("score", "score,confidence,decision,kind,place,moves,why,levels")
-        + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,,attach,,,,\n'
+        HEADER.replace("score", "score,confidence,decision,kind,place,moves,why,levels,sure_from")
+        + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,,attach,,,,,\n'
     )
 
 

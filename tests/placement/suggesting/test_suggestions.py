@@ -28,13 +28,14 @@ FULL = Suggestion(
     why="because",
     decision=Verdict.ACCEPTED,
     levels=(1.0, 0.98765),
+    sure_from=0.83,
 )
 
 
 def test_the_columns_follow_from_the_fields() -> None:
     assert tuple(COLUMNS) == (
         *("query", "query_id", "rank", "parent_id", "parent_label", "path", "score", "confidence"),
-        *("decision", "kind", "place", "moves", "why", "levels"),
+        *("decision", "kind", "place", "moves", "why", "levels", "sure_from"),
     )
     types = {name: column.type for name, column in COLUMNS.items()}
     assert (types["rank"], types["path"], types["confidence"]) == (int, tuple, float)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
@@ -15,17 +14,13 @@ from taxoexpan.curation.checks.findings import Finding, label_and_id, make_findi
 from taxoexpan.curation.checks.labels import LabelIndex, find_siblings
 from taxoexpan.taxonomy.adjacency import ranges
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH
-from taxoexpan.taxonomy.names import words_key
-
-MIN_LENGTH = 6
-MIN_LENGTH_OF_MISSPELLINGS = 8
-"""Shorter names often differ in one letter: shirts, shorts, skirts."""
-
-SPELLINGS = ({"s", "z"}, {"c", "k"}, {"i", "y"})
-"""Letters that differ between spellings of the same word: disc and disk, tyre and tire."""
-
-VOWELS = "aeiou"
+from taxoexpan.taxonomy.similar_names import (
+    MIN_LENGTH,
+    compact_key,
+    first_difference,
+    form_difference,
+    letter_difference,
+)
 
 MAX_GROUP_SIZE = 10
 """More names than this that agree without a character follow a pattern: class a, class b."""
@@ -62,22 +57,15 @@ def similar_labels(index: LabelIndex) -> Iterator[Finding]:
         yield make_finding("similar-label", taxonomy.ids[concept], message, severe)
 
 
-def _key(normalized: str) -> str:
-    """Return a normalized name without spaces, with its last word in the singular."""
-    return words_key(normalized.split(" ")).replace(" ", "")
-
-
 def _forms_of_one_name(index: LabelIndex) -> Iterator[SimilarPair]:
     """Yield labels that differ only in case, spaces and hyphens, or in singular and plural."""
     forms: dict[str, list[int]] = defaultdict(list)
     for number in index.comparable:
-        forms[_key(index.normalized[number])].append(number)
+        forms[compact_key(index.normalized[number])].append(number)
     for numbers in forms.values():
         for first, second in pairwise(numbers):
-            one, other = index.normalized[first], index.normalized[second]
-            same_letters = one.replace(" ", "") == other.replace(" ", "")
-            what = "case, spaces or hyphens" if same_letters else "singular and plural"
-            yield SimilarPair(first, second, f"differ only in {what}", same_name=True)
+            difference = form_difference(index.normalized[first], index.normalized[second])
+            yield SimilarPair(first, second, *difference)
 
 
 def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
@@ -88,53 +76,10 @@ def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
     names = [name for name in numbers if len(name) >= MIN_LENGTH]
     word_counts = Counter(word for name in numbers for word in set(name.split()))
     for longer, shorter, position in one_edit_apart(names):
-        difference = _difference(longer, shorter, position, word_counts)
-        if difference and _key(longer) != _key(shorter):
+        difference = letter_difference(longer, shorter, position, word_counts)
+        if difference and compact_key(longer) != compact_key(shorter):
             first, second = sorted((numbers[longer], numbers[shorter]))
             yield SimilarPair(first, second, *difference)
-
-
-def _difference(
-    longer: str, shorter: str, position: int, word_counts: Counter[str]
-) -> tuple[str, bool] | None:
-    """Return the difference of two names and whether they are the same name; None if unrelated."""
-    words = _word_at(longer, position), _word_at(shorter, position)
-    if min(map(len, words)) < MIN_PLURAL_LENGTH or any(map(_has_digit, words)):
-        return None
-    if _is_spelling_variant(longer, shorter, position):
-        return "look like two spellings of the same name", True
-    # Misspellings rarely affect the first letter of a word, and a misspelled word is rare: if the
-    # taxonomy uses both words elsewhere, as in memory bank and memory rank, both are intended.
-    at_start = position == 0 or longer[position - 1] == " "
-    both_used = min(word_counts[word] for word in words) > 1
-    if at_start or len(shorter) < MIN_LENGTH_OF_MISSPELLINGS or both_used:
-        return None
-    return "differ in one letter", False
-
-
-def _is_spelling_variant(longer: str, shorter: str, position: int) -> bool:
-    """Return whether an edit is typical of spelling variants, such as colour or travelling."""
-    letter, before = longer[position], longer[position - 1 : position]
-    if len(longer) == len(shorter):
-        pair = {letter, shorter[position]}
-        return pair in SPELLINGS or all(map(_is_sign, pair))
-    doubled = letter == before and letter not in VOWELS
-    return doubled or (before, letter) == ("o", "u") or _is_sign(letter)
-
-
-def _word_at(name: str, position: int) -> str:
-    """Return the word of a name that contains a position, or ends there."""
-    end = name.find(" ", position)
-    return name[name.rfind(" ", 0, position) + 1 : end if end >= 0 else None]
-
-
-def _is_sign(character: str) -> bool:
-    """Return whether a character is not a letter, a digit or a combining mark (as in Hindi)."""
-    return unicodedata.category(character)[0] not in "LMN"
-
-
-def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
 
 
 def one_edit_apart(names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
@@ -152,8 +97,7 @@ def one_edit_apart(names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
         for pair in combinations(sorted(alike.tolist()), 2):
             shorter, longer = sorted((names[number] for number in pair), key=len)
             extra = len(longer) - len(shorter)
-            same = (a == b for a, b in zip(longer, shorter, strict=False))
-            position = next((at for at, is_same in enumerate(same) if not is_same), len(shorter))
+            position = first_difference(longer, shorter)
             # Other names with a common hash are two edits apart, or have it by chance.
             if extra <= 1 and longer[position + 1 :] == shorter[position + 1 - extra :]:
                 yield longer, shorter, position

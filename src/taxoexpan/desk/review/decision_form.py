@@ -152,7 +152,8 @@ def _suggestion(
         raise FormError("this is the concept itself, learned from a decision; choose another one")
     for each in queued.proposals:
         if each.parent.id == id and each.is_merge == is_merge:
-            return replace(each, kind=kind) if each.kind == SuggestionKind.ALSO else each
+            others = SuggestionKind.ALSO, SuggestionKind.SIMILAR
+            return replace(each, kind=kind) if each.kind in others else each
     if id not in taxonomy:
         raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)

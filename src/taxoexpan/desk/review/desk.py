@@ -21,7 +21,7 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
 from taxoexpan.phrasing import join_words, signed
-from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH, coarse_places, place_safely
+from taxoexpan.placement.adding.acceptance import coarse_places, place_safely
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.progress import Progress
@@ -49,7 +49,7 @@ class EvidenceCache:
         self._model, self.training = model, model.training
         calibration = model.calibrators.calibration
         self.has_branches = calibration is not None and calibration.branches is not None
-        self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
+        self.min_branch = branch_threshold(model.calibrators)
         self._lock = threading.Lock()
         self._kept: OrderedDict[Concept, Evidence | None] = OrderedDict()
 
@@ -63,7 +63,8 @@ class EvidenceCache:
         if proposal is not None and proposal.is_merge:
             is_name = proposal.confidence == 1.0
             what = "a name" if is_name else "likely a synonym"
-            paragraphs.append(f"It is {what} of '{proposal.parent.label}'.")
+            synonym = f"It is {what} of '{proposal.parent.label}'."
+            paragraphs.append(f"{proposal.why}." if proposal.why else synonym)
         if evidence is not None and evidence.first.parent.id == id:
             paragraphs.append(describe(evidence))
             facts += [*similarity_facts(evidence.first), *network_facts(evidence)]

@@ -15,7 +15,6 @@ from taxoexpan.desk.service.metrics import ServiceMetrics
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import BUSY
 from taxoexpan.model import TaxoExpan
-from taxoexpan.placement.adding.acceptance import DEFAULT_TRUTH
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -134,7 +133,7 @@ class Suggester:
     ) -> None:
         self.model = model
         self.names = NameMatches(model.taxonomy)
-        self.min_branch = branch_threshold(model.calibrators, DEFAULT_TRUTH)
+        self.min_branch = branch_threshold(model.calibrators)
         self.batcher = RequestBatcher(self._suggest_each, max_waiting, on_batch)
 
     def warm_up(self) -> PlacedQuery:

@@ -63,7 +63,7 @@ class OpenFoodFactsFormat(Format):
         """Read every entry in the chosen language, and add parents that are not in the file."""
         blocks = source.parsed(Blocks.parse)
         builder = TaxonomyBuilder(source.path, notes=list(blocks.notes))
-        builder.language = blocks.languages.chosen
+        builder.language, builder.languages = blocks.languages.chosen, blocks.languages
         for id, entry in blocks.by_id.items():
             _add_concept(builder, id, entry)
         builder.ignored.update(blocks.ignored)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import join_words
+from taxoexpan.taxonomy.language_guess import LanguageGuess, other_language
 
 Text = tuple[str, str]
 """A language tag, blank for none, and a text."""
@@ -15,6 +17,8 @@ Text = tuple[str, str]
 _NO_LANGUAGE = 3
 _FALLBACK = 4
 _MAX_LISTED = 20
+_MIN_FRACTION = 0.1
+"""A language with fewer labels, compared with the chosen one, is not worth a message."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,18 @@ class Languages:
     main: str
     available: frozenset[str] = frozenset()
     tagged: str = ""
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    """The labels in each language."""
 
     @classmethod
     def choose(
         cls, source: TextFile, labels: Iterable[list[Text]], names: Iterable[list[Text]] = ()
     ) -> Languages:
         """Choose the language that the user requests, or else the language of most labels."""
-        counts = Counter(language for texts in labels for language, _ in texts)
+        by_tag: dict[str, list[str]] = {}
+        for language, text in (each for texts in labels for each in texts):
+            by_tag.setdefault(language, []).append(text)
+        counts = Counter({language: len(texts) for language, texts in by_tag.items()})
         # Statements have no order, so a tie must be resolved by the tags themselves.
         main = _most_frequent(counts)
         requested = source.options.language
@@ -46,7 +55,35 @@ class Languages:
             raise FormatError(source.path, message)
         tags = counts + Counter(language for texts in names for language, _ in texts)
         del tags[""]
-        return cls(chosen, main, frozenset(counts), _most_frequent(tags))
+        return cls(chosen, main, frozenset(counts), _most_frequent(tags), by_tag)
+
+    @property
+    def others(self) -> dict[str, Sequence[str]]:
+        """The labels in the other frequent languages, the most frequent first."""
+        least = _MIN_FRACTION * len(self.labels.get(self.tag, ()))
+        found = [
+            (tag, texts)
+            for tag, texts in sorted(self.labels.items(), key=lambda item: (-len(item[1]), item[0]))
+            if tag and self.is_foreign(tag) and len(texts) >= least
+        ]
+        return dict(found)
+
+    @property
+    def description(self) -> str:
+        """The chosen language, why it was chosen, and the others; empty if there are no others."""
+        if not self.others:
+            return ""
+        own = len(self.labels.get(self.tag, ()))
+        listed = [f"{tag} ({len(texts):,})" for tag, texts in self.others.items()][:_MAX_LISTED]
+        is_tie = any(len(texts) >= own for texts in self.others.values())
+        why = "a main language" if is_tie else "the main language"
+        chosen = f"labels are read in {self.tag or 'no language'}, {why} of the file"
+        return f"{chosen} ({own:,} labels); it also has {join_words(listed)}"
+
+    def guess(self, names: Sequence[str]) -> LanguageGuess | None:
+        """Return the other language of the file that new names clearly look like."""
+        own = {self.tag: self.labels.get(self.tag, ())}
+        return other_language(own | self.others, self.tag, names)
 
     @property
     def tag(self) -> str:

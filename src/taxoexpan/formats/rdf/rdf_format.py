@@ -234,7 +234,7 @@ def _reading_notes(index: GraphIndex) -> Iterator[Note]:
 def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
     """Read every concept with an IRI, with its texts in one language, and all relations."""
     languages = index.languages(source)
-    builder = TaxonomyBuilder(source.path)
+    builder = TaxonomyBuilder(source.path, languages=languages)
     for id in index.concepts:
         if not is_blank_node(id):
             _add_concept(builder, index, languages, id)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH
 from taxoexpan.placement.scoring.branches import is_informative
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
@@ -15,10 +16,8 @@ from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import SKIPPED
 
-DEFAULT_TRUTH = 0.9
-"""Without other thresholds, this fraction of the placements is true, as far as is known."""
 DEFAULT_MIN_CONFIDENCE = 0.5
-"""The same for exact parents only: they must be more likely right than wrong."""
+"""Exact parents must be more likely right than wrong, if nothing else is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +79,7 @@ def select_additions(
     queries = {s.query.id for s in suggestions}
     suggestions = applicable(suggestions, acceptance)
     if acceptance.min_confidence and any(
-        not s.is_decided and s.confidence is None for s in suggestions
+        not (s.is_decided or s.is_merge) and s.confidence is None for s in suggestions
     ):
         message = "not all of these suggestions have a confidence"
         cause = "the model could not learn it, or the concepts were placed together"
@@ -108,15 +107,20 @@ def select_additions(
 
 
 def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
-    """Return each query's decided suggestions or, if there are none, the selectable ones."""
+    """Return each query's decided suggestions or, if there are none, the selectable ones.
+
+    A person must decide about a query whose name is similar to an existing one.
+    """
     decided = {s.query.id for s in suggestions if s.is_decided}
+    left = {s.query.id for s in similar(suggestions)}
     choosable = {Verdict.OPEN, Verdict.UNDECIDED} if acceptance.has_threshold else {Verdict.OPEN}
     # A finer suggestion that a person has accepted replaces the coarse one.
     finer = {s.query.id for s in suggestions if s.is_decided and s.kind != SuggestionKind.COARSE}
     return [
         s
         for s in suggestions
-        if (s.is_decided or (s.query.id not in decided and s.decision in choosable))
+        if s.query.id not in left
+        and (s.is_decided or (s.query.id not in decided and s.decision in choosable))
         and not (s.kind == SuggestionKind.COARSE and s.query.id in finer)
     ]
 
@@ -173,6 +177,13 @@ def no_suitable_parent(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     return _first_of_each(suggestions, lambda s: s.place == Place.NONE and not s.is_merge)
 
 
+def similar(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the first suggestions of undecided queries that have a similar name."""
+    decided = {s.query.id for s in suggestions if s.is_decided}
+    kept = [s for s in suggestions if s.decision != Verdict.REJECTED and s.query.id not in decided]
+    return _first_of_each(kept, lambda s: s.kind == SuggestionKind.SIMILAR)
+
+
 def _first_of_each(
     suggestions: Sequence[Suggestion], wanted: Callable[[Suggestion], bool]
 ) -> list[Suggestion]:
@@ -190,26 +201,35 @@ def decide(
 
     Without a threshold, concepts without a suitable parent are undecided, and the others are
     placed safely (`place_safely`), or with exact parents only at `DEFAULT_MIN_CONFIDENCE`. Merges
-    are not marked: the permission to merge decides about them.
+    are not marked: the permission to merge decides about them. Concepts that are decided or
+    undecided already, or whose first suggestion a person has removed, stay as they are.
     """
-    candidates, coarse = list(suggestions), set[str]()
+    by_person = {s.query.id for s in suggestions if s.is_decided or s.curator}
+    decided = by_person | {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED}
+    open_ids = {s.query.id for s in suggestions if s.rank == 1} - decided
+    candidates = [s for s in suggestions if s.query.id in open_ids and not s.decision]
+    coarse = set[str]()
     if not acceptance.has_threshold:
-        unsuitable = {s.query.id for s in no_suitable_parent(suggestions)}
-        candidates = [s for s in suggestions if s.query.id not in unsuitable]
-        if places_safely(acceptance, suggestions):
+        ranked = candidates
+        unsuitable = {s.query.id for s in no_suitable_parent(ranked)}
+        candidates = [s for s in ranked if s.query.id not in unsuitable]
+        if places_safely(acceptance, ranked):
             placed = place_safely(candidates, acceptance.min_branch, taxonomy)
             suggestions = _with_coarse(suggestions, placed)
             sure = {(s.query.id, s.rank) for s in placed}
-            candidates = [s for s in suggestions if s.is_merge or (s.query.id, s.rank) in sure]
-            coarse = {s.query.id for s in placed if s.kind == SuggestionKind.COARSE}
-        elif have_confidence(suggestions):
+            added = [s for s in placed if s.kind == SuggestionKind.COARSE]
+            candidates = [s for s in ranked if s.is_merge or (s.query.id, s.rank) in sure] + added
+            coarse = {s.query.id for s in added}
+        elif have_confidence(ranked):
             acceptance = replace(acceptance, min_confidence=DEFAULT_MIN_CONFIDENCE)
     chosen = select_additions(candidates, acceptance)
     relations = set(chosen.relations)
     handled = {concept.id for concept in chosen.concepts}
-    handled |= {s.query.id for s in merges(candidates, acceptance)}
+    handled |= {s.query.id for s in merges(applicable(candidates, acceptance), acceptance)}
 
     def verdict(s: Suggestion) -> Verdict:
+        if s.decision or s.query.id not in open_ids:
+            return s.decision
         # A finer suggestion may have the same parent as a coarse placement.
         is_other = s.query.id in coarse and s.kind != SuggestionKind.COARSE
         if (s.parent.id, s.query.id) in relations and not s.is_merge and not is_other:
@@ -234,7 +254,7 @@ def place_safely(
     The branch of the concept must contain the true parent with this confidence, and be informative
     (`is_informative`). A query whose first suggestion is a merge is left out.
     """
-    placed, counts = [], Counter(s.query.id for s in suggestions)
+    placed, last = [], {s.query.id: s.rank for s in sorted(suggestions, key=lambda s: s.rank)}
     for first in _first_of_each(suggestions, lambda s: not s.is_merge):
         lineage = _lineage(first, taxonomy)
         if lineage is None:
@@ -243,7 +263,7 @@ def place_safely(
             placed.append(first)
             continue
         above = [s for s in coarse_places(first, taxonomy) if (s.confidence or 0.0) >= min_branch]
-        placed += [replace(s, rank=counts[first.query.id] + 1) for s in above[-1:]]
+        placed += [replace(s, rank=last[first.query.id] + 1) for s in above[-1:]]
     return placed
 
 
@@ -301,7 +321,19 @@ def _with_coarse(
 
 def have_confidence(suggestions: Sequence[Suggestion]) -> bool:
     """Return whether the confidence of all suggestions is known."""
-    return all(s.confidence is not None for s in suggestions)
+    return all(s.confidence is not None for s in suggestions if not s.is_merge)
+
+
+def undecided_reasons(suggestions: Sequence[Suggestion], ids: Collection[str]) -> Counter[str]:
+    """Count the queries with these ids by the reason why they are undecided."""
+    similar_ids = {s.query.id for s in similar(suggestions)}
+
+    def reason(first: Suggestion) -> str:
+        if first.query.id in similar_ids:
+            return "similar to an existing concept"
+        return "without a suitable parent" if first.place == Place.NONE else "not sure enough"
+
+    return Counter(map(reason, _first_of_each(suggestions, lambda s: s.query.id in ids)))
 
 
 def leave_undecided(suggestions: Sequence[Suggestion]) -> list[Suggestion]:

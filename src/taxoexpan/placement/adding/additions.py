@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.formats.changes.sssom import ConceptMapping, Justification
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.placement.adding.acceptance import (
     Acceptance,
     applicable,
     decide,
     merges,
     select_additions,
+    undecided_reasons,
 )
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -39,7 +41,8 @@ class AcceptedSuggestions:
     merged: list[Suggestion]
     rejected_changes: list[str]
     left_out: int
-    undecided: int
+    undecided: Counter[str]
+    """The number of undecided concepts by reason."""
 
     def mappings(self, own_ids: Collection[str] = ()) -> list[ConceptMapping]:
         """Return one mapping per merge, without provisional ids (not in `own_ids`)."""
@@ -59,9 +62,16 @@ class AcceptedSuggestions:
 def accept_suggestions(
     taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
 ) -> AcceptedSuggestions:
-    """Turn suggestions, which a person may have edited, into additions to the taxonomy."""
+    """Turn suggestions, which a person may have edited, into additions to the taxonomy.
+
+    Without a threshold, `decide` decides about concepts about which nobody has decided.
+    """
     named = with_query_ids(taxonomy, suggestions, acceptance.ids)
     suggestions = [_with_known_parent(taxonomy, suggestion) for suggestion in named]
+    if not acceptance.has_threshold:
+        known = (s.sure_from for s in suggestions if s.sure_from is not None)
+        rule = replace(acceptance, min_branch=next(known, acceptance.min_branch))
+        suggestions = decide(suggestions, rule, taxonomy)
     curated = {s.query.id for s in suggestions if s.curator}
     selected = select_additions(suggestions, acceptance)
     additions, present = drop_existing(taxonomy, selected, curated)
@@ -69,7 +79,7 @@ def accept_suggestions(
     considered = applicable(suggestions, acceptance)
     merged = merges(considered, acceptance)
     queries = {s.query.id for s in considered}
-    undecided = {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED} - queries
+    undecided = {s.query.id for s in suggestions if s.decision != Verdict.REJECTED} - queries
     resolved, new_ids = resolve_ids(taxonomy, safe, acceptance.ids)
     return AcceptedSuggestions(
         [_with_ids(suggestion, new_ids) for suggestion in suggestions],
@@ -78,7 +88,7 @@ def accept_suggestions(
         [_with_ids(merge, new_ids) for merge in merged],
         rejected,
         len(queries) - len(additions.concepts) - len(present) - len(merged),
-        len(undecided),
+        undecided_reasons(suggestions, undecided),
     )
 
 
@@ -186,9 +196,10 @@ def expanded_taxonomy(
     decided = replace(acceptance, min_score=None, min_confidence=None)
     accepted = accept_suggestions(taxonomy, decide(suggestions, acceptance, taxonomy), decided)
     if accepted.undecided:
-        message = f"{pluralize(accepted.undecided, 'concept')} left out"
-        reason = "not sure enough, or without a suitable parent"
-        warnings.warn(f"{message}: {reason}; min_confidence=0 adds all", stacklevel=3)
+        message = f"{pluralize(accepted.undecided.total(), 'concept')} left out"
+        reasons = join_counts(accepted.undecided)
+        fix = "min_confidence=0 adds all that are not similar to an existing concept"
+        warnings.warn(f"{message}: {reasons}; {fix}", stacklevel=3)
     return taxonomy.expanded(accepted.additions)
 
 

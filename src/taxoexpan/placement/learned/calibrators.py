@@ -15,6 +15,9 @@ from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
 
+DEFAULT_TRUTH = 0.9
+"""Without other thresholds, this fraction of the placements is true, as far as is known."""
+
 
 @dataclass(frozen=True)
 class Calibrators:
@@ -68,7 +71,7 @@ def confidence_threshold(calibrators: Calibrators, precision: float, kept: str =
     return threshold
 
 
-def branch_threshold(calibrators: Calibrators, truth: float) -> float:
+def branch_threshold(calibrators: Calibrators, truth: float = DEFAULT_TRUTH) -> float:
     """Return the branch confidence at which this fraction of the safe placements is true."""
     calibration = calibrators.calibration
     if calibration is None or calibration.branches is None:

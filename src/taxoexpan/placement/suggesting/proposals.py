@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
-from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.learned.regression import sigmoid
 from taxoexpan.placement.scoring.ranking import RankedBlock, Ranker, Ranking
@@ -50,6 +50,7 @@ class Placer:
             if ranking.levels is not None:
                 levels = calibration.branch_confidence(ranking.levels[:, :top_k], known).tolist()
                 is_leaf = (self.ranker.anchors.child_counts[anchors] == 0).tolist()
+        sure_from = None if levels is None else branch_threshold(self.calibrators)
         indices = np.unique(anchors).tolist()
         paths = {i: taxonomy.short_path(taxonomy.ids[i]) for i in indices}
         parents = {i: taxonomy.concept_at(i) for i in indices}
@@ -71,6 +72,7 @@ class Placer:
                         paths[anchor],
                         confidence[row][index] if index and is_leaf[row][index] else None,
                     ),
+                    sure_from=sure_from,
                 )
                 for index, anchor in enumerate(own)
             ]
@@ -80,7 +82,7 @@ class Placer:
             if duplicates is not None:
                 index, log_odds = int(duplicates.indices[row]), float(duplicates.log_odds[row])
                 ranked = with_merge(taxonomy, ranked, index, log_odds)
-            suggestions += ranked
+            suggestions += with_similar(taxonomy, ranked)
         if self.rejections:
             suggestions = self.rejections.filtered(suggestions)
         refuse_nonfinite_scores(suggestions)
@@ -206,6 +208,28 @@ def with_merge(
         place=first.place,
     )
     return _inserted(list(ranked), merge)
+
+
+def with_similar(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
+    """Put a concept with a similar name before all other suggestions of one query."""
+    query = ranked[0].query
+    similar = taxonomy.similar_names.find(query.label)
+    if similar is None or ranked[0].is_merge:
+        return list(ranked)
+    known = taxonomy.concept_at(similar.concept)
+    merge = Suggestion(
+        query=query,
+        rank=1,
+        parent=known,
+        path=taxonomy.short_path(known.id),
+        score=1 - 1 / (1 + len(similar.name)),
+        kind=SuggestionKind.SIMILAR,
+        place=ranked[0].place,
+        why=f"{query.label!r} and {similar.name!r} {similar.difference.text}; check whether they "
+        "are the same concept",
+    )
+    others = [s for s in ranked if not (s.is_merge and s.parent.id == known.id)]
+    return [merge, *(replace(s, rank=rank) for rank, s in enumerate(others, start=2))]
 
 
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:

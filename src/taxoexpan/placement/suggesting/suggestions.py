@@ -25,6 +25,8 @@ class SuggestionKind(StrEnum):
     """Add the query below the parent, and move some of the parent's children below the query."""
     MERGE = "merge"
     """Make the query a synonym of the suggested concept."""
+    SIMILAR = "similar"
+    """Merge the query, whose name is nearly the same; a person decides whether it is the same."""
 
 
 class Place(StrEnum):
@@ -73,11 +75,15 @@ class Suggestion:
         tuple[str, ...],
         "For an insert: the ids of the children that might move below the new concept.",
     ] = ()
-    why: Annotated[str, "The explanation; empty unless it was requested."] = ""
+    why: Annotated[str, "The explanation, if it was requested, or of a similar name."] = ""
     levels: Annotated[
         tuple[float, ...],
         "For each label of the path: the probability that the true parent is there or below.",
     ] = ()
+    sure_from: Annotated[
+        float | None,
+        "The branch confidence (levels) at which a place is sure: 90 % of such places are true.",
+    ] = None
     curator: str = field(default="", kw_only=True)
     """Who decided about it in a review; empty otherwise."""
 
@@ -101,7 +107,7 @@ class Suggestion:
     @property
     def is_merge(self) -> bool:
         """Whether the query would become a synonym of an existing concept."""
-        return self.kind == SuggestionKind.MERGE
+        return self.kind in (SuggestionKind.MERGE, SuggestionKind.SIMILAR)
 
     @property
     def lineage(self) -> tuple[tuple[str, float], ...]:
@@ -134,7 +140,7 @@ class Suggestion:
             "score": float(f"{self.score:.6g}"),
             "confidence": None if self.confidence is None else round(self.confidence, 4),
             "moves": join_texts(self.moves),
-            "levels": " > ".join(f"{level:.3g}" for level in self.levels),
+            "levels": " > ".join(f"{level:.4g}" for level in self.levels),
         }
 
 

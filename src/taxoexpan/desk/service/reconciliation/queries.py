@@ -191,7 +191,7 @@ def _proposed(state: ServiceState, suggestions: Sequence[Suggestion]) -> list[Ca
     """Return duplicates and suggested parents as candidates with falling scores and no match."""
     taxonomy, candidates, highest = state.taxonomy, [], NAME_SCORE
     for suggestion in _with_safe(state, suggestions):
-        is_parent = suggestion.kind != SuggestionKind.MERGE
+        is_parent = not suggestion.is_merge
         row = suggestion.as_dict()
         features = {"proposed_parent": is_parent, "score": row["score"]}
         if row["confidence"] is not None:
