@@ -61,7 +61,7 @@ def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_si
         store.add_concepts([Concept("", "corn bread")])
     server, lines = started(tmp_path, model_directory, new, "--curator", "Ada")
     assert any("'oat milk' is 'oat milk'" in line for line in lines)
-    assert any("1 concept in reviews.db is not in" in line for line in lines)
+    assert any("reviews.db has 1 concept of an earlier list" in line for line in lines)
     url = lines[-1].split()[2]
     assert url.startswith("http://127.0.0.1:")
     with urllib.request.urlopen(url) as response:
