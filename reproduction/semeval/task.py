@@ -171,11 +171,11 @@ def _similarity(placed: str, right: str, wordnet: WordNet, similarity: WuPalmer)
 def _senses(part: WordNetFiles) -> dict[str, list[str]]:
     """Return the ids of the synsets of each lemma in the order of its senses."""
     ids = {synset.offset: part.id_of(synset) for synset in part.synsets}
-    by_lemma = {
-        lemma: [ids[offset] for offset in offsets if offset in ids]
+    known = {
+        lemma: [ids[offset] for offset in dict.fromkeys(offsets) if offset in ids]
         for lemma, (_, offsets) in part.lemmas.items()
     }
-    return {lemma: senses for lemma, senses in by_lemma.items() if senses}
+    return {lemma: senses for lemma, senses in known.items() if senses}
 
 
 def _cells(path: Path, count: int) -> Iterator[list[str]]:
