@@ -539,6 +539,18 @@ def test_similar_names_are_under_already_present(model: TaxoExpan, tmp_path: Pat
         assert (placed.kind, placed.parent.id) == (SuggestionKind.ATTACH, parent.parent.id)
 
 
+def test_the_pace_of_the_curator_is_shown_after_some_decisions(
+    review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taxoexpan.desk.review.desk.MIN_PACE", 2)
+    review.decide("hemp milk", action="defer")
+    assert "an hour" not in text_of(review.get("/"))
+    review.decide("white tea", action="defer")
+    assert re.search(
+        r"you decide [\d,]+ an hour, so the rest takes about 1 min", text_of(review.get("/"))
+    )
+
+
 def test_an_edited_concept_is_exported_as_edited(review: Review) -> None:
     form = {"label": " Hemp  drink ", "synonyms": "hemp milk\n\nHemp drink", "definition": "d"}
     page = text_of(review.get(review.decide("hemp milk", action="edit", **form)))

@@ -63,6 +63,7 @@ def show_queue(
     values: dict[str, Any] = {
         "counts": desk.counts(),
         "present": desk.count_present(),
+        "pace": desk.pace(pages.curator(request)),
         "measure": "score" if scores and all(scores) else "confidence",
         "has_scores": any(scores),
         "has_branches": desk.evidence.has_branches,

@@ -17,7 +17,12 @@ from taxoexpan.desk.store.concepts import (
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decisions import Decision, StoreError
 from taxoexpan.desk.store.exports import decided_suggestions, read_feedback
-from taxoexpan.desk.store.history import read_decision, read_history, read_requested
+from taxoexpan.desk.store.history import (
+    read_decision,
+    read_history,
+    read_requested,
+    recent_decisions,
+)
 from taxoexpan.desk.store.queue import (
     count_page,
     count_statuses,
@@ -114,6 +119,7 @@ class DecisionStore:
     counts = _method(count_statuses, writes=False)
     count = _method(count_page, writes=False)
     history = _method(read_history, writes=False)
+    recent_decisions = _method(recent_decisions, writes=False)
     decision = _method(read_decision, writes=False)
     requested = _method(read_requested, writes=False)
     export_suggestions = _method(decided_suggestions, writes=False)
