@@ -1,4 +1,4 @@
-# An image for CPUs, with Excel files, review and serve:
+# An image for CPUs, with review and serve:
 #   docker build --tag taxoexpan .
 #   docker run --rm --read-only --tmpfs /tmp --volume "$PWD:/work" taxoexpan check topics.ttl
 # docs/guides/installing.md has more, such as a much smaller image with a CPU build of torch.
@@ -7,7 +7,7 @@ ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 FROM ${PYTHON_IMAGE} AS build
 # An index with CPU builds of torch; without one, the build for NVIDIA GPUs is installed.
 ARG PIP_EXTRA_INDEX_URL=
-ARG EXTRAS=excel,web
+ARG EXTRAS=web
 WORKDIR /source
 COPY constraints.txt ./
 # The constraints also pin the packages that build the wheel.

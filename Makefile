@@ -43,7 +43,7 @@ test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
 
 # The extras for users; developers' tools need not be old.
-EXTRAS := boost cluster corpus excel mcp postgresql tensorboard transformers web
+EXTRAS := cluster corpus mcp postgresql tensorboard transformers web
 COMMA := ,
 EMPTY :=
 TEST_TOOLS := hatchling httpx hypothesis jsonschema pytest rdflib schemathesis

@@ -211,14 +211,14 @@ def measure_confidence(model: TaxoExpan, trial: Trial) -> ConfidenceResult:
 
 
 def measure_abstention(model: TaxoExpan, trial: Trial) -> AbstentionResult:
-    """Return the log-odds of a suitable parent for the removed branch and for leaves."""
+    """Return the closeness to the taxonomy of the removed branch and for leaves."""
     abstention, branch = model.calibrators.abstention, trial.branch
     if abstention is None or branch is None:
         raise ModelError("too few leaves to learn when to abstain; use a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
         features = abstention_features(model._ranker, model._queries(concepts))
-        return tuple(abstention.log_odds(features).tolist())
+        return tuple(abstention.closeness(features).tolist())
 
     return AbstentionResult(
         name=trial.name,

@@ -20,11 +20,10 @@ from torch.nn import functional as F
 from taxoexpan.config import Config
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.egonets import Position, draw_siblings
-from taxoexpan.network.losses import info_nce
 from taxoexpan.network.matching import LogBilinearMatch
-from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.matching_network import MatchingNetwork, info_nce
+from taxoexpan.network.pooling import WeightedMeanReadout
 from taxoexpan.network.propagation import AttentionLayer
-from taxoexpan.network.readout import WeightedMeanReadout
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 

@@ -83,7 +83,7 @@ def compare_on(subtree: Taxonomy, model: TaxoExpan, seed: int) -> SubtreeResult:
     holdout = hold_out_growth(subtree, FRACTION, len(subtree), seed)
     growth = Growth(holdout, deprecated=0, known=0, orphans=0)
     methods = {"model": model, "baseline": ClosestParent()}
-    results = evaluate_growth(growth, methods, model.encoder, seed)
+    results = evaluate_growth(growth, methods, model.encoder)
     hits = {name: compute_metrics(result.ranks).hit_at_1 for name, result in results.items()}
     root = subtree.concept(subtree.roots[0]).label
     return SubtreeResult(root, len(subtree), len(holdout.concepts), **hits)

@@ -108,7 +108,7 @@ def _run(options: argparse.Namespace) -> None:
 
     experiments, progress = find_experiments(options.names), not options.quiet
     if any(experiment.method == "dist-xgboost" for experiment in experiments):
-        from taxoexpan.evaluation.dist_xgboost import refuse_without_xgboost
+        from reproduction.baselines.dist_xgboost import refuse_without_xgboost
 
         refuse_without_xgboost()
     for task in _tasks(options):

@@ -1,4 +1,4 @@
-"""All methods of the experiments: the package's baselines, the network alone, and FWFS."""
+"""All methods of the experiments: rules, trained baselines, the network alone, and FWFS."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reproduction.baselines.dist_xgboost import DistXGBoost
+from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.evaluation.dist_xgboost import DistXGBoost
-from taxoexpan.evaluation.methods import Method
-from taxoexpan.evaluation.networks import DeepSetMLP, NetworkMethod, ParentMLP
-from taxoexpan.evaluation.rules import ClosestNeighbor, ClosestParent, Popularity, Rule
+from taxoexpan.evaluation.rules import RULES, Method
 from taxoexpan.features.mentions import MentionKind
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
 
 
-class FirstWord(Rule):
+class FirstWord(Method):
     """Places a concept under the most frequent sense of the first noun in its definition."""
 
     name = "FWFS"
@@ -54,10 +53,8 @@ class TaxoExpanMethod(NetworkMethod):
 
 
 METHODS: dict[str, Callable[..., Method]] = {
-    "popularity": Popularity,
+    **RULES,
     "first-word": FirstWord,
-    "closest-parent": ClosestParent,
-    "closest-neighbor": ClosestNeighbor,
     "dist-xgboost": DistXGBoost,
     "parent-mlp": ParentMLP,
     "deepset-mlp": DeepSetMLP,

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from reproduction.baselines.trained_method import TrainedMethod, fit_method
 from reproduction.experiments import Experiment
 from reproduction.methods import make_method
 from reproduction.runs import (
@@ -30,7 +31,8 @@ from reproduction.runs import (
     run_folder,
 )
 from reproduction.task import Task, rewire_relations, sample_leaves
-from taxoexpan.evaluation.methods import Method, true_ranks_by
+from taxoexpan.evaluation.growth import true_ranks_by
+from taxoexpan.evaluation.rules import Method
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.log import TrainingLog
@@ -104,7 +106,7 @@ def run_experiment(
         staging.mkdir()
         (staging / LOG).touch()
         began = time.perf_counter()
-        history = method.fit(problem, seed, TrainingLog(progress, staging / LOG))
+        history = fit_method(method, problem, seed, TrainingLog(progress, staging / LOG))
         seconds_to_fit = time.perf_counter() - began
         seconds_to_place = _seconds_to_place(method, task, experiment.timed)
         ranked = _rank_both(method, task)
@@ -132,7 +134,8 @@ def run_experiment(
 def depends_on_seed(experiment: Experiment) -> bool:
     """Return whether the method or a change of the taxonomy is random."""
     is_changed = experiment.noise > 0 or experiment.leaf_fraction < 1
-    return is_changed or make_method(experiment.method, **experiment.settings).uses_seed
+    method = make_method(experiment.method, **experiment.settings)
+    return is_changed or isinstance(method, TrainedMethod)
 
 
 def _task_of(experiment: Experiment, task: Task, seed: int) -> Task:

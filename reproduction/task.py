@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from taxoexpan.evaluation.methods import Problem
+from reproduction.baselines.trained_method import Problem
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.mentions import Lexicon

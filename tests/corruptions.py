@@ -44,6 +44,7 @@ NAMES = {
     "wordnet": ("x",),
     "openfoodfacts": ("x.txt",),
     "paths": ("x.txt", "x.csv"),
+    "outline": ("x.md",),
     "edges": ("x.csv",),
     "rows": ("x.csv", "x.tsv"),
 }
@@ -79,6 +80,8 @@ HAND_WRITTEN = {
     "names.tsv": b"Code\tTerm\tParent name\tsynonyms\n1\tfood\t\t\n2\tfruit\tfood\ta|b\n",
     "levels.csv": b"Our food\n\nid,level 1,level 2,level 3\n"
     b"1,food,,\n2,,fruit,\n3,,,apple\n4,tools,,\n",
+    "food.md": b"---\na: b\n---\n# Food\n\nText.\n\n1. Fruit\n   - Apple\n\n     ```\n     - x\n"
+    b"     ```\n2. Bread\n\n## Drinks\n\n* Tea\n\t+ Green tea\n",
     "shop.txt": b"gid://1 : Food\ngid://1-1 : Food > Fruit\ngid://1-1-1 : Food > Fruit > Apple\n",
 }
 
@@ -95,7 +98,7 @@ def valid_files(format: str) -> list[Files]:
         sets.append({file.name: text.encode("utf-8") for file, text in files.items()})
     suffixes = {
         **{".json": "json", ".rdf": "skos", ".owl": "owl", ".txt": "paths", ".obo": "obo"},
-        **{".tsv": "rows", ".csv": "paths"},
+        **{".tsv": "rows", ".csv": "paths", ".md": "outline"},
         "": "openfoodfacts",
     }
     sets += [

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from taxoexpan.placement.learned.confidence import Bin, CoveragePoint
 from taxoexpan.report.charts import (
     coverage_chart,
-    histogram,
     reliability_chart,
     training_chart,
 )
@@ -107,8 +106,6 @@ def demo_page(number: int = 600) -> Page:
     curve = [CoveragePoint(0, c / 100, 0.98 - 0.35 * (c / 100) ** 2) for c in range(4, 101)]
     losses = [6.5 * math.exp(-e / 6) + 1.4 for e in range(32)]
     mrrs = [0.41 * (1 - math.exp(-e / 5)) - (0.0015 * max(0, e - 21)) for e in range(32)]
-    counts = [4, 9, 17, 25, 41, 60, 92, 121, 140, 91]
-    scores = histogram([n / 10 for n in range(11)], counts, "score")
     return Page(
         "New foods for the food branch",
         "600 new concepts for food.csv (2,432 concepts), by the model food-2, 3 May 2026",
@@ -138,7 +135,6 @@ def demo_page(number: int = 600) -> Page:
                 coverage_chart(curve, CoveragePoint(0.62, 0.71, 0.8036)),
             ),
             ChartSection("Training", training_chart(losses, mrrs, 22)),
-            ChartSection("Scores", scores),
             Table(
                 "Already in the taxonomy",
                 [Column("In your list"), Column("In the taxonomy"), Column("Path", "path")],

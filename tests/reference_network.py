@@ -12,12 +12,12 @@ from torch.nn import functional as F
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.matching import LogBilinearMatch, MLPMatch, ReluMLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.propagation import AttentionLayer, Layer
-from taxoexpan.network.readout import (
+from taxoexpan.network.pooling import (
     ConcatenationReadout,
     EgonetConcatenationReadout,
     WeightedMeanReadout,
 )
+from taxoexpan.network.propagation import AttentionLayer, Layer
 from taxoexpan.taxonomy import Taxonomy
 
 Node = tuple[int, int]

@@ -74,7 +74,6 @@ def test_only_the_command_line_names_flags() -> None:
     commands = {
         "glossary_file.py",
         "export_routes.py",
-        "diagnosis.py",
         "taxonomy_file.py",
         "option_declarations.py",
         "shared_options.py",

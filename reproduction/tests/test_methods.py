@@ -7,11 +7,12 @@ import pytest
 import torch
 from builders import random_taxonomy
 
+from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP
+from reproduction.baselines.trained_method import Problem
 from reproduction.methods import FirstWord, TaxoExpanMethod
 from reproduction.runner import rank_queries
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.evaluation.methods import Problem, true_ranks_by
-from taxoexpan.evaluation.networks import DeepSetMLP, NetworkMethod, ParentMLP
+from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import MentionKind, Mentions
@@ -138,7 +139,7 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
     taxonomy = random_taxonomy(0, count=20)
     vectors = torch.zeros(2, 20, 1)
     method = FirstWord()
-    method.fit(Problem(taxonomy, vectors, LabeledQueries(vectors[:, :0], parents=[])), 0, SILENT)
+    method.set_anchors(taxonomy, vectors)
     rows = [
         [
             (7, MentionKind.FIRST_IN_DEFINITION),

@@ -17,9 +17,9 @@ from reproduction.runs import read_run, run_folder, runs_of
 from reproduction.tables import format_mean, format_value, table_text
 from reproduction.task import Task
 from taxoexpan.errors import FormatError
-from taxoexpan.evaluation.methods import true_ranks_by
+from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.evaluation.rules import ClosestNeighbor
-from taxoexpan.training.log import SILENT, TrainingLog
+from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
 
 CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
@@ -61,7 +61,7 @@ def test_a_run_stores_everything_in_its_folder(task: Task, tmp_path: Path) -> No
 def test_stored_ranks_are_those_of_the_method(task: Task, tmp_path: Path) -> None:
     run = run_experiment(CLOSEST, task, 0, tmp_path / "0")
     method = make_method("closest-parent")
-    method.fit(task.problem, 0, SILENT)
+    method.set_anchors(task.problem.taxonomy, task.problem.vectors)
     for part, queries in (("test", task.test), ("validation", task.problem.validation)):
         expected = true_ranks_by(method, queries, len(task.problem.taxonomy))
         for one, other in zip(run.ranks(part), expected, strict=True):

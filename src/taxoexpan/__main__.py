@@ -17,6 +17,7 @@ def main() -> int:
     """Run the command line and return the exit status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _quit)  # nothing has to be cleaned up yet
+    _replace_closed_streams()
     # Threads sleep while they wait for each other; OpenMP reads this when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     gc.set_threshold(GC_THRESHOLD)
@@ -31,6 +32,18 @@ def main() -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)  # while Python ends, they end it at once
+
+
+def _replace_closed_streams() -> None:
+    """Connect closed standard streams to the null device.
+
+    Otherwise, an output file would get the number of a closed stream, and then its messages.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    if sys.stderr is None:  # printing to None prints to standard output
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace")
 
 
 def _quit(*_: object) -> None:

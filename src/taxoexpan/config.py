@@ -5,20 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
-from numbers import Integral, Real
-from typing import Annotated, Any, Literal, Self, get_args, get_origin
+from typing import Annotated, Any, Literal, Self
 
-from annotated_types import Ge, Gt, Lt
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.shared_options import FeatureOptions
@@ -28,47 +17,13 @@ PRESETS = ("best", "fast", "thorough", "paper", "authors")
 _LIMIT = 2**63
 
 
-def _as_python_number(value: object) -> object:
-    """Convert a number of another library, such as a NumPy scalar, to a Python number."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return int(value)
-    if isinstance(value, Real) and not isinstance(value, Integral):
-        return float(value)
-    return value
-
-
-def _refuse_numbers(value: object) -> object:
-    """Refuse 0 and 1, which Python treats as false and true."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        raise PydanticCustomError("bool_type", "not a boolean")
-    return value
-
-
-def _auto_or_fraction(value: object) -> object:
-    """Accept the word auto, or a fraction."""
-    number = _as_python_number(value)
-    if isinstance(number, str) and number == "auto":
-        return "auto"
-    if isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number < 1:
-        return float(number)
-    raise PydanticCustomError("auto_or_fraction", "neither auto nor a fraction")
-
-
-_Int = Annotated[int, Field(strict=True, lt=_LIMIT), BeforeValidator(_as_python_number)]
-_Float = Annotated[float, Field(strict=True), BeforeValidator(_as_python_number)]
-_PositiveInt = Annotated[_Int, Field(ge=1)]
-_Count = Annotated[_Int, Field(ge=0)]
-_PositiveFloat = Annotated[_Float, Field(gt=0, lt=_LIMIT)]
-_Weight = Annotated[_Float, Field(ge=0, lt=_LIMIT)]
-_Fraction = Annotated[_Float, Field(ge=0, lt=1)]
+_PositiveInt = Annotated[int, Field(ge=1, lt=_LIMIT)]
+_Count = Annotated[int, Field(ge=0, lt=_LIMIT)]
+_PositiveFloat = Annotated[float, Field(gt=0, lt=_LIMIT)]
+_Weight = Annotated[float, Field(ge=0, lt=_LIMIT)]
+_Fraction = Annotated[float, Field(ge=0, lt=1)]
 # Dropout is drawn in steps of 1/256, and some values must be left.
-_Dropout = Annotated[_Float, Field(ge=0, lt=0.998)]
-_Bool = Annotated[bool, Field(strict=True)]
-_Text = Annotated[str, Field(strict=True)]
-AutoFraction = Annotated[float | Literal["auto"], PlainValidator(_auto_or_fraction)]
-"""A fraction that is chosen when a model is fitted, unless the user gives one."""
-AutoBool = Literal["auto", True, False]
-"""A choice that is made when a model is fitted, unless the user makes it."""
+_Dropout = Annotated[float, Field(ge=0, lt=0.998)]
 
 
 class AuthorQuirks(BaseModel):
@@ -79,15 +34,15 @@ class AuthorQuirks(BaseModel):
     attention_dropout: _Dropout = Field(
         default=0.0, description="dropout rate of gat's and pgat's messages"
     )
-    first_parents_only: _Bool = Field(
+    first_parents_only: bool = Field(
         default=False, description="learn from the first parent of each concept only"
     )
-    no_root_negatives: _Bool = Field(default=False, description="never draw a root as a negative")
-    egonet_concat: _Bool = Field(
+    no_root_negatives: bool = Field(default=False, description="never draw a root as a negative")
+    egonet_concat: bool = Field(
         default=False, description="readout=concat divides by the size of the whole egonet"
     )
-    mlp_relu: _Bool = Field(default=False, description="matching=mlp uses ReLU and no sigmoid")
-    double_exp: _Bool = Field(default=False, description="matching=bilinear takes the exp twice")
+    mlp_relu: bool = Field(default=False, description="matching=mlp uses ReLU and no sigmoid")
+    double_exp: bool = Field(default=False, description="matching=bilinear takes the exp twice")
 
 
 class Config(BaseModel):
@@ -95,7 +50,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    features: _Text = Field(
+    features: str = Field(
         description="the encoder that makes the vectors of concepts, or several joined with +"
     )
     oov: Literal["skip", "zero"] = Field(
@@ -104,7 +59,7 @@ class Config(BaseModel):
     )
     name_weight: _Weight = Field(description="weight of a concept's names in its vector")
     definition_weight: _Weight = Field(description="weight of a concept's definition in its vector")
-    join_definitions: _Bool = Field(
+    join_definitions: bool = Field(
         description="whether a definition is encoded together with the label, as one text, which "
         "suits sentence models"
     )
@@ -136,7 +91,7 @@ class Config(BaseModel):
         "norm 1"
     )
     fusion_dim: _Count = Field(description="hidden units of the fusion head; 0 removes it")
-    use_mentions: Annotated[AutoBool, BeforeValidator(_refuse_numbers)] = Field(
+    use_mentions: Literal["auto"] | bool = Field(
         description="whether an anchor gets a bonus if the query's definition or name mentions it: "
         "true, false or auto (if at least a tenth of the concepts have a definition)"
     )
@@ -172,14 +127,14 @@ class Config(BaseModel):
         description="which leaves are held out for validation: leaves (at random) or growth (half "
         "of them as whole families, as real taxonomies grow)"
     )
-    validation_fraction: AutoFraction = Field(
+    validation_fraction: Literal["auto"] | _Fraction = Field(
         description="fraction of the leaves held out for validation; auto is a tenth, or more in "
         "small taxonomies: up to 30 leaves, but at most a fifth"
     )
     max_validation_leaves: _Count = Field(
         description="maximum number of leaves held out for validation"
     )
-    learn_fusion: _Bool = Field(
+    learn_fusion: bool = Field(
         description="whether anchors are ranked by a learned fusion of the network with the names, "
         "the words and the text encoder, instead of by the network alone"
     )
@@ -263,9 +218,6 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
     return {name: reasons[name] for name in names if name in reasons}
 
 
-_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-
 def read_preset(name: str) -> dict[str, Any]:
     """Return the settings in the file of a preset."""
     if name not in PRESETS:
@@ -311,74 +263,32 @@ def changed_settings(options: FeatureOptions, epochs: int | None = None) -> dict
     return settings
 
 
-def parse_setting(text: str) -> tuple[str, str | int | float | bool]:
-    """Split `NAME=VALUE` into a setting's name and its value, converted to the setting's type."""
+def parse_setting(text: str) -> tuple[str, str]:
+    """Split `NAME=VALUE` into a setting's name and its value, which `configure` converts."""
     name, sign, value = (part.strip() for part in text.partition("="))
     if not sign:
         raise ConfigurationError(f"{text!r} sets nothing; write NAME=VALUE, such as hidden_dim=64")
     if name not in SETTINGS:
-        raise _unknown(name)
-    kind = Config.model_fields[name].annotation
-    try:
-        if _allows_auto(kind) and value.lower() == "auto":
-            return name, "auto"
-        if float in get_args(kind):
-            return name, float(value)
-        if kind is bool or True in get_args(kind):
-            return name, _BOOLEANS[value.lower()]
-        return name, kind(value) if kind in (int, float) else value
-    except (ValueError, KeyError):
-        raise _wrong(name, value, allowed_values(Config, name)) from None
-
-
-def _allows_auto(kind: object) -> bool:
-    """Return whether a setting of this type may be `auto`."""
-    return any(part == "auto" or "auto" in get_args(part) for part in get_args(kind))
-
-
-def allowed_values(model: type[BaseModel], name: str) -> str:
-    """Describe the values that a setting may have, as in "it must be …"."""
-    field = model.model_fields[name]
-    bounds = {type(bound): bound for bound in field.metadata}
-    if True in get_args(field.annotation):
-        return "auto, true or false"
-    if float in get_args(field.annotation):
-        return "auto, or a number of at least 0 and below 1"
-    if get_origin(field.annotation) is Literal:
-        return f"one of {', '.join(get_args(field.annotation))}"
-    if field.annotation is bool:
-        return "true or false"
-    if field.annotation is int:
-        return f"a whole number from {bounds[Ge].ge} to 2^63 - 1"
-    if field.annotation is float:
-        least = "above 0" if Gt in bounds else "of at least 0"
-        return f"a number {least} and below {'2^63' if bounds[Lt].lt == _LIMIT else bounds[Lt].lt}"
-    return "a text"
+        raise _unknown(name, SETTINGS)
+    return name, value
 
 
 def _translated(error: ValidationError) -> ConfigurationError:
-    """Convert pydantic's first error into an error that names the setting and the fix."""
-    first = error.errors()[0]
+    """Convert pydantic's errors about one setting into an error that names it and the fix."""
+    first, *others = error.errors()
     if first["type"] == "value_error":
         return ConfigurationError(str(first["ctx"]["error"]))
-    path = [str(part) for part in first["loc"]]
-    name = ".".join(path)
+    is_quirk = first["loc"][0] == "quirks"
+    path = first["loc"][: 1 + is_quirk]
+    name = ".".join(map(str, path))
     if first["type"] == "missing":
         return ConfigurationError(f"the setting {name!r} is missing")
     if first["type"] == "extra_forbidden":
-        return _unknown(name)
-    if path == ["quirks"]:
-        return _wrong(name, first["input"], f"a table with {', '.join(AuthorQuirks.model_fields)}")
-    model = AuthorQuirks if path[0] == "quirks" else Config
-    return _wrong(name, first["input"], allowed_values(model, path[-1]))
+        return _unknown(name, AuthorQuirks.model_fields if is_quirk else SETTINGS)
+    same = [each["msg"] for each in (first, *others) if each["loc"][: 1 + is_quirk] == path]
+    allowed = " or ".join(message.removeprefix("Input should be ") for message in same)
+    return ConfigurationError(f"{name} is {first['input']!r}; it must be {allowed}")
 
 
-def _unknown(name: str) -> ConfigurationError:
-    known: Iterable[str] = sorted(SETTINGS)
-    if name.startswith("quirks."):
-        known = AuthorQuirks.model_fields
-    return ConfigurationError(f"no setting is called {name!r}; known: {', '.join(known)}")
-
-
-def _wrong(name: str, value: object, allowed: str) -> ConfigurationError:
-    return ConfigurationError(f"{name} is {value!r}; it must be {allowed}")
+def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
+    return ConfigurationError(f"no setting is called {name!r}; known: {', '.join(sorted(known))}")

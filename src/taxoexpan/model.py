@@ -25,12 +25,12 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
-from taxoexpan.placement.fitting.estimates import estimate_stages
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
     PreparedTaxonomy,
     StartingPoint,
     check_inputs,
+    estimate_stages,
     prepare_refit,
     prepare_taxonomy,
     refuse_other_taxonomy,
@@ -107,7 +107,7 @@ class TaxoExpan:
         result as without the interruption. If vectors are learned from a corpus, the names of the
         `expected` concepts are learned too.
         """
-        outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
+        outputs = FittingOutputs(progress, *map(_path, (log, checkpoint, tensorboard)))
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
         warn_of_language(self.config.features, taxonomy.labels)
         began = time.monotonic()
@@ -144,7 +144,7 @@ class TaxoExpan:
         trained = archive.taxonomy.without(archive.growth.added)
         ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
         start = StartingPoint(trained, archive.network, self.calibrators, ranker, archive.held_out)
-        outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
+        outputs = FittingOutputs(progress, _path(log), tensorboard=_path(tensorboard))
         embedder = replace(self._embedder, config=recipe.changed(self.config))
         with Stages("training", estimate_stages(judged.taxonomy, embedder), shown=progress):
             prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
@@ -403,3 +403,7 @@ class TaxoExpan:
         is_own = holdout.taxonomy is self._fitted().taxonomy
         queries = held_out_queries(holdout, self._embedder)
         return self._ranker if is_own else self._ranker_of(holdout.taxonomy), queries
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)

@@ -37,7 +37,8 @@ class ReadingOptions(OptionGroup):
     format: str | None = option(
         "format of the input taxonomy: skos, owl, obo, obographs, json, openfoodfacts, wordnet, "
         "terms (the two files of the paper's data), paths (a table with one path per row), edges "
-        "(one relation per row) or rows (one concept per row) (default: detected automatically)",
+        "(one relation per row), rows (one concept per row) or outline (an indented or Markdown "
+        "list) (default: detected automatically)",
         metavar="NAME",
     )
     language: str | None = option(
@@ -52,6 +53,16 @@ class ReadingOptions(OptionGroup):
         "headers)",
         kind=COLUMNS,
         metavar="NAME=COLUMN[,…]",
+    )
+    codes: str | None = option(
+        "column with hierarchical codes, such as 01, 0101 and 010121, which state the parents "
+        "(default: the ids, if nearly all begin with another and no column has parents)",
+        metavar="COLUMN",
+    )
+    separator: str | None = option(
+        "text between several parents or synonyms in a cell of a table, or between the labels of a "
+        "path, such as ', ' (default: recognized from the cells)",
+        metavar="TEXT",
     )
     sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
     instances: bool = switch(

@@ -51,6 +51,12 @@ def config(name: str, value: object) -> Change:
     return lambda path: change_json(path, "config.json", lambda c: c.update({name: value}))
 
 
+def features(name: str) -> Change:
+    return lambda path: change_json(
+        path, "config.json", lambda c: c["settings"].update(features=name)
+    )
+
+
 def manifest(name: str, value: object) -> Change:
     def change(path: Path) -> None:
         fields = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
@@ -148,6 +154,8 @@ def version_nine(path: Path) -> None:
         (manifest("more", 1), "manifest.json is damaged"),
         (config("dimension", 7), "do not fit together"),
         (config("settings", {}), "the setting 'features' is missing"),
+        (features("vectors:\0"), r"the vectors of 'vectors:\\x00'.*null byte"),
+        (features("transformer:a\0"), r"the vectors of 'transformer:a\\x00'"),
         (config("seed", -1), "config.json: seed"),
         (config("model", "0" * 32), "config.json belongs to another model"),
     ],

@@ -17,7 +17,7 @@ from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 
 LEARNED = Calibrators(
     calibrate(drawn_scores(1, 60, 1.0)),
-    AbstentionModel((1.0,) * 6, (2.0,) * 6, (3.0,) * 7, 0.5),
+    AbstentionModel((1.0,) * 2, (2.0,) * 2, 0.5),
     (1.0, 2.0, 3.0),
     PRIOR,
     (NewParentPrior((0.5, 1.5, -1.0), 0.25),),
@@ -41,6 +41,11 @@ def test_calibrators_are_restored(tmp_path: Path, learned: Calibrators) -> None:
     assert restored.fusion == learned.fusion
 
 
+def test_the_abstention_of_version_1_0_0_is_not_used(tmp_path: Path) -> None:
+    earlier = {"center": [1.0] * 6, "scale": [1.0] * 6, "weights": [1.0] * 7, "threshold": 0.5}
+    assert read(tmp_path, LEARNED.as_dict() | {"abstention": earlier}).abstention is None
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -51,8 +56,8 @@ def test_calibrators_are_restored(tmp_path: Path, learned: Calibrators) -> None:
         ("duplicates", [1.0, 2.0]),
         ("fusion", {"network": 1.0}),
         ("joint_priors", [{"weights": [1.0, 2.0, 3.0], "rate": 1.5}]),
-        ("abstention.center", [1.0] * 5),
-        ("abstention.scale", [0.0] * 6),
+        ("abstention.center", [1.0] * 3),
+        ("abstention.scale", [0.0] * 2),
         ("calibration.temperature", 0.0),
         ("calibration.first.kind", "none"),
         ("calibration.later.ys", []),

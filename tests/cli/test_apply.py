@@ -143,7 +143,7 @@ def test_ids_come_from_a_range(tmp_path: Path) -> None:
     decisions.write_text("query,query_id,parent_id\nYak milk,,N1\nGoat milk,,N1\n")
     command = ["apply", taxonomy, decisions, "-o", out, "--id-range"]
     messages = run(*command, "700-700", status=2).err
-    needed = "2 new concepts need ids, but only 1 of the numbers from 700 to 700 is free"
+    needed = "new ids needed: 2; free numbers from 700 to 700: 1"
     assert needed in messages
     assert not out.exists()
     run(*command, "700-799")

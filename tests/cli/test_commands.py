@@ -21,6 +21,7 @@ from full_disk import no_file_larger_than
 import taxoexpan
 from taxoexpan import Taxonomy
 from taxoexpan.cli import train
+from taxoexpan.cli.examples import GROUPS
 from taxoexpan.cli.parser import add_options
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
@@ -61,6 +62,22 @@ def test_help_names_every_command_and_needs_no_other_package() -> None:
     assert set(done.stdout.split()) - sys.stdlib_module_names == {"__main__", "taxoexpan"}
     text = run_cli("--help").stdout
     assert all(name in text for name in ("check", "info", "train", "suggest", "apply", "expand"))
+
+
+def test_help_and_options_need_no_docstrings(pantry: Path) -> None:
+    program = """
+import contextlib, sys
+from taxoexpan.cli.examples import GROUPS
+from taxoexpan.cli.main import main
+for name in (name for names in GROUPS.values() for name in names):
+    with contextlib.suppress(SystemExit):
+        main([name, "--help"])
+sys.exit(main(["info", sys.argv[1], "--json"]))
+"""
+    command = [sys.executable, "-B", "-OO", "-c", program, str(pantry)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"usage: taxoexpan {name} " in done.stdout for name in sum(GROUPS.values(), ()))
 
 
 def test_version_is_the_packages() -> None:
@@ -298,9 +315,9 @@ def test_single_settings_can_be_changed(
     ("options", "message"),
     [
         (["--set", "hiden=8"], "no setting is called 'hiden'; known: batch_size, "),
-        (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a whole number"),
-        (["--set", "dropout=nan"], "dropout is nan; it must be a number of at least 0"),
-        (["--set", "propagation=foo"], "propagation is 'foo'; it must be one of gcn, gat, pgcn,"),
+        (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a valid integer"),
+        (["--set", "dropout=nan"], "dropout is 'nan'; it must be less than 0.998"),
+        (["--set", "propagation=foo"], "propagation is 'foo'; it must be 'gcn', 'gat', "),
         (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; set it once"),
         (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; set it once"),
     ],

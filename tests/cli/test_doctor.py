@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from importlib.metadata import requires
+import tomllib
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import pytest
 from command_line import run
 
-SLOW_IMPORTS = ("numpy", "pydantic", "pyoxigraph", "scipy", "wordllama")
+from taxoexpan.cli import doctor
+from taxoexpan.cli.doctor import PURPOSES, attempt
+
+SLOW_IMPORTS = ("numpy", "openpyxl", "pydantic", "pyoxigraph", "scipy", "wordllama")
 
 
 @pytest.mark.slow
@@ -57,3 +61,87 @@ def test_a_broken_torch_is_reported_with_the_fix(
     (torch,) = (each for each in requires("taxoexpan") or () if each.startswith("torch>="))
     assert message.endswith(f"; pip install --force-reinstall '{torch}'")
     assert "Traceback" not in output.out + output.err
+
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+
+
+def test_every_extra_for_users_has_a_purpose() -> None:
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    assert set(PURPOSES) == set(project["optional-dependencies"]) - {"dev", "docs"}
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("import json", None),
+        ("print('{}')", None),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "SIGILL"),
+        ("import absent_package", "ModuleNotFoundError: No module named 'absent_package'"),
+        ("import os; os._exit(3)", "status 3"),
+        ("raise OSError('libbroken.so: cannot open')", "OSError: libbroken.so: cannot open"),
+    ],
+)
+def test_an_import_that_fails_or_ends_the_process_is_a_problem(
+    code: str, problem: str | None
+) -> None:
+    found = attempt(code)[1]
+    assert found is None if problem is None else problem in str(found)
+
+
+def test_an_import_that_does_not_end_is_stopped() -> None:
+    assert "more than 1 s" in str(attempt("import time; time.sleep(60)", timeout=1)[1])
+
+
+def test_a_file_of_the_current_folder_is_not_a_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "local_file.py").touch()
+    monkeypatch.chdir(tmp_path)
+    assert "No module named" in str(attempt("import local_file")[1])
+
+
+def test_missing_and_outdated_packages_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = {"torch": "1.13.1", "numpy": None, "openpyxl": None, "mcp": None}
+
+    def other_version(name: str) -> str:
+        found = versions[name] if name in versions else version(name)
+        if found is None:
+            raise PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(doctor, "version", other_version)
+    monkeypatch.setattr(doctor, "attempt", lambda _: ({}, None))
+    found = doctor.examine()
+    problems = {p["name"]: (p["problem"], p["fix"]) for p in found["packages"] if p["problem"]}
+    assert set(problems) == {"torch", "numpy", "openpyxl"}
+    assert problems["torch"][0] == "version 1.13.1 is installed"
+    assert problems["numpy"][0] == "not installed"
+    assert problems["numpy"][1].startswith("pip install 'numpy>=")
+    extras = {each["name"]: each for each in found["extras"]}
+    assert extras["mcp"]["missing"][0].startswith("mcp>=")
+    assert extras["mcp"]["fix"] == "pip install 'taxoexpan[mcp]'"
+    assert not extras["web"]["missing"]
+    assert found["memory"] is None or found["memory"] > 2**20
+    assert not found["works"]
+
+
+def test_an_old_python_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "attempt", lambda _: ({}, None))
+    assert doctor.examine()["problems"] == []
+    monkeypatch.setattr("platform.python_version", lambda: "3.10.1")
+    assert doctor.examine()["problems"][0].startswith("Python 3.10.1 is not >=3.11")
+
+
+def test_the_state_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "vectors").write_bytes(b"x" * 1000)
+    monkeypatch.setenv("TAXOEXPAN_CACHE", str(tmp_path))
+    cache = doctor._cache()
+    assert cache is not None
+    assert (cache["path"], cache["size"], cache["problem"]) == (str(tmp_path), 1000, None)
+    assert cache["free"] > 0
+    monkeypatch.setenv("TAXOEXPAN_CACHE", "/proc/taxoexpan")
+    assert "cannot be written to" in str(doctor._cache())
+    monkeypatch.setenv("TAXOEXPAN_CACHE", "")
+    assert doctor._cache() is None

@@ -96,7 +96,7 @@ def test_a_model_has_its_own_vectors(
         (["-o", "vectors.parquet"], "cannot be written as .parquet; choose one of .npz"),
         (["-o", "vectors"], "a file without a suffix"),
         (["--nearest", "x", "--features", "bert"], "there are no features 'bert'"),
-        (["--nearest", "x", "--set", "oov=maybe"], "it must be one of skip, zero"),
+        (["--nearest", "x", "--set", "oov=maybe"], "it must be 'skip' or 'zero'"),
     ],
 )
 def test_impossible_requests_are_refused(pantry: Path, arguments: list[str], message: str) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -92,31 +91,24 @@ def test_averaging_decides_how_several_parents_count(pantry: Path, new: Path) ->
     assert means == pytest.approx([(3 * 4.5 + 6.25) / 4, 4.5, (4 * 4.5 + 8) / 5])
 
 
-def test_all_available_methods_run(
-    pantry: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "xgboost", None)
+def test_all_default_methods_run(pantry: Path, new: Path, tmp_path: Path) -> None:
     out = tmp_path / "ranks.csv"
     command = ["evaluate", str(pantry), str(new), "--epochs", "1", "--device", "cpu"]
     command += ["--features", "static"]
     shown = run(*command, "-o", out)
-    others = [name for name in DEFAULT_METHODS if name != "dist-xgboost"]
     lines = shown.out.splitlines()
-    assert [line.split()[0] for line in lines[3 : 3 + len(others)]] == others
+    assert tuple(line.split()[0] for line in lines[3:8]) == DEFAULT_METHODS
     assert [" ".join(line.split()) for line in lines[-2:]] == [
         "taxoexpan-paper no confidence learned",
         "taxoexpan no confidence learned",
     ]
-    assert "note: skipping dist-xgboost: dist-XGBoost needs xgboost" in shown.err
     assert [line for line in shown.err.splitlines() if "training on 89 concepts" in line] == [
-        f"{name}: training on 89 concepts" for name in others
+        f"{name}: training on 89 concepts" for name in DEFAULT_METHODS
     ]
     assert "epoch   1" in shown.err
     first = out.read_bytes()
     run(*command, "-o", out, "--force", "--quiet")
     assert out.read_bytes() == first
-    messages = run(*command, "--methods", "dist-xgboost", status=2).err
-    assert "pip install 'taxoexpan[boost]'" in messages
 
 
 MODELS = ["--methods", "closest-parent,taxoexpan-fast,taxoexpan", "--quiet", "--device", "cpu"]
@@ -161,18 +153,11 @@ def test_each_preset_has_its_own_encoder_by_default(pantry: Path, new: Path) -> 
     assert output["features"] == "static+pretrained"
 
 
-def test_boosted_trees_run_where_xgboost_is(pantry: Path, new: Path) -> None:
-    pytest.importorskip("xgboost")
-    command = ["evaluate", str(pantry), str(new), "--methods", "dist-xgboost", "--quiet"]
-    command += ["--features", "static"]
-    (one,) = json.loads(run(*command, "--json").out)["methods"]
-    assert one["behind"] is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--methods", "popularity,magic"], "unknown method 'magic'; choose from popularity"),
+        (["--methods", "dist-xgboost"], "make reproduce RUN=main/dist-xgboost"),
         (["--features", "bert"], "there are no features 'bert'"),
         (["--set", "hidden_dim=none"], "hidden_dim"),
         (["--set", "epochs=2", "--epochs", "3"], "epochs is set twice; set it once"),

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from command_line import run
+from expanded_files import write_file
 from resealing import change_json
 
 from taxoexpan import TaxoExpan, Taxonomy
@@ -15,6 +16,39 @@ def test_info_gives_figures_for_people_and_programs(pantry: Path) -> None:
     wanted = {"concepts": 89, "relations": 88, "roots": 1, "leaves": 80, "depth": 3}
     assert wanted.items() <= figures.items()
     assert "concepts" in run("info", pantry).out
+
+
+def test_info_shows_how_a_table_was_understood(tmp_path: Path) -> None:
+    text = "Nr,hscode,description,parent\n1,01,Animals,\n2,0101,Horses,01\n3,02,Meat,\n"
+    path = write_file(tmp_path / "hs.csv", text)
+    figures = json.loads(run("info", path, "--json").out)
+    assert figures["format"] == "rows"
+    assert figures["columns"] == {"id": "hscode", "label": "description", "parents": "parent"}
+    assert (figures["largest_roots"], figures["roots"]) == (["Animals", "Meat"], 2)
+    assert figures["sample_path"] == ["Animals", "Horses"]
+    lines = run("info", path).out.splitlines()
+    assert lines[:2] == [
+        "format                rows",
+        "columns               id: hscode, label: description, parents: parent",
+    ]
+    assert "sample path           Animals > Horses" in lines
+    assert "largest roots         Animals, Meat" in lines
+
+
+def test_info_counts_languages_and_the_share_of_definitions(tmp_path: Path) -> None:
+    text = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://x/a> a skos:Concept ; skos:prefLabel "fruit"@en , "Obst"@de ; skos:definition "sweet"@en .
+<http://x/b> a skos:Concept ; skos:prefLabel "apple"@en ; skos:broader <http://x/a> .
+"""
+    path = write_file(tmp_path / "x.ttl", text)
+    figures = json.loads(run("info", path, "--json").out)
+    assert (figures["language"], figures["languages"]) == ("en", {"en": 2, "de": 1})
+    lines = run("info", path).out.splitlines()
+    assert "languages             en: 2, de: 1" in lines
+    assert "with definition                1  (50\N{NO-BREAK SPACE}%)" in lines
+    assert not any(line.startswith("columns") for line in lines)
+    translated = write_file(tmp_path / "x.json", '[{"id": "1", "label": {"en": "a", "fr": "b"}}]')
+    assert json.loads(run("info", translated, "--json").out)["languages"] == {"en": 1, "fr": 1}
 
 
 def test_info_of_another_directory_names_both_kinds_that_it_reads(tmp_path: Path) -> None:

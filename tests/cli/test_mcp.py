@@ -85,7 +85,7 @@ def assistant(odd_directory: Path) -> Iterator[Assistant]:
 
 def test_all_tools_only_read_and_have_schemas(assistant: Assistant) -> None:
     tools = assistant.portal.call(assistant.client.list_tools).tools
-    assert [tool.name for tool in tools] == ["search", "concept", "suggest", "check"]
+    assert [tool.name for tool in tools] == ["search", "concept", "suggest"]
     for tool in tools:
         hints = tool.annotations
         assert hints is not None
@@ -119,13 +119,6 @@ def test_suggestions_have_confidence_and_an_explanation(assistant: Assistant) ->
     assert known["suggestions"] == []
 
 
-def test_findings_are_those_of_the_check(assistant: Assistant) -> None:
-    answer = assistant.ask("check")
-    assert answer["source"] == "the model's taxonomy"
-    assert any("'Oat Bread'" in each["message"] for each in answer["items"])
-    assert assistant.ask("check", codes=["hub"])["items"] == []
-
-
 @pytest.mark.parametrize("name", [*ODD_NAMES, INJECTION])
 def test_text_of_people_is_data_and_nothing_else(assistant: Assistant, name: str) -> None:
     result = assistant.ask("suggest", concepts=[{"label": name}], top_k=1)["results"][0]
@@ -148,8 +141,6 @@ def test_text_of_people_is_data_and_nothing_else(assistant: Assistant, name: str
         ("suggest", {"concepts": ["milk"]}, "concepts.0", "dictionary"),
         ("suggest", {"concepts": [{"label": " "}]}, "concepts.0.label", "send a name"),
         ("suggest", {"concepts": [{"label": "x"}], "top_k": 21}, "top_k", "equal to 20"),
-        ("check", {"codes": ["hubs"]}, "codes.0", "choose from unreadable"),
-        ("check", {"severity": "bad"}, "severity", "'error'"),
     ],
 )
 def test_bad_arguments_get_an_error_that_names_the_fix(
@@ -172,10 +163,7 @@ def test_without_the_extra_the_command_says_how_to_install_it(
     assert "pip install 'taxoexpan[mcp]'" in run("mcp", odd_directory, status=2).err
 
 
-def test_wrong_options_are_refused_before_the_model_is_loaded(tmp_path: Path) -> None:
-    assert "(option --format)" in run("mcp", tmp_path, "--format", "skos", status=2).err
-    messages = run("mcp", tmp_path, "--taxonomy", tmp_path / "nothing.ttl", status=2).err
-    assert "no such file" in messages
+def test_a_missing_model_is_refused(tmp_path: Path) -> None:
     captured = run("mcp", tmp_path / "nothing", status=2)
     assert "nothing" in captured.err
     assert captured.out == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from builders import KINDS, SORTS
 from command_line import run
 from expanded_files import write_file
+from full_disk import no_file_larger_than
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.messages import print_merges, print_no_parent
@@ -46,6 +48,19 @@ def synonyms(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_a_report_that_cannot_be_written_leaves_no_suggestions(
+    model_directory: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be truncated
+    out, report = tmp_path / "out.csv", tmp_path / "report.html"
+    with no_file_larger_than(10_000):
+        command = ["suggest", model_directory, new, "-o", out, "--report", report]
+        message = run(*command, status=2).err
+    assert f"{report}: cannot be written: File too large" in message
+    assert f"written to {out}" not in message
+    assert sorted(tmp_path.iterdir()) == [new]
 
 
 def test_suggest_writes_a_report_and_the_reasons(

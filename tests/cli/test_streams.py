@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from command_line import run
 from expanded_files import write_file
 
@@ -20,6 +21,12 @@ def run_process(*arguments: str, given: bytes = b"") -> subprocess.CompletedProc
     """Run the command in a process of its own, whose standard streams are real."""
     command = [sys.executable, "-m", "taxoexpan.cli.main", *arguments]
     return subprocess.run(command, input=given, capture_output=True, check=False, timeout=300)
+
+
+def run_shell(line: str) -> subprocess.CompletedProcess[bytes]:
+    """Run `taxoexpan` with redirections of the shell."""
+    command = ["sh", "-c", f"'{sys.executable}' -m taxoexpan {line}"]
+    return subprocess.run(command, input=b"", capture_output=True, check=False, timeout=300)
 
 
 def test_columns_are_chosen_on_the_command_line(tmp_path: Path) -> None:
@@ -70,3 +77,28 @@ def test_a_stream_without_a_format_or_with_several_files_is_refused() -> None:
 def test_expand_to_standard_output_needs_a_place_for_the_suggestions(tmp_path: Path) -> None:
     path, new = write_file(tmp_path / "x.csv", TABLE), write_file(tmp_path / "new.txt", "kiwi\n")
     assert "(option --suggestions)" in run("expand", path, new, "-o", "-", *COLUMNS, status=2).err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_like_the_null_device(tmp_path: Path, closed: str) -> None:
+    path, output = write_file(tmp_path / "x.csv", TABLE), tmp_path / "y.csv"
+    done = run_shell(f"info '{path}' --columns {COLUMNS[1]} {closed}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.stdout == b"") == (">&-" in closed.replace("2>&-", ""))
+    done = run_shell(f"convert '{path}' '{output}' --to rows --columns {COLUMNS[1]} {closed}")
+    assert done.returncode == 0
+    assert done.stdout == b""  # messages go nowhere else
+    assert Taxonomy.read(output).labels == ("fruit", "apple")
+
+
+def test_a_closed_stream_is_no_input_or_output(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "child,parent\nb,a\n")
+    for line, message in (
+        (f"convert '{path}' - --to rows >&-", b"standard output is closed; name a file"),
+        ("info - <&-", b"standard input is closed; name a file"),
+    ):
+        done = run_shell(line)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert b"Traceback" not in done.stderr
+    assert run_shell(f"convert '{path}' - --to rows >&- 2>&-").returncode == 2

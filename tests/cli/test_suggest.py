@@ -64,7 +64,7 @@ def test_suggest_refuses_a_range_before_the_encoder_is_loaded(
     new = write_file(tmp_path / "new.txt", "nut milk\nwhite tea\nyak cheese\n")
     command = ["suggest", model_directory, new, "--features", "vectors:missing.txt"]
     messages = run(*command, "--id-template", "N{number}", "--id-range", "7-8", status=2).err
-    needed = "3 new concepts need ids, but only 2 of the numbers from 7 to 8 are free"
+    needed = "new ids needed: 3; free numbers from 7 to 8: 2"
     assert messages == f"taxoexpan: {needed}; give a larger range of ids\n"
     assert "missing.txt" in run(*command, status=2).err
 

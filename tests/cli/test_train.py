@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.files import output_lock
-from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
+from taxoexpan.training.run import Checkpoint, State, tower_path
 from taxoexpan.training.tower import TowerRun
 
 

@@ -10,7 +10,7 @@ from conftest import SMALL
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.evaluation.growth import Growth, evaluate_growth, growth_between
-from taxoexpan.evaluation.methods import make_baseline
+from taxoexpan.evaluation.rules import RULES
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
@@ -98,7 +98,7 @@ def test_two_versions_without_growth_are_refused(old: Taxonomy, new: Taxonomy) -
 
 def test_every_active_concept_is_an_anchor(growth: Growth) -> None:
     begun: list[str] = []
-    methods = {"closest": make_baseline("closest-parent"), "popular": make_baseline("popularity")}
+    methods = {"closest": RULES["closest-parent"](), "popular": RULES["popularity"]()}
     ranks = evaluate_growth(growth, methods, StaticEncoder(), begin=begun.append)
     assert list(ranks) == begun == ["closest", "popular"]
     encoder, taxonomy = StaticEncoder(), growth.taxonomy

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from random_cases import fused_case, random_network, random_vectors, small_case
 
 from taxoexpan.explain import Evidence, explain
-from taxoexpan.explain.evidence import Mention, Part
-from taxoexpan.explain.removals import NETWORK_PARTS, SIGNAL_PARTS
+from taxoexpan.explain.evidence import NETWORK_PARTS, SIGNAL_PARTS, Mention, Part
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries

@@ -69,7 +69,7 @@ def _saved(model: TaxoExpan, pantry: Path, folder: Path) -> tuple[Path, Path]:
         model.calibrators,
         calibration=CALIBRATION,
         duplicates=(5.0, 5.0, -9.0),
-        abstention=AbstentionModel((0.0,) * 6, (1.0,) * 6, (0.1,) * 7, -100.0),
+        abstention=AbstentionModel((0.0,) * 2, (1.0,) * 2, -100.0),
         joint_priors=(NewParentPrior((0.5, 1.0, 0.1), 0.3),),
     )
     rejected = Rejections({"cashew milk": ("soup",)}, {"white tea": ("tea",)})

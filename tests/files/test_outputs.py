@@ -176,6 +176,23 @@ def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path: Path) -> None:
     assert names(tmp_path / "model-1") == ["new"]
 
 
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    refused: list[Callable[[Path], object]] = [
+        lambda path: check_output(path, True),
+        lambda path: check_directory(path, OWN, True),
+        lambda path: preflight([path], [path], True),
+        lambda path: write_whole({path: b"new"}, True),
+    ]
+    for write in refused:
+        with pytest.raises(FormatError, match="levels of symbolic links") as caught:
+            write(tmp_path / "a")
+        assert caught.value.path == tmp_path / "a"
+    assert names(tmp_path) == ["a", "b"]
+    assert (tmp_path / "a").is_symlink()
+
+
 def test_names_without_folder_and_long_names_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,13 +237,13 @@ def test_in_turtle_both_directions_of_a_link_are_replaced(tmp_path: Path) -> Non
             "x.json",
             '[{"id": "drink"}, {"id": "oat milk", "parents": ["x", "drink" ]}, {"id": "x"}]',
             '[{"id": "drink"}, {"id": "oat milk", "parents": ["x", "milk" ]}, {"id": "x"}, '
-            '{"id": "milk", "label": "milk", "parents": ["drink"]}]',
+            '{"id": "milk", "parents": ["drink"], "label": "milk"}]',
         ),
         (
             "x.json",
             '[{"id": "drink"}, {"parent": "drink", "id": "oat milk"}]',
             '[{"id": "drink"}, {"parent": "milk", "id": "oat milk"}, '
-            '{"id": "milk", "label": "milk", "parent": "drink"}]',
+            '{"parent": "drink", "id": "milk", "label": "milk"}]',
         ),
         (
             "x.json",

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -87,3 +91,34 @@ def test_a_file_that_grows_too_much_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"a" * (65 << 20), mtime=0))
     with pytest.raises(FormatError, match=r"x\.csv\.gz: the file has more than 67,108,864 bytes"):
         Taxonomy.read(path)
+
+
+def _tar(path: Path, mode: str) -> None:
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]  # mode is a literal
+        archive.add(path.with_name("x.csv"), "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(("x.tar.gz", "tar"), ("x.tgz", "tar"), ("x.tar", "tar"), ("x.zip", "zip")),
+        *(("x.csv.xz", "xz"), ("x.csv.bz2", "bzip2"), ("x.7z", "7z")),
+    ],
+)
+def test_an_archive_is_refused_with_the_advice_to_unpack_it(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    path, text = tmp_path / name, b"child,parent\na,b\n"
+    (tmp_path / "x.csv").write_bytes(text)
+    if kind == "tar":
+        _tar(path, "w" if path.suffix == ".tar" else "w:gz")
+    elif kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(tmp_path / "x.csv", "x.csv")
+    else:
+        content = {"xz": lzma.compress(text), "bzip2": bz2.compress(text)}
+        path.write_bytes(content.get(kind, b"7z\xbc\xaf\x27\x1c\0\4"))
+    message = refusal(path)
+    assert message.startswith(f"{path}: the file is ")
+    assert kind in message
+    assert "unpack it" in message

@@ -91,6 +91,11 @@ def has_unique_path(taxonomy: Taxonomy, concept: Concept) -> bool:
     )
 
 
+def has_unique_line(taxonomy: Taxonomy, concept: Concept) -> bool:
+    """Return whether a label has a unique path, and is not a horizontal rule after a bullet."""
+    return has_unique_path(taxonomy, concept) and bool(concept.label.strip("- "))
+
+
 def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
     """Return the taxonomy without repeated synonyms and synonyms that equal the label."""
     return Taxonomy(
@@ -163,6 +168,7 @@ CASES = [
     ),
     bare("paths", "food.txt", BARE_PATHS, has_unique_path, keeps_parents=False),
     bare("paths", "food.tsv", PATHS, has_unique_path, keeps_parents=False),
+    bare("outline", "food.md", BARE_PATHS, has_unique_line, keeps_parents=False),
     *(Case("json", name, EVERYTHING) for name in ("food.json", "food.jsonl")),
     Case("obographs", "food.json", RESOURCES),
     *(Case("skos", f"food.{suffix}", RESOURCES) for suffix in ("ttl", "rdf", "nt", "jsonld")),
@@ -307,7 +313,7 @@ def test_many_equal_labels_get_distinct_ids(case: Case) -> None:
 def test_only_paths_have_a_maximum_depth(case: Case, depth: int) -> None:
     ids = [f"c{n}" for n in range(depth)]
     chain = Taxonomy([Concept(id, id) for id in ids], pairwise(ids))
-    if case.format == "paths" and depth > 200:
+    if case.format in ("paths", "outline") and depth > 200:
         with pytest.raises(FormatError) as caught:
             written(case, chain, Path())
         assert str(caught.value).startswith(

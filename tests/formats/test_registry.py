@@ -72,6 +72,13 @@ def test_an_unrecognized_table_lists_its_columns(tmp_path: Path) -> None:
     assert "level1, level2" in message
 
 
+@pytest.mark.parametrize("name", ["food.opml", "food.mm"])
+def test_a_mind_map_is_refused_with_advice(tmp_path: Path, name: str) -> None:
+    path = write_file(tmp_path / name, '<opml><body><outline text="a"/></body></opml>\n')
+    assert refusal(path).startswith(f"{path}: ")
+    assert "Markdown" in refusal(path)
+
+
 def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     output = write_file(tmp_path / "new.csv", "mine")
@@ -160,6 +167,9 @@ def test_a_cell_cannot_make_a_table_another_format(tmp_path: Path, name: str) ->
         ("x.txt", "! comment\n\n[Term]\nid: x\n", "obo"),
         ("x", "ontology: x\n\n[Term]\nid: x\n", "obo"),
         ("x.txt", "http://a > b\n[Term]\n", "paths"),
+        ("x.md", "- child,parent\n", "outline"),
+        ("x.txt", "child,parent\n- a,b\n  - c,d\n", "edges"),
+        ("x.yaml", "food:\n  - fruit\n", None),
     ],
 )
 def test_the_name_of_the_file_counts(name: str, text: str, format: str | None) -> None:
@@ -203,6 +213,7 @@ RECOGNIZED = {
     "skos": ("x.ttl", "x.nt", "x.rdf", "x.jsonld"),
     "owl": ("x.owl",),
     "openfoodfacts": ("x.txt",),
+    "outline": ("x.md", "x.markdown.gz"),
     "terms": ("x.terms",),
 }
 

@@ -177,11 +177,11 @@ def test_a_file_knows_the_flags_that_read_it_in_the_same_way(tmp_path: Path) -> 
     path = tmp_path / "x.csv"
     path.write_text('Ref,"Name, short",Up\n1,food,\n2,fruit,1\n')
     columns = checked_columns({"id": "Ref", "label": "Name, short", "parent": "Up"})
-    options = ReadOptions("en", instances=True, columns=columns, sheet="A 1")
+    options = ReadOptions("en", instances=True, columns=columns, sheet="A 1", separator="; ")
     assert TaxonomyFile.open(path, "rows", options).read_flags == [
         *("--format", "rows", "--language", "en"),
         *("--columns", 'id="Ref",label="Name, short",parents="Up"'),
-        *("--sheet", "A 1", "--instances"),
+        *("--separator", "; ", "--sheet", "A 1", "--instances"),
     ]
 
 

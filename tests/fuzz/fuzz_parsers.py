@@ -179,24 +179,12 @@ def _glossary(path: Path, _: random.Random) -> object:
     return glossary.define_taxonomy(FOOD)
 
 
-_ABSTRACTS = b"""<feed>
-<doc>
-<title>Wikipedia: Apple</title>
-<url>https://en.wikipedia.org/wiki/Apple</url>
-<abstract>An apple is a round fruit (a pome) of a tree.</abstract>
-<links>
-<sublink linktype="nav"><anchor>x</anchor><link>y</link></sublink>
-</links>
-</doc>
-</feed>
-"""
 _GLOSSARIES = [
     {"g.tsv": b"title\tdefinition\nfruit\tA part of a plant.\napple\tA pome.\n"},
     {
         "g.jsonl": b'{"title": "Fruit", "text": "A fruit is a part."}\n'
         b'{"title": "apple", "text": ""}\n'
     },
-    {"g.xml": _ABSTRACTS},
 ]
 _CORPORA = [
     {"c.txt": b"We eat fruit.\nAn apple is round.\n"},

@@ -34,9 +34,8 @@ from torch import Tensor, nn
 from taxoexpan.config import load_preset
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.losses import LogMatch, info_nce
 from taxoexpan.network.matching import MATCHES
-from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.matching_network import LogMatch, MatchingNetwork, info_nce
 from taxoexpan.placement.scoring.anchors import anchor_egonets
 from taxoexpan.taxonomy import Taxonomy
 

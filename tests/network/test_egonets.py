@@ -47,18 +47,3 @@ def test_spread_siblings_are_always_the_same_and_at_equal_distances() -> None:
     first = spread_siblings(taxonomy, np.array([0]), 10).relations
     assert first.tolist() == list(range(0, 1000, 100))
     assert first.tolist() == spread_siblings(taxonomy, np.array([0]), 10).relations.tolist()
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=30, deadline=None)
-def test_a_grandparent_can_be_left_out_of_each_egonet(seed: int) -> None:
-    taxonomy = random_taxonomy(seed)
-    parents, children = taxonomy.relation_indices
-    egonets = build_egonets(
-        taxonomy, children, spread_siblings(taxonomy, children, 100), without=parents
-    )
-    above = egonets.concepts[egonets.nodes[: egonets.sizes[0]]]
-    for slot, (parent, child) in enumerate(zip(parents, children, strict=True)):
-        left = above[egonets.grandparent[egonets.grandparent_of == slot]].tolist()
-        assert sorted([*left, parent]) == sorted(taxonomy.parents_of.of(child).tolist())
-        assert egonets.counts[slot, 0] == len(left)

@@ -14,8 +14,8 @@ from taxoexpan.config import load_preset
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.matching import LogBilinearMatch, MLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.pooling import WeightedMeanReadout
 from taxoexpan.network.propagation import AttentionLayer, Layer
-from taxoexpan.network.readout import WeightedMeanReadout
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
 DIMS = GOLDEN["dims"]

@@ -236,9 +236,7 @@ def slow_loss(
 @pytest.mark.parametrize("name", ["propagation", "readout", "matching", "loss"])
 def test_the_error_for_an_unknown_part_lists_the_choices(name: str) -> None:
     known = {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"}
-    with pytest.raises(
-        ConfigurationError, match=f"{name} is 'gnn'; it must be one of .*{known[name]}"
-    ):
+    with pytest.raises(ConfigurationError, match=f"{name} is 'gnn'; it must be .*{known[name]}"):
         MatchingNetwork(load_preset("best", **{name: "gnn"}), SIZE)
 
 

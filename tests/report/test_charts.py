@@ -15,7 +15,6 @@ from taxoexpan.report.charts import (
     Chart,
     Plot,
     coverage_chart,
-    histogram,
     reliability_chart,
     tick_labels,
     ticks,
@@ -120,14 +119,6 @@ def test_epochs_without_a_value_are_left_out() -> None:
     assert len(points(chart, 1)) == 1
 
 
-def test_bars_are_as_high_as_their_counts() -> None:
-    chart = histogram([0, 1, 2, 3], [0, 5, 10], "score")
-    bars = elements(chart, "rect", "bar")
-    assert numbers(bars, "height") == [0, 104, 208]
-    assert numbers(bars, "x") == [LEFT + 0.5, LEFT + 112.5, LEFT + 224.5]
-    assert chart.caption == "15 concepts in total."
-
-
 @pytest.mark.parametrize(
     "chart",
     [
@@ -136,8 +127,6 @@ def test_bars_are_as_high_as_their_counts() -> None:
         training_chart([], []),
         training_chart([2.0], [0.1], 1),
         training_chart([0.0, 0.0], [1.0, 1.0]),
-        histogram([0, 1], [0], "score"),
-        histogram([2, 2.5], [123_456], "score"),
     ],
 )
 def test_charts_of_few_or_no_values_can_be_drawn(chart: Chart) -> None:

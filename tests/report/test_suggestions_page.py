@@ -181,7 +181,7 @@ def test_unknown_numbers_are_explained_and_not_counted(
     assert figures["No suitable parent"] == ("–", "unknown: too few leaves to learn from")
     assert [column.name for column in table_of(page).columns][3] == "Score"
     assert "does not say how often they are right" in text_of(page, "How to read this report")
-    assert charts_of(page) == ["Histogram: score"]
+    assert charts_of(page) == []
 
 
 def test_a_calibrated_model_shows_confidences() -> None:
@@ -194,8 +194,7 @@ def test_a_calibrated_model_shows_confidences() -> None:
     medium, high = (sum(each >= minimum for each in confidences) for minimum in (0.5, 0.9))
     value, note = figures_of(page)["Confidence at least 0.5"]
     assert (value, note.partition("; ")[2]) == (medium, f"{high} with at least 0.9")
-    charts = ["Reliability diagram", "Coverage and precision", "Histogram: confidence"]
-    assert charts_of(page) == charts
+    assert charts_of(page) == ["Reliability diagram", "Coverage and precision"]
     leaves = len(food.calibrators.calibration.reliability.right)  # type: ignore[union-attr]
     expected = f"measured on {leaves} existing concepts"
     assert expected in text_of(page, "How to read this report")

@@ -35,7 +35,6 @@ def test_a_relation_is_shown_with_both_parents() -> None:
     )
     page = render(suspicious_relations_page(taxonomy, [relation], 2, "Suspicious", CREATED))
     assert "81\u00a0% to 'milk' and 1 in 50,000 to 'tea'" in unescape(page)
-    assert page.index(">better<") < page.index(">current<")
 
 
 def test_a_relation_opens_to_its_evidence(cleaned: Cleaned) -> None:
@@ -44,8 +43,13 @@ def test_a_relation_opens_to_its_evidence(cleaned: Cleaned) -> None:
     rows = table_of(page, "Suspicious relations").rows
     for row, relation in zip(rows, found, strict=True):
         assert row.details is not None
-        assert row.details.tree is not None
         tree, facts = row.details.tree, dict(row.details.facts)
+        if relation.evidence is None:
+            assert len(row.details.paragraphs) == 1
+            assert not facts
+            assert tree is None
+            continue
+        assert tree is not None
         assert tree.runner_up is not None
         paths = (tree.suggested.path, tree.runner_up.path)
         assert paths == (relation.better_path, relation.path)
@@ -53,10 +57,6 @@ def test_a_relation_opens_to_its_evidence(cleaned: Cleaned) -> None:
         others = len(taxonomy.children(relation.parent.id)) - 1
         shown = len(tree.runner_up.siblings) + tree.runner_up.more_siblings
         assert shown in (others, others - 1)  # one may be on the path to the better parent
-        if relation.evidence is None:
-            assert len(row.details.paragraphs) == 1
-            assert not facts
-            continue
         better, current = relation.evidence.suggestions
         assert row.details.paragraphs[1] == relation.why
         assert f"with {better.parent.label};" in str(facts["cosine"])

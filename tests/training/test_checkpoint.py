@@ -21,8 +21,8 @@ from full_disk import no_file_larger_than
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
-from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
 from taxoexpan.training.log import TrainingLog
+from taxoexpan.training.run import Checkpoint, State, tower_path
 
 QUICK = {**SMALL, "epochs": 6}
 

@@ -13,11 +13,11 @@ from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.loop import TrainingRun, compute_gradients, train, train_batch
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch
+from taxoexpan.training.run import Checkpoint
 from taxoexpan.training.sampling import TrainingSampler
 
 SIZE = 6

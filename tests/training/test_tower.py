@@ -21,11 +21,11 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training import tower as tower_run
 from taxoexpan.training import tower_gradients
-from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
 from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.record import History
+from taxoexpan.training.run import Checkpoint
 from taxoexpan.training.tower import similar_concepts, train_tower
 from taxoexpan.training.tower_gradients import TowerBatch, contrastive_loss
 

@@ -1,8 +1,7 @@
 """A model on disk: a directory of JSON, safetensors and a model card; never a pickle."""
 
-from taxoexpan.archive.archive import Archive, new_archive
+from taxoexpan.archive.archive import Archive, new_archive, save_archive
 from taxoexpan.archive.reader import ModelSummary, load_archive, load_summary
-from taxoexpan.archive.writer import save_archive
 
 __all__ = [
     "Archive",

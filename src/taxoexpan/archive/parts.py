@@ -71,11 +71,20 @@ class _Prior(_Stored):
         return NewParentPrior(self.weights, self.rate)
 
 
+class _EarlierAbstention(_Stored):
+    """The abstention of version 1.0.0, which had other features and is not used."""
+
+    center: tuple[float, ...]
+    scale: tuple[float, ...]
+    weights: tuple[float, ...]
+    threshold: float
+
+
 class _Calibrators(_Part):
     """The content of `calibration.json`."""
 
     calibration: Calibration | None
-    abstention: AbstentionModel | None
+    abstention: AbstentionModel | _EarlierAbstention | None
     duplicates: tuple[float, float, float] | None
     fusion: dict[str, float] | None
     joint_priors: tuple[_Prior, ...] | None
@@ -88,8 +97,8 @@ class _Calibrators(_Part):
             raise ValueError("a number is too large")
         if self.fusion is not None and {*self.fusion} != {*FEATURES}:
             raise ValueError("the features of the fusion are others")
-        if self.abstention is not None and not _has_all_weights(self.abstention):
-            raise ValueError("the weights of the abstention are wrong")
+        if isinstance(self.abstention, AbstentionModel) and not _has_numbers(self.abstention):
+            raise ValueError("the numbers of the abstention are wrong")
         if self.calibration is not None and not _has_points(self.calibration):
             raise ValueError("the points of the calibration are wrong")
         return self
@@ -104,9 +113,9 @@ def _numbers(value: object) -> Iterator[float]:
         yield value
 
 
-def _has_all_weights(model: AbstentionModel) -> bool:
-    size = len(model.center), len(model.scale), len(model.weights) - 1
-    return size == (len(ABSTENTION_FEATURES),) * 3 and min(model.scale) >= 1e-9
+def _has_numbers(model: AbstentionModel) -> bool:
+    sizes = {len(model.center), len(model.scale)}
+    return sizes == {len(ABSTENTION_FEATURES)} and min(model.scale) >= 1e-9
 
 
 def _has_points(calibration: Calibration) -> bool:
@@ -137,7 +146,7 @@ def read_calibrators(directory: IntactDirectory) -> Calibrators:
     fusion, priors = stored.fusion, stored.joint_priors
     return Calibrators(
         stored.calibration,
-        stored.abstention,
+        stored.abstention if isinstance(stored.abstention, AbstentionModel) else None,
         stored.duplicates,
         None if fusion is None else SignalFusion.from_mapping(fusion),
         None if priors is None else tuple(prior.restored() for prior in priors),

@@ -178,7 +178,7 @@ def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
     path, known = about.directory.path, about.training.encoder
     try:
         encoder = make_encoder(features, about.config.oov, device, path / FEATURES)
-    except TaxoExpanError as error:
+    except (TaxoExpanError, OSError, ValueError) as error:  # a path may have any characters
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
         fix = "if they have moved, say where they are"
         raise ModelError(f"{message}; {fix}", "features") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -79,7 +79,9 @@ def run(options: Options) -> int:
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.taxonomy_file import read_options
 
-    _refuse_unknown([*(options.select or ()), *(options.ignore or ())])
+    for code in (*(options.select or ()), *(options.ignore or ())):
+        if code not in CODES:
+            raise ConfigurationError(f"unknown code {code!r}; choose from {', '.join(CODES)}")
     formats = {path: finding_format(path) for path in options.output}
     preflight(options.output, options.taxonomy, options.force)
     # The two files of one taxonomy have the same findings.
@@ -87,7 +89,11 @@ def run(options: Options) -> int:
         finding
         for path in options.taxonomy
         for finding in check_file(path, options.format, read_options(options))
-        if _is_wanted(finding, options.select, options.ignore)
+        if finding.code in ALWAYS_SHOWN
+        or (
+            (options.select is None or finding.code in options.select)
+            and finding.code not in (options.ignore or ())
+        )
     )
     findings = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
     to = "json" if options.json else options.to
@@ -103,26 +109,18 @@ def run(options: Options) -> int:
     return int(any(finding.severity in failing for finding in findings))
 
 
-def _refuse_unknown(codes: Sequence[str]) -> None:
-    for code in codes:
-        if code not in CODES:
-            raise ConfigurationError(f"unknown code {code!r}; choose from {', '.join(CODES)}")
-
-
-def _is_wanted(
-    finding: Finding, select: Sequence[str] | None, ignore: Sequence[str] | None
-) -> bool:
-    if finding.code in ALWAYS_SHOWN:
-        return True
-    selected = select is None or finding.code in select
-    return selected and (ignore is None or finding.code not in ignore)
-
-
 def _print_some(findings: Sequence[Finding], to: str, limit: int | None) -> None:
     """Print the number of findings, and a limited number of findings per code."""
     from taxoexpan.curation.finding_formats import github_annotations
 
-    for group in _groups(findings):
+    order = {code: number for number, code in enumerate(CODES)}
+
+    def group_key(finding: Finding) -> tuple[int, int, str]:
+        number = order.get(finding.code, len(order))
+        return SEVERITIES.index(finding.severity), number, finding.code
+
+    for _, found in groupby(sorted(findings, key=group_key), key=group_key):
+        group = list(found)
         start = f"{group[0].severity:<9}{group[0].code:<20}"
         if to == "github":
             lines = github_annotations(group[:limit])
@@ -134,18 +132,6 @@ def _print_some(findings: Sequence[Finding], to: str, limit: int | None) -> None
             hidden = f"… and {len(group) - limit:,} more"
             print_line(f"{start}{hidden} (--select {group[0].code} or --json shows all)")
     print_line(count_findings(findings))
-
-
-def _groups(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
-    """Group findings by severity and code, worst first."""
-    order = {code: number for number, code in enumerate(CODES)}
-
-    def group_key(finding: Finding) -> tuple[int, int, str]:
-        number = order.get(finding.code, len(order))
-        return SEVERITIES.index(finding.severity), number, finding.code
-
-    for _, group in groupby(sorted(findings, key=group_key), key=group_key):
-        yield list(group)
 
 
 def _line(finding: Finding) -> str:

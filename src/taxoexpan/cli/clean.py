@@ -21,10 +21,9 @@ from taxoexpan.shared_options import (
 
 if TYPE_CHECKING:
     from taxoexpan.curation.cleaning import SuspiciousRelation
-    from taxoexpan.taxonomy import Taxonomy
 
 
-EXTENSIONS = (".csv", ".json", ".html")
+EXTENSIONS = (".csv", ".json")
 """The file name extensions of the output, which determine its format."""
 
 
@@ -32,7 +31,7 @@ EXTENSIONS = (".csv", ".json", ".html")
 class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions):
     """The options of `clean`."""
 
-    output: Path = output_option("output file: .csv, .json, or .html for a report", MISSING)
+    output: Path = output_option("output file: .csv or .json", MISSING)
     force: bool = switch("overwrite existing output files")
     folds: int = option("number of cross-validation folds", 5, POSITIVE)
     top: int = option("maximum number of relations to write", 100, POSITIVE)
@@ -49,18 +48,16 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions)
         kind=PATH,
         metavar="DIR",
     )
-    report: Path | None = option(
-        "also write an HTML report",
-        kind=PATH,
-        metavar="HTML",
-    )
+    report: Path | None = option("also write an HTML report", kind=PATH, metavar="HTML")
 
 
 def run(options: Options) -> int:
     """Score the relations of all leaves, and write the most suspicious ones."""
     from taxoexpan.files import output_lock, preflight, write_whole
 
-    _refuse_extension(options.output)
+    if options.output.suffix not in EXTENSIONS:
+        message = f"unknown output format; the file name must end in {' or '.join(EXTENSIONS)}"
+        raise FormatError(options.output, message)
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, list(filter(None, (options.taxonomy, options.glossary))), options.force)
     from taxoexpan.config import changed_settings
@@ -72,6 +69,8 @@ def run(options: Options) -> int:
     from taxoexpan.curation.cleaning import ModelOptions, clean
     from taxoexpan.curation.cleaning.folds import remove_folds
     from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
+    from taxoexpan.report.page import render
+    from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
     settings = changed_settings(options, options.epochs)
     work = options.work or options.output.with_name(f"{options.output.name}.folds")
@@ -92,13 +91,11 @@ def run(options: Options) -> int:
             note(f"\nthe finished folds are saved in {work}; run the same command to resume")
         raise
     shown = relations[: options.top]
-    extension = options.output.suffix
-    page = ""
-    if options.report or extension == ".html":
-        page = _html_report(options, taxonomy, shown, len(relations))
-    texts = {options.output: page if extension == ".html" else _text(options, shown)}
+    texts = {options.output: _text(options, shown)}
     if options.report:
-        texts[options.report] = page
+        title = f"Suspicious relations of {options.taxonomy.name}"
+        about = len(relations), title, datetime.now(UTC)
+        texts[options.report] = render(suspicious_relations_page(taxonomy, shown, *about))
     write_whole({path: text.encode() for path, text in texts.items()}, options.force)
     remove_folds(work)
     if not relations:
@@ -108,20 +105,6 @@ def run(options: Options) -> int:
     return 0
 
 
-def _html_report(
-    options: Options,
-    taxonomy: Taxonomy,
-    relations: Sequence[SuspiciousRelation],
-    checked: int,
-) -> str:
-    """Return the relations as an HTML report; `checked` is the number of scored relations."""
-    from taxoexpan.report.page import render
-    from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
-
-    title = f"Suspicious relations of {options.taxonomy.name}"
-    return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))
-
-
 def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:
     """Return the relations as JSON or CSV."""
     from taxoexpan.curation.cleaning import suspicious_relations_csv
@@ -129,9 +112,3 @@ def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:
     if options.output.suffix == ".json":
         return as_json({"suspicious_relations": [relation.as_json() for relation in relations]})
     return suspicious_relations_csv(relations, options.keep_formulas)
-
-
-def _refuse_extension(output: Path) -> None:
-    if output.suffix not in EXTENSIONS:
-        message = f"unknown output format; the file name must end in {', '.join(EXTENSIONS)}"
-        raise FormatError(output, message)

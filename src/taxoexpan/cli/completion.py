@@ -16,7 +16,7 @@ VALUES = {
     "features": ("pretrained", "static", "vectors:", "transformer:", "skipgram:"),
     "format": (
         *("skos", "owl", "obo", "obographs", "json", "openfoodfacts", "wordnet", "terms"),
-        *("paths", "edges", "rows"),
+        *("paths", "edges", "rows", "outline"),
     ),
     "preset": ("best", "fast", "thorough", "paper", "authors"),
 }

@@ -1,17 +1,68 @@
-"""Check the installation: packages, extras, encoders, devices, directories and memory."""
+"""Check the installation: packages, extras, encoders, devices, cache and memory."""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib.metadata import PackageNotFoundError, metadata, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.messages import note, print_json
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import OptionGroup, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
-    from taxoexpan.diagnosis import Folder, Installation
+    from packaging.requirements import Requirement
+
+PURPOSES = {
+    "cluster": "suggest with several workers or a Ray cluster; Parquet files",
+    "corpus": "vectors that are learned from a text corpus (skipgram:CORPUS)",
+    "mcp": "a server for AI assistants (Model Context Protocol)",
+    "postgresql": "curators' decisions in PostgreSQL",
+    "tensorboard": "training curves in TensorBoard",
+    "transformers": "other sentence transformers (transformer:NAME_OR_PATH)",
+    "web": "review in the browser, and serve",
+}
+"""What the extras are for; extras for developers are left out."""
+
+TRIALS = {
+    "torch": """
+import torch
+assert float(torch.ones(2, 2).mm(torch.ones(2, 2)).sum()) == 8.0
+devices = ["cpu"]
+if torch.cuda.is_available():
+    count = torch.cuda.device_count()
+    devices += [f"cuda:{n} ({torch.cuda.get_device_name(n)})" for n in range(count)]
+if torch.backends.mps.is_available():
+    devices.append("mps")
+facts = {"devices": devices, "threads": torch.get_num_threads()}
+""",
+    "static": """
+from taxoexpan.features.static import StaticEncoder
+StaticEncoder().encode(["green tea"])
+""",
+    "pretrained": """
+from taxoexpan.features.pretrained import PretrainedEncoder
+PretrainedEncoder("cpu").encode(["green tea"])
+""",
+}
+"""Code that tries more than the import of a package; `facts` is what it finds out."""
+TIMEOUT = 300.0
+MAX_REASON = 200
+
+Facts = dict[str, Any]
+"""A part of the diagnosis, as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,65 +74,175 @@ class Options(OptionGroup):
 
 def run(options: Options) -> int:
     """Print the diagnosis; return 1 if something that the core needs is broken."""
-    from taxoexpan.diagnosis import examine
-
-    installation = examine()
+    found = examine()
+    problems = found["problems"]
     if options.json:
-        print_json(installation.as_dict())
+        print_json(found)
     else:
-        for line in _lines(installation):
+        for line in _lines(found):
             print(line.rstrip())
-    for problem in installation.problems:
+    for problem in problems:
         note(f"taxoexpan: {problem}")
     if not options.json:
-        print(_verdict(installation))
-    return 1 if installation.problems else 0
+        count = pluralize(len(problems), "problem")
+        print(f"{count} found" if problems else "everything that is required works")
+    return 1 if problems else 0
 
 
-def _verdict(installation: Installation) -> str:
-    count = len(installation.problems)
-    return f"{pluralize(count, 'problem')} found" if count else "everything that is required works"
+def examine() -> Facts:
+    """Examine the installation without changing anything or using the network."""
+    try:
+        own = version("taxoexpan")
+    except PackageNotFoundError:
+        message = "taxoexpan itself is not installed, only its source was found"
+        raise ConfigurationError(f"{message}; pip install it") from None
+    tried = [_examine_package(requirement) for requirement in _requirements("")]
+    found = {
+        "version": own,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "required_python": str(metadata("taxoexpan")["Requires-Python"]),
+        "packages": [package for package, _ in tried],
+        "torch": next((facts for package, facts in tried if package["name"] == "torch"), {}),
+        "encoders": [
+            {"name": name, "problem": attempt(TRIALS[name])[1]} for name in ("static", "pretrained")
+        ],
+        "extras": [_examine_extra(name) for name in PURPOSES],
+        "cache": _cache(),
+        "memory": _memory(),
+    }
+    problems = _problems(found)
+    return {**found, "problems": problems, "works": not problems}
 
 
-def _lines(found: Installation) -> Iterator[str]:
-    """Yield the lines of the diagnosis as text."""
-    python = f"Python {found.python} ({found.required_python})"
-    yield f"taxoexpan {found.version}, {python}, {found.platform}"
-    yield from ("", "Required packages")
-    for each in found.packages:
-        state = each.problem or "ok"
-        yield f"  {each.name:<14}{each.version or '-':<16}{each.required:<10}{state}"
-    yield from ("", "Devices")
-    if found.torch:
-        threads = pluralize(int(found.torch["threads"]), "thread")
-        yield f"  torch         {', '.join(found.torch['devices'])}; {threads}"
-    else:
-        yield "  torch         cannot be used"
-    yield f"  processors    {found.processors}"
-    yield from ("", "Encoders")
-    for encoder in found.encoders:
-        yield f"  {encoder.name:<30}{encoder.problem or 'ok'} ({encoder.purpose})"
-    yield from ("", "Extras")
-    for extra in found.extras:
-        state = f"missing; {extra.fix}" if extra.missing else "installed"
-        yield f"  {extra.name:<14}{state} ({extra.purpose})"
-    yield from ("", "Machine")
-    yield f"  cache         {_folder(found.cache)}"
-    yield f"  temporary     {_folder(found.temporary)}"
-    yield f"  memory        {_size(found.memory)}"
-    yield ""
+def _problems(found: Facts) -> list[str]:
+    """Return the problems of the core, each with a fix; missing extras are not a problem."""
+    from packaging.specifiers import SpecifierSet
+
+    python, required = found["python"], found["required_python"]
+    problems = []
+    if not SpecifierSet(required).contains(python, prereleases=True):
+        problems.append(f"Python {python} is not {required}; use another version")
+    problems += [f"{p['name']}: {p['problem']}; {p['fix']}" for p in found["packages"] if p["fix"]]
+    static = found["encoders"][0]["problem"]
+    if static and not problems:  # it fails, too, if a package is broken
+        fix = "pip install --force-reinstall wordllama"
+        problems.append(f"encoder static: {static}; {fix}")
+    return problems
 
 
-def _folder(folder: Folder | None) -> str:
+def attempt(code: str, timeout: float = TIMEOUT) -> tuple[Facts, str | None]:
+    """Run code in its own process, which it may crash, and return its `facts` and the problem."""
+    program = f"import json, sys\nfacts = {{}}\n{code}\nprint(json.dumps(facts), file=sys.stderr)"
+    # -P: a file of the current folder must not be imported in place of a package.
+    command = [sys.executable, "-P", "-c", program]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=timeout, errors="replace"
+        )
+    except subprocess.TimeoutExpired:
+        return {}, f"the import takes more than {timeout:.0f} s"
+    lines = done.stderr.strip().splitlines() or [""]
+    if done.returncode < 0:
+        return {}, f"the import ends Python with {signal.Signals(-done.returncode).name}"
+    if done.returncode == 1:
+        return {}, next(line for line in reversed(lines) if line)[:MAX_REASON]
+    if done.returncode:
+        return {}, f"the import ends Python with status {done.returncode}"
+    return json.loads(lines[-1]), None
+
+
+def _examine_package(requirement: Requirement) -> tuple[Facts, Facts]:
+    """Return the state of a required package, and the facts from trying it."""
+    name, required, facts = requirement.name, str(requirement.specifier), Facts()
+    found, problem = _installed(requirement)
+    if problem is None:
+        facts, problem = attempt(TRIALS.get(name, f"import {name}"))
+    fix = f"pip install {'--force-reinstall ' if found else ''}'{name}{required}'"
+    package = {"name": name, "required": required, "version": found, "problem": problem}
+    return {**package, "fix": fix if problem else None}, facts
+
+
+def _examine_extra(name: str) -> Facts:
+    missing = [f"{r.name}{r.specifier}" for r in _requirements(name) if _installed(r)[1]]
+    fix = f"pip install 'taxoexpan[{name}]'" if missing else None
+    return {"name": name, "purpose": PURPOSES[name], "missing": missing, "fix": fix}
+
+
+def _requirements(extra: str) -> Iterator[Requirement]:
+    """Yield the requirements of an extra, or of the core if `extra` is empty."""
+    from packaging.requirements import Requirement
+
+    for text in metadata("taxoexpan").get_all("Requires-Dist", []):
+        requirement = Requirement(text)
+        marker = requirement.marker
+        is_core = marker is None or marker.evaluate({"extra": ""})
+        if is_core if not extra else not is_core and marker and marker.evaluate({"extra": extra}):
+            yield requirement
+
+
+def _installed(requirement: Requirement) -> tuple[str | None, str | None]:
+    """Return the installed version of a package, and the problem with it, if there is one."""
+    try:
+        found = version(requirement.name)
+    except PackageNotFoundError:
+        return None, "not installed"
+    is_allowed = requirement.specifier.contains(found, prereleases=True)
+    return found, None if is_allowed else f"version {found} is installed"
+
+
+def _cache() -> Facts | None:
+    """Return the directory of cached vectors, its size and its free space; None if none is used."""
+    try:
+        from taxoexpan.features.cache import cache_folder
+    except ImportError:  # a required package is missing, which is reported as such
+        return None
+    folder = cache_folder()
     if folder is None:
-        return "none"
-    state = folder.problem or "can be written to"
-    used = f"{_size(folder.size)} used, " if folder.size else ""
-    return f"{folder.path}: {state}, {used}{_size(folder.free)} free"
+        return None
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    problem = None
+    try:  # permissions do not tell this of read-only file systems
+        tempfile.TemporaryFile(dir=existing).close()
+    except OSError:
+        problem = "the folder cannot be written to"
+    free = shutil.disk_usage(existing).free
+    return {"path": str(folder), "size": size, "free": free, "problem": problem}
 
 
-def _size(count: int | None) -> str:
-    """Format a number of bytes."""
-    if count is None:
-        return "unknown"
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+def _memory() -> int | None:
+    """Return the memory of the machine, or the limit of the container if the limit is lower."""
+    total, limit = None, None
+    with suppress(ValueError, OSError, AttributeError):  # Windows has no sysconf
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
+    return min((each for each in (total, limit) if each is not None), default=None)
+
+
+def _lines(found: Facts) -> Iterator[str]:
+    """Yield the lines of the diagnosis as text."""
+    python = f"Python {found['python']} ({found['required_python']})"
+    yield f"taxoexpan {found['version']}, {python}, {found['platform']}"
+    yield from ("", "Required packages")
+    for each in found["packages"]:
+        state = each["problem"] or "ok"
+        yield f"  {each['name']:<14}{each['version'] or '-':<16}{each['required']:<10}{state}"
+    yield from ("", "Encoders")
+    for each in found["encoders"]:
+        yield f"  {each['name']:<14}{each['problem'] or 'ok'}"
+    yield from ("", "Extras")
+    for each in found["extras"]:
+        state = f"missing; {each['fix']}" if each["missing"] else "installed"
+        yield f"  {each['name']:<14}{state} ({each['purpose']})"
+    yield from ("", "Machine")
+    torch, cache = found["torch"], found["cache"]
+    threads = f"{', '.join(torch['devices'])}; {torch['threads']} threads" if torch else ""
+    yield f"  torch         {threads or 'cannot be used'}"
+    yield f"  memory        {(found['memory'] or 0) / 1e9:,.1f} GB"
+    if cache:
+        state = cache["problem"] or "can be written to"
+        space = f"{cache['size'] / 1e9:,.1f} GB used, {cache['free'] / 1e9:,.1f} GB free"
+        yield f"  cache         {cache['path']}: {state}, {space}"
+    yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import note, print_json, print_line
@@ -21,7 +21,6 @@ from taxoexpan.option_declarations import (
 from taxoexpan.shared_options import DeviceOptions, FeatureOptions, ReadingOptions
 
 if TYPE_CHECKING:
-    from taxoexpan.features.embedding import NearestConcept
     from taxoexpan.features.encoder import Encoder, Vectors
     from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -79,14 +78,21 @@ def run(options: Options) -> int:
         content = vectors_content(options.output, concepts, both)
         write_whole({options.output: content}, options.force)
         note(f"{both.shape[1]:,} vectors with {both.shape[2]} dimensions in {options.output}")
-    found = {
-        term.label: nearest_concepts(concepts, both[0], query, options.top)
+    found: dict[str, list[dict[str, Any]]] = {
+        term.label: [
+            {"id": near.id, "label": near.label, "path": _path(near, taxonomy), "cosine": cosine}
+            for near, cosine in nearest_concepts(concepts, both[0], query, options.top)
+        ]
         for term, query in zip(terms, queries[0], strict=True)
     }
     if options.json:
-        print_json({term: _as_rows(nearest, taxonomy) for term, nearest in found.items()})
-    else:
-        _print_nearest(found, taxonomy)
+        print_json(found)
+        return 0
+    for term, nearest in found.items():
+        print_line(f"{term}:")
+        for each in nearest:
+            path = " > ".join(each["path"])
+            print_line(f"  {each['cosine']:6.3f}  {each['label']}  ({path})")
     return 0
 
 
@@ -126,24 +132,3 @@ def _opened(
 def _path(concept: Concept, taxonomy: Taxonomy) -> tuple[str, ...]:
     """Return the path of a concept, or its label if it is not in the taxonomy."""
     return taxonomy.path(concept.id) if concept.id in taxonomy else (concept.label,)
-
-
-def _as_rows(nearest: list[NearestConcept], taxonomy: Taxonomy) -> list[dict[str, object]]:
-    return [
-        {
-            "id": concept.id,
-            "label": concept.label,
-            "path": _path(concept, taxonomy),
-            "cosine": cosine,
-        }
-        for concept, cosine in nearest
-    ]
-
-
-def _print_nearest(found: dict[str, list[NearestConcept]], taxonomy: Taxonomy) -> None:
-    for term, nearest in found.items():
-        print_line(f"{term}:")
-        for concept, cosine in nearest:
-            print_line(
-                f"  {cosine:6.3f}  {concept.label}  ({' > '.join(_path(concept, taxonomy))})"
-            )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,18 +31,13 @@ from taxoexpan.shared_options import (
 
 if TYPE_CHECKING:
     from taxoexpan.evaluation.growth import Growth, MethodResult
-    from taxoexpan.evaluation.methods import Method
+    from taxoexpan.evaluation.rules import Method
     from taxoexpan.model import TaxoExpan
 
-BASELINES = (
-    "popularity",
-    "closest-parent",
-    "closest-neighbor",
-    "dist-xgboost",
-    "parent-mlp",
-    "deepset-mlp",
-)
-"""The baselines of the paper."""
+BASELINES = ("popularity", "closest-parent", "closest-neighbor")
+"""The paper's baselines without training."""
+TRAINED_BASELINES = ("dist-xgboost", "parent-mlp", "deepset-mlp")
+"""The paper's trained baselines, which are not installed."""
 
 MODELS = {
     "taxoexpan-authors": "authors",
@@ -70,8 +63,8 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Fo
     new: Path = argument("NEW", "new release, in any supported format")
     methods: str | None = option(
         f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors, "
-        "-fast and -thorough; dist-xgboost only if the extra boost is installed). The last five "
-        "are the models that train makes with the presets authors, paper, fast, thorough and best",
+        "-fast and -thorough). The last five are the models that train makes with the presets "
+        "authors, paper, fast, thorough and best",
         metavar="NAMES",
     )
     features: str | None = option(
@@ -107,15 +100,22 @@ def run(options: Options) -> int:
     from taxoexpan.config import changed_settings, load_preset
     from taxoexpan.device import choose_device
     from taxoexpan.evaluation.growth import evaluate_growth, growth_between
+    from taxoexpan.evaluation.rules import RULES
     from taxoexpan.features.embedding import warn_of_language
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
+    from taxoexpan.model import TaxoExpan
 
     if options.output:
         inputs = filter(None, (options.old, options.new, options.glossary))
         preflight([options.output], list(inputs), options.force)
     settings = changed_settings(options, options.epochs)
-    methods = _methods(_chosen(options.methods), settings, options)
+    methods: dict[str, Method | TaxoExpan] = {
+        name: TaxoExpan(MODELS[name], options.seed, options.device, **settings)
+        if name in MODELS
+        else RULES[name]()
+        for name in _chosen(options.methods)
+    }
     device = choose_device(options.device)
     options = replace(options, features=load_preset("best", **settings).features)
     assert options.features is not None
@@ -136,7 +136,7 @@ def run(options: Options) -> int:
             note(f"{name}: training on {len(growth.taxonomy):,} concepts")
 
     progress = not options.quiet
-    results = evaluate_growth(growth, methods, encoder, options.seed, device, progress, begin)
+    results = evaluate_growth(growth, methods, encoder, device, progress, begin)
     if options.output:
         text = ranks_csv(growth, results, options.keep_formulas)
         write_whole({options.output: text.encode()}, options.force)
@@ -160,37 +160,16 @@ def _with_definitions(growth: Growth, options: Options) -> Growth:
 
 
 def _chosen(names: str | None) -> list[str]:
-    """Return the names of the chosen methods; by default, all methods that can run."""
-    from taxoexpan.evaluation.dist_xgboost import refuse_without_xgboost
-
+    """Return the names of the chosen methods; refuse names that are not known."""
     given = names.split(",") if names else DEFAULT_METHODS
     chosen = list(dict.fromkeys(map(str.strip, given)))
-    for name in {*chosen} - {*METHODS}:
-        raise ConfigurationError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
-    if "dist-xgboost" in chosen:
-        try:
-            refuse_without_xgboost()
-        except ConfigurationError as error:
-            if names:
-                raise
-            note(f"note: skipping dist-xgboost: {error}")
-            chosen.remove("dist-xgboost")
+    for name in chosen:
+        if name in TRAINED_BASELINES:
+            where = "reproduction/ of a clone of the repository: make reproduce RUN=main/"
+            raise ConfigurationError(f"{name} is a trained baseline of the paper, in {where}{name}")
+        if name not in METHODS:
+            raise ConfigurationError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
     return chosen
-
-
-def _methods(
-    names: list[str], settings: dict[str, Any], options: Options
-) -> dict[str, Method | TaxoExpan]:
-    """Create the baselines with the settings of the paper, and the models as in `train`."""
-    from taxoexpan.evaluation.methods import make_baseline
-    from taxoexpan.model import TaxoExpan
-
-    return {
-        name: TaxoExpan(MODELS[name], options.seed, options.device, **settings)
-        if name in MODELS
-        else make_baseline(name, options.epochs)
-        for name in names
-    }
 
 
 def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
@@ -253,15 +232,18 @@ def ranks_csv(
     growth: Growth, results: Mapping[str, MethodResult], keep_formulas: bool = False
 ) -> str:
     """Return a table with one row per query and true parent, with its rank by each method."""
-    from taxoexpan.formats.tables.formulas import protect_row
+    from taxoexpan.formats.tables.formulas import protect_cells
+    from taxoexpan.formats.tables.table import csv_text
 
-    text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["query", "query_id", "parent_id", "parent_label", *results])
-    pairs = zip(queries.concepts, queries.parents, strict=True)
-    for query, (concept, parents) in enumerate(pairs):
-        for nth, parent in enumerate(parents.tolist()):
-            columns = [f"{each.ranks[query][nth]:.15g}" for each in results.values()]
-            names = [concept.label, concept.id, taxonomy.ids[parent], taxonomy.labels[parent]]
-            writer.writerow([*protect_row(names, keep_formulas), *columns])
-    return text.getvalue()
+    queries, taxonomy, rows = growth.queries, growth.taxonomy, []
+    for query, concept in enumerate(queries.concepts):
+        for nth, parent in enumerate(queries.parents[query].tolist()):
+            names = {
+                "query": concept.label,
+                "query_id": concept.id,
+                "parent_id": taxonomy.ids[parent],
+                "parent_label": taxonomy.labels[parent],
+            }
+            ranks = {name: f"{each.ranks[query][nth]:.15g}" for name, each in results.items()}
+            rows.append({**protect_cells(names, keep_formulas), **ranks})
+    return csv_text(["query", "query_id", "parent_id", "parent_label", *results], rows)

@@ -69,10 +69,7 @@ EXAMPLES = {
         "taxoexpan export decisions.db -o changes.kgcl --taxonomy topics.ttl",
     ),
     "info": ("taxoexpan info topics.ttl", "taxoexpan info model --json"),
-    "mcp": (
-        "taxoexpan mcp /home/me/model",
-        "taxoexpan mcp /home/me/model --taxonomy /home/me/topics.ttl",
-    ),
+    "mcp": ("taxoexpan mcp /home/me/model",),
     "review": (
         "taxoexpan review model new.csv --taxonomy topics.ttl",
         "taxoexpan review model new.csv --decisions decisions.db --curator Ada --no-browser",

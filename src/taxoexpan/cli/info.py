@@ -1,17 +1,29 @@
-"""Print statistics of a taxonomy or a model: concepts, relations, roots, leaves and depth."""
+"""Print how a taxonomy or a model was read: its format, columns and languages, and its size."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import read_taxonomy
-from taxoexpan.cli.messages import print_json, print_line
+from taxoexpan.cli.arguments import open_taxonomy
+from taxoexpan.cli.messages import print_json, print_language, print_line
 from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import argument, switch
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.shared_options import ReadingOptions
+
+if TYPE_CHECKING:
+    from taxoexpan.formats.taxonomy_file import TaxonomyFile
+
+_MAX_ROOTS = 5
+"""How many roots are named."""
+_MAX_LISTED = 12
+"""How many columns and languages the text lists; JSON has all."""
+_SHARES = ("with_synonyms", "with_definition")
+"""Figures that are also printed as a percentage of the concepts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +36,7 @@ class Options(ReadingOptions):
 
 def run(options: Options) -> int:
     """Print the counts."""
-    model: dict[str, object] = {}
+    model, understood = dict[str, object](), dict[str, object]()
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
         _refuse_other_directory(options.taxonomy)
         from taxoexpan.archive import load_summary
@@ -37,9 +49,13 @@ def run(options: Options) -> int:
         model["since_training"] = summary.growth.figures(*sizes)
         model["growth"] = summary.growth.sentence(sizes[0]) if summary.growth else "none"
     else:
-        taxonomy = read_taxonomy(options.taxonomy, options)
+        file = open_taxonomy(options.taxonomy, options)
+        print_language(file)
+        taxonomy, understood = file.taxonomy, _understood(file)
     degrees = taxonomy.children_of.degrees
+    largest = sorted(taxonomy.roots, key=lambda id: -len(taxonomy.children(id)))
     figures: dict[str, object] = {
+        **understood,
         "concepts": len(taxonomy),
         "relations": len(taxonomy.relations),
         "roots": len(taxonomy.roots),
@@ -51,6 +67,8 @@ def run(options: Options) -> int:
         "with_synonyms": len(taxonomy.synonyms),
         "with_definition": len(taxonomy.definitions),
         "deprecated": len(taxonomy.deprecated),
+        "largest_roots": [taxonomy.concept(id).label for id in largest[:_MAX_ROOTS]],
+        "sample_path": list(taxonomy.path(taxonomy.ids[int(taxonomy.levels.argmax())])),
     }
     if model:
         figures["model"] = model
@@ -58,10 +76,43 @@ def run(options: Options) -> int:
         print_json(figures)
     else:
         for name, value in figures.items():
-            if isinstance(value, int):
-                print_line(f"{name.replace('_', ' '):<22}{value:>10,}")
+            text = _describe(name, value, len(taxonomy))
+            if text and name != "model":
+                print_line(f"{name.replace('_', ' '):<22}{text}")
         _print_model(model)
     return 0
+
+
+def _understood(file: TaxonomyFile) -> dict[str, object]:
+    """Return the format of a file, the columns of a table, and the languages of labels."""
+    from taxoexpan.formats.tables.table import open_if_table
+
+    table = open_if_table(file.file) if file.format.is_table else None
+    columns: dict[int, str] = {}
+    if table is not None and table.columns.has_relations:
+        for name, index in table.columns.indices.items():
+            columns.setdefault(index, name)
+    languages = file.parsed.languages.labels if file.parsed.languages else {}
+    counts = Counter({tag: len(labels) for tag, labels in languages.items()})
+    return {
+        "format": file.format.name,
+        "columns": {name: table.header[i] for i, name in sorted(columns.items())} if table else {},
+        "language": file.parsed.language,
+        "languages": dict(counts.most_common()),
+    }
+
+
+def _describe(name: str, value: object, concepts: int) -> str:
+    """Return a figure as text, or "" if there is nothing to print."""
+    if isinstance(value, int):
+        share = f"  ({percent(value / concepts)})" if name in _SHARES and value else ""
+        return f"{value:>10,}{share}"
+    if isinstance(value, Mapping):
+        texts = [f"{key or 'none'}: {each}" for key, each in value.items()]
+        return ", ".join([*texts[:_MAX_LISTED], *["…"] * (len(texts) > _MAX_LISTED)])
+    if isinstance(value, list):
+        return (" > " if name == "sample_path" else ", ").join(value)
+    return str(value)
 
 
 def _is_wordnet(directory: Path) -> bool:

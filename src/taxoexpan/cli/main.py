@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 import tomllib
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module, resources
+from pathlib import Path
 
 from taxoexpan.cli.examples import GROUPS, WORKFLOW, indented, with_examples
 from taxoexpan.cli.messages import note
@@ -48,13 +50,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Run a command, and print its warnings as messages."""
-    with warnings.catch_warnings(), standard_output():
+    command = options.command
+    given = options_of(command.Options, options)
+    with warnings.catch_warnings(), standard_output(), _inherited_privacy(given):
         warnings.showwarning = _OnceShown()
-        command = options.command
-        status: int = command.run(options_of(command.Options, options))
+        status: int = command.run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
     return status
+
+
+@contextmanager
+def _inherited_privacy(options: OptionGroup) -> Iterator[None]:
+    """Create outputs that only those can read who can read all files and directories given."""
+    mask = before = os.umask(0o077)
+    for value in vars(options).values():
+        for path in value if isinstance(value, tuple | list) else (value,):
+            with suppress(OSError, ValueError):  # it may be an output, or a wrong name
+                mode = Path(path).stat().st_mode if isinstance(path, str | Path) else 0
+                if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+                    mask |= 0 if mode & stat.S_IRGRP else 0o070
+                    mask |= 0 if mode & stat.S_IROTH else 0o007
+    os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _explain(error: BaseException) -> int:
@@ -63,7 +84,9 @@ def _explain(error: BaseException) -> int:
         note(f"taxoexpan: {error.spelled(flag)}")
         return 3 if isinstance(error, ChangedFileError) else 2
     if isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
-        note("taxoexpan: out of memory; use --set hidden_dim=16, or fewer concepts at a time")
+        note(
+            "taxoexpan: out of memory; use a smaller file, or a smaller model (--set hidden_dim=16)"
+        )
     elif isinstance(error, OSError):
         _discard_output()
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
@@ -117,7 +140,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in (name for names in GROUPS.values() for name in names):
         command = import_module(f"taxoexpan.cli.{name}")
-        summary = (command.__doc__ or "").splitlines()[0]
+        summary = (command.__doc__ or "").partition("\n")[0]  # python -OO removes it
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
         declared: type[OptionGroup] = command.Options
         add_options(subparser, declared)

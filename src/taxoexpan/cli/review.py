@@ -130,15 +130,11 @@ def _improvement(options: Options, listed: list[Concept], file: TaxonomyFile) ->
 
 def _note_others(options: Options, desk: ReviewDesk) -> None:
     """Print how many concepts of the store are not in the current list."""
-    others = desk.count_others()
-    if others:
-        count = pluralize(others, "concept")
-        are = "is" if others == 1 else "are"
-        effect = (
-            f"{are} not shown, but decisions about {'it' if others == 1 else 'them'} are exported"
-        )
-        message = f"note: {count} in {desk.store.name} {are} not in {options.new}: {effect}"
-        note(f"{message}; to keep lists apart, give --decisions with another name")
+    if others := desk.count_others():
+        count = pluralize(others, "concept of an earlier list", "concepts of earlier lists")
+        effect = "not shown, but decisions about them are exported"
+        fix = "to keep lists apart, give --decisions with another name"
+        note(f"note: {desk.store.name} has {count}, which {options.new} lacks: {effect}; {fix}")
 
 
 def login_name() -> str:

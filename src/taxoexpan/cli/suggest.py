@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,13 +127,14 @@ def run(options: Options) -> int:
     summary = SuggestionSummary()
     # Without -o the suggestions themselves may go to the terminal, where they show the progress.
     bar = Progress("suggestions", len(concepts.new), "concepts", shown=bool(options.output))
-    with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks, bar:
-        kept = _write_suggestions(options, blocks, concepts, summary, bar)
-    if options.report and model is not None:
-        suggestions = [each for block in kept for each in block.suggestions]
-        evidence = [each for block in kept for each in block.evidence]
-        page = _page(options, model, suggestions, evidence, concepts)
-        write_report(options.report, page, options.force)
+    with ExitStack() as outputs:  # the suggestions appear after the report
+        with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks, bar:
+            kept = _write_suggestions(options, blocks, concepts, summary, bar, outputs)
+        if options.report and model is not None:
+            suggestions = [each for block in kept for each in block.suggestions]
+            evidence = [each for block in kept for each in block.evidence]
+            page = _page(options, model, suggestions, evidence, concepts)
+            write_report(options.report, page, options.force)
     if summary.queries and not options.together:
         print_confidence_limits(about)
         print_training_advice(about)
@@ -174,8 +175,12 @@ def _write_suggestions(
     concepts: FilteredConcepts,
     summary: SuggestionSummary,
     bar: Progress,
+    outputs: ExitStack,
 ) -> list[SuggestedBlock]:
-    """Write the suggestions in the requested form; return them if another output needs all."""
+    """Write the suggestions in the requested form; return them if another output needs all.
+
+    A file gets its name when `outputs` is closed.
+    """
     from taxoexpan.placement.suggesting.suggestion_tables import is_parquet, parquet_file
 
     kept: list[SuggestedBlock] = []
@@ -190,22 +195,22 @@ def _write_suggestions(
             yield block
 
     if options.output and is_parquet(options.output):
-        with parquet_file(options.output, options.force) as write_rows:
-            for block in noted():
-                write_rows(block.suggestions)
+        write_rows = outputs.enter_context(parquet_file(options.output, options.force))
+        for block in noted():
+            write_rows(block.suggestions)
         return kept
-    with text_output(options.output, options.force) as write:
-        if options.table:
-            suggestions = [each for block in noted() for each in block.suggestions]
-            write(placements_table(suggestions) + "\n")
-        elif options.json:
-            present = [
-                {"query": concept.label, "id": known.id, "label": known.label}
-                for concept, known in concepts.present
-            ]
-            write_json(noted(), write, options.needs_evidence, present)
-        else:
-            write_csv(noted(), write, options.keep_formulas)
+    write = outputs.enter_context(text_output(options.output, options.force))
+    if options.table:
+        suggestions = [each for block in noted() for each in block.suggestions]
+        write(placements_table(suggestions) + "\n")
+    elif options.json:
+        present = [
+            {"query": concept.label, "id": known.id, "label": known.label}
+            for concept, known in concepts.present
+        ]
+        write_json(noted(), write, options.needs_evidence, present)
+    else:
+        write_csv(noted(), write, options.keep_formulas)
     return kept
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,10 +54,15 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
     from taxoexpan.files import whole_file
 
     if path is None:
-        yield sys.stdout.write
+        yield partial(print, end="")
         return
     with whole_file(path, force) as file:
-        yield lambda text: file.write(text.encode())
+
+        def write(text: str) -> None:
+            file.write(text.encode())
+            file.flush()  # a full disk is noticed before another output is written
+
+        yield write
 
 
 def write_csv(blocks: Iterable[SuggestedBlock], write: Write, keep_formulas: bool = False) -> None:

@@ -73,7 +73,7 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
     @property
     def checkpoints(self) -> list[Path]:
         """The existing checkpoint files of the network and its tower."""
-        from taxoexpan.training.checkpoint import tower_path
+        from taxoexpan.training.run import tower_path
 
         path = self.checkpoint
         return [each for each in (path, tower_path(path)) if each.exists()]
@@ -185,7 +185,7 @@ def _refuse_outputs(options: Options, replaces: bool) -> None:
     """Refuse outputs that would overwrite each other or an input."""
     from taxoexpan.files import check_directory, check_output, preflight, refuse_inside
     from taxoexpan.model_directory import OWN
-    from taxoexpan.training.checkpoint import tower_path
+    from taxoexpan.training.run import tower_path
 
     check_directory(options.output, OWN, replaces)
     if options.log:

@@ -34,11 +34,11 @@ class Options(ModelOptions, GlossaryOptions, ReadingOptions):
 
 def run(options: Options) -> int:
     """Update a model and save it."""
-    from taxoexpan.files import check_directory, refuse_inside
+    from taxoexpan.files import check_directory, real_path, refuse_inside
     from taxoexpan.model_directory import OWN
 
     output = options.output or options.model
-    is_in_place = output.resolve() == options.model.resolve()
+    is_in_place = real_path(output) == real_path(options.model)
     if options.model.is_dir():
         check_directory(output, OWN, options.force or is_in_place)
     refuse_inside(options.taxonomy, output, "is replaced as a whole")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.config import load_preset
 from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.evaluation.confidence import GrowthConfidence, measure_confidence
-from taxoexpan.evaluation.methods import Method, Problem, true_ranks_by
+from taxoexpan.evaluation.rules import Method
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.mentions import Lexicon
@@ -24,9 +23,8 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.holdout import Holdout, hold_out_leaves
-from taxoexpan.training.log import TrainingLog
-from taxoexpan.training.metrics import TIES
+from taxoexpan.training.holdout import Holdout
+from taxoexpan.training.metrics import TIES, rank_true_parents
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
@@ -89,15 +87,14 @@ def evaluate_growth(
     growth: Growth,
     methods: Mapping[str, Method | TaxoExpan],
     encoder: Encoder,
-    seed: int = 0,
     device: torch.device | None = None,
     progress: bool = False,
     begin: Callable[[str], None] = lambda _: None,
 ) -> dict[str, MethodResult]:
-    """Train and evaluate all methods on the old release, and return their results by name.
+    """Evaluate all methods on the old release, and return their results by name.
 
-    `begin` is called with the name before each training. Models use their own encoder, seed and
-    device; other methods use the given ones, and hold out some leaves for validation.
+    `begin` is called with the name before each method. Models are trained, with their own encoder
+    and device; rules use the given ones.
     """
     _refuse_too_small(growth.taxonomy)
     results: dict[str, MethodResult] = {}
@@ -110,11 +107,19 @@ def evaluate_growth(
         if embedded is None:
             embedded = _embed(growth, encoder, device or torch.device("cpu"))
         vectors, queries = embedded
-        problem = _problem(growth.taxonomy, vectors, seed)
-        method.fit(problem, seed, TrainingLog(progress))
         method.set_anchors(growth.taxonomy, vectors)
         results[name] = MethodResult(true_ranks_by(method, queries, len(growth.taxonomy), TIES))
     return results
+
+
+def true_ranks_by(
+    method: Method, queries: LabeledQueries, anchors: int, ties: float = 0.0
+) -> Ranks:
+    """Return the ranks of each query's true parents among the anchors."""
+    ranks: Ranks = []
+    for _, block in queries.blocks(anchors):
+        ranks += rank_true_parents(method.score(block), block.parents, ties)
+    return ranks
 
 
 def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodResult:
@@ -144,22 +149,3 @@ def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tens
     vectors, queries = (torch.from_numpy(each).to(device) for each in (known, new_vectors))
     mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
     return vectors, LabeledQueries(queries, mentions, new.concepts, parents=new.parents)
-
-
-def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
-    """Return the training data, with some leaves held out as validation queries."""
-    c = load_preset("best")
-    holdout = hold_out_leaves(taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
-
-    def vectors_of(ids: Iterable[str]) -> Tensor:
-        rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
-        return vectors.index_select(1, rows.to(vectors.device))
-
-    lexicon = Lexicon.from_taxonomy(holdout.taxonomy)
-    query_vectors = vectors_of(concept.id for concept in holdout.concepts)
-    own_mentions = lexicon.mentions(holdout.concepts)
-    validation = LabeledQueries(
-        query_vectors, own_mentions, holdout.concepts, parents=holdout.parents
-    )
-    mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
-    return Problem(holdout.taxonomy, vectors_of(holdout.taxonomy), validation, mentions)

@@ -1,31 +1,39 @@
-"""Rules without training (Section 5.1.3), by cosine distance or by the number of children."""
+"""The interface of methods that score anchors, and the paper's rules without training (5.1.3)."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.log import TrainingLog
 
 
-class Rule(Method):
-    """A method without training."""
+class Method(ABC):
+    """A method that scores every anchor of a taxonomy as a parent of a query."""
 
-    uses_seed = False
+    name: ClassVar[str]
 
-    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> None:  # noqa: ARG002
-        """Use the problem's concepts as anchors."""
-        self.set_anchors(problem.taxonomy, problem.vectors)
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings that affect the scores."""
+        return {}
+
+    @abstractmethod
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+        """Use the concepts of a taxonomy as anchors, without training; vectors [2, N, D]."""
+
+    @abstractmethod
+    def score(self, queries: Queries) -> Tensor:
+        """Score all anchors for queries, where higher is better: [N, Q]."""
 
 
-class ClosestParent(Rule):
+class ClosestParent(Method):
     """A ranking of anchors by their distance to the query."""
 
     name = "Closest-Parent"
@@ -39,7 +47,7 @@ class ClosestParent(Rule):
         return self.anchors @ F.normalize(queries.vectors[0], dim=1).T
 
 
-class ClosestNeighbor(Rule):
+class ClosestNeighbor(Method):
     """A ranking of anchors by their distance to the query plus the mean distance of their children.
 
     The paper does not define the mean for leaf anchors. Here it is 1, the distance of unrelated
@@ -63,7 +71,7 @@ class ClosestNeighbor(Rule):
         return self.neighborhoods @ F.normalize(queries.vectors[0], dim=1).T
 
 
-class Popularity(Rule):
+class Popularity(Method):
     """A ranking of anchors by their number of children, which is the same for every query."""
 
     name = "Popularity"
@@ -75,6 +83,14 @@ class Popularity(Rule):
     def score(self, queries: Queries) -> Tensor:
         """Return the number of each anchor's children: [N, Q]."""
         return self.children[:, None].repeat(1, len(queries))
+
+
+RULES: dict[str, type[Method]] = {
+    "popularity": Popularity,
+    "closest-parent": ClosestParent,
+    "closest-neighbor": ClosestNeighbor,
+}
+"""The rules by their names in `evaluate`."""
 
 
 def _mean_of_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:

@@ -2,8 +2,7 @@
 
 `explain` collects the `Evidence` for suggestions, `describe` and `describe_move` turn it into
 sentences, and `with_reasons` adds these to suggestions. `explanation` calls the other modules:
-`similarity` compares a query with the neighborhood of an anchor, and `removals` splits a score into
-parts and scores again without one relation.
+`similarity` compares a query with an anchor and its children.
 """
 
 from taxoexpan.explain.evidence import Evidence

@@ -32,14 +32,6 @@ class SimilarChild:
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionWeight:
-    """The attention that an anchor pays to one of its parents or to itself."""
-
-    concept: Named
-    weight: Number
-
-
-@dataclass(frozen=True, slots=True)
 class Mention:
     """The way in which a query mentions an anchor, and its bonus in the network's raw score."""
 
@@ -80,36 +72,11 @@ class Part(StrEnum):
     STRUCTURE = "structure"
 
 
+NETWORK_PARTS = (Part.MATCH, Part.FUSION, Part.MENTIONS, Part.LEAF_BONUS)
+SIGNAL_PARTS = (Part.NETWORK, Part.TOWER, Part.NAMES, Part.WORDS, Part.STRUCTURE)
+"""The summands of a fused score, in the order of `Signal`."""
 ScoreParts = dict[Part, Number]
 """The summands of the score that orders the anchors."""
-
-
-@dataclass(frozen=True, slots=True)
-class EgonetWeights:
-    """The readout weights of the three positions of an anchor's egonet; they sum to 1.
-
-    `attention` are the anchor's weights for its parents and itself in the last layer, averaged over
-    heads, or empty without attention. Messages flow only from parents to children.
-    """
-
-    grandparents: Number
-    anchor: Number
-    siblings: Number
-    attention: tuple[AttentionWeight, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedRelation:
-    """A relation, and the lead of the first suggestion over the runner-up without it."""
-
-    parent: Named
-    child: Named
-    margin_without: Number
-
-    @property
-    def reverses(self) -> bool:
-        """Whether the runner-up would be ranked before the first suggestion."""
-        return self.margin_without < 0
 
 
 class Position(StrEnum):
@@ -129,7 +96,6 @@ class RunnerUpComparison:
     score_parts: ScoreParts
     margin: Number
     position: Position
-    decisive_relation: RemovedRelation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +106,6 @@ class Evidence:
     has_vector: bool
     suggestions: tuple[SuggestionEvidence, ...]
     score_parts: ScoreParts
-    egonet_weights: EgonetWeights
     comparison: RunnerUpComparison | None
 
     @property

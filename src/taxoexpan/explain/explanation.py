@@ -9,30 +9,24 @@ import numpy as np
 import torch
 
 from taxoexpan.explain.evidence import (
-    AttentionWeight,
-    EgonetWeights,
+    NETWORK_PARTS,
+    SIGNAL_PARTS,
     Evidence,
-    RemovedRelation,
     RunnerUpComparison,
     ScoreParts,
 )
-from taxoexpan.explain.removals import Removals, score_removals
 from taxoexpan.explain.sentences import describe
 from taxoexpan.explain.similarity import (
     ConceptLookup,
     QueryAnchorPairs,
-    find_neighborhood,
     pair_mentions,
     suggestion_evidence,
 )
-from taxoexpan.network.matching_network import MatchingNetwork, NoNetwork
-from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 QUERY_BLOCK = 1024
 """The number of new concepts in a block."""
@@ -60,54 +54,6 @@ def with_reasons(
     return [
         s if s.is_merge else replace(s, why=why.get((s.query.id, s.parent.id), ""))
         for s in suggestions
-    ]
-
-
-@torch.no_grad()
-def egonet_weights(
-    network: MatchingNetwork, anchors: Anchors, selected: Indices
-) -> list[EgonetWeights]:
-    """Return the readout weights and the attention weights of the selected anchors."""
-    if isinstance(network, NoNetwork):
-        return [EgonetWeights(0.0, 0.0, 0.0, ())] * len(selected)
-    egonets = anchor_egonets(anchors.taxonomy, selected, anchors.siblings)
-    egonets = egonets.to(anchors.vectors.device)
-    counts = egonets.counts.to(anchors.vectors.names.dtype)
-    weights = counts * network.readout.weights() / network.readout.divisor(counts)
-    # A readout by concatenation has one mean per position, so the weights do not sum to 1.
-    fractions = (weights / weights.sum(1, keepdim=True)).tolist()
-    attention = _attention_weights(network, anchors, selected)
-    return [
-        EgonetWeights(grandparents, anchor, siblings, attention_weights)
-        for (grandparents, anchor, siblings), attention_weights in zip(
-            fractions, attention, strict=True
-        )
-    ]
-
-
-def _attention_weights(
-    network: MatchingNetwork, anchors: Anchors, selected: Indices
-) -> list[tuple[AttentionWeight, ...]]:
-    """Return each anchor's attention to its parents and itself, averaged over heads, if any."""
-    if not isinstance(network.output, AttentionLayer):
-        return [()] * len(selected)
-    taxonomy = anchors.taxonomy
-    # Siblings send no messages to the anchor, so the egonets need none.
-    egonets = anchor_egonets(taxonomy, selected, 0).to(anchors.vectors.device)
-    names = anchors.vectors.names.index_select(0, egonets.concepts)
-    messages = network.message_weights(names, egonets)
-    to_parents = messages.parent_to_anchor.mean(1).tolist()
-    to_self = messages.anchor_to_self.mean(1).tolist()
-    rows, parents = taxonomy.parents_of.of_many(selected)
-    weights = [[(index, weight)] for index, weight in zip(selected.tolist(), to_self, strict=True)]
-    for row, parent, weight in zip(rows.tolist(), parents.tolist(), to_parents, strict=True):
-        weights[row].append((parent, weight))
-    return [
-        tuple(
-            AttentionWeight(taxonomy.concept_at(index), weight)
-            for index, weight in sorted(pairs, key=lambda pair: -pair[1])
-        )
-        for pairs in weights
     ]
 
 
@@ -148,19 +94,21 @@ def _explain_block(
     count, top_k = ranking.anchors.shape
     # All first suggestions, followed by all second suggestions, and so on.
     pairs = QueryAnchorPairs(np.tile(np.arange(count), top_k), ranking.anchors.T.ravel())
-    around = find_neighborhood(anchors, pairs, queries.vectors)
     mentioned = pair_mentions(pairs, queries.mentions, network.mentions)
     suggestions = suggestion_evidence(
-        lookup, queries.concepts, around, ranking.scores.T.ravel(), mentioned
+        lookup, anchors.vectors, queries, pairs, ranking.scores.T.ravel(), mentioned
     )
-    first_two = around.first_pairs(count * min(top_k, 2))
-    bonuses = [sum(mention.bonus for mention in each) for each in mentioned[: len(first_two.pairs)]]
-    parts, removals = score_removals(ranker, first_two, queries, np.array(bonuses))
-    distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
-    weights = egonet_weights(network, anchors, distinct)
-    comparisons: Sequence[RunnerUpComparison | None] = [None] * count
-    if top_k > 1:
-        comparisons = _comparisons(lookup, ranking.anchors, parts, removals)
+    two = slice(count * min(top_k, 2))
+    bonuses = np.array([sum(mention.bonus for mention in each) for each in mentioned[two]])
+    first_two = QueryAnchorPairs(pairs.query[two], pairs.anchor[two])
+    parts = score_parts(ranker, queries, first_two, bonuses)
+    comparisons: list[RunnerUpComparison | None] = [None] * count
+    for query, (first, second) in enumerate(ranking.anchors[:, :2].tolist() if top_k > 1 else ()):
+        runner_up = parts[query + count]
+        margin = sum(parts[query].values()) - sum(runner_up.values())
+        position = lookup.position(second, relative_to=first)
+        concept = lookup.concept(second)
+        comparisons[query] = RunnerUpComparison(concept, runner_up, margin, position)
     # A text encoder splits words that it does not know, and so has a vector of every text.
     has_vector = [queries.tower is not None or each for each in queries.vectors[0].any(1).tolist()]
     return [
@@ -169,33 +117,35 @@ def _explain_block(
             has_vector=has_vector[query],
             suggestions=tuple(suggestions[query::count]),
             score_parts=parts[query],
-            egonet_weights=weights[rows[query]],
             comparison=comparisons[query],
         )
         for query, concept in enumerate(queries.concepts)
     ]
 
 
-def _comparisons(
-    lookup: ConceptLookup,
-    anchors: Indices,
-    parts: Sequence[ScoreParts],
-    removals: Removals,
-) -> list[RunnerUpComparison]:
-    """Compare the first suggestion of each query with the second."""
-    decisive_rows = removals.decisive()
-    comparisons = []
-    for query, (first, second) in enumerate(anchors[:, :2].tolist()):
-        runner_up = parts[query + len(anchors)]
-        margin = sum(parts[query].values()) - sum(runner_up.values())
-        row = decisive_rows.get(query)
-        decisive = None
-        if row is not None and removals.change[row] > 0:
-            ends = [lookup.concept(int(end[row])) for end in (removals.anchor, removals.neighbor)]
-            parent, child = ends if removals.is_child[row] else reversed(ends)
-            decisive = RemovedRelation(parent, child, margin - float(removals.change[row]))
-        position = lookup.position(second, relative_to=first)
-        comparisons.append(
-            RunnerUpComparison(lookup.concept(second), runner_up, margin, position, decisive)
-        )
-    return comparisons
+@torch.no_grad()
+def score_parts(
+    ranker: Ranker, queries: Queries, pairs: QueryAnchorPairs, mentions: Floats
+) -> list[ScoreParts]:
+    """Return the summands of the scores of pairs, given their bonuses for mentions [P]."""
+    chosen, rows = np.unique(pairs.anchor, return_inverse=True)
+    own = ranker.among(chosen)
+    if queries.mentions is not None:
+        row_of = np.full(len(ranker.keys), -1)
+        row_of[chosen] = np.arange(len(chosen))
+        reindexed = queries.mentions.reindex(row_of, np.arange(len(queries)))
+        queries = replace(queries, mentions=reindexed)
+    if ranker.fusion is not None:
+        features = own.features(queries).cpu().numpy()[:, rows, pairs.query]
+        columns = np.stack(list(ranker.fusion.contributions(features).values()))
+        return [dict(zip(SIGNAL_PARTS, each, strict=True)) for each in columns.T.tolist()]
+    network, keys = ranker.network, own.keys[rows]
+    projected = network.project_queries(queries.vectors[0], keys)[pairs.query]
+    match = network.match.score_pairs(keys, projected).cpu().numpy()
+    is_leaf = ranker.anchors.child_counts[pairs.anchor] == 0
+    bonus = ranker.leaf_bonus * is_leaf
+    head = np.zeros_like(match)
+    if network.fusion is not None:
+        head = own.scores(queries).cpu().numpy()[rows, pairs.query] - match - mentions - bonus
+    columns = np.stack([match, head, mentions, bonus])
+    return [dict(zip(NETWORK_PARTS, each, strict=True)) for each in columns.T.tolist()]

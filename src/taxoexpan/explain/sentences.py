@@ -8,7 +8,6 @@ from taxoexpan.explain.evidence import (
     Evidence,
     Part,
     Position,
-    RemovedRelation,
     RunnerUpComparison,
     SimilarChild,
     SuggestionEvidence,
@@ -136,7 +135,7 @@ def _shared_words_sentence(
 
 
 def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> str:
-    """Describe the runner-up, its distance, and the decisive relation, if there is one."""
+    """Describe the runner-up and its distance."""
     score, other = evidence.first.score, evidence.suggestions[1].score
     start = "The runner-up is"
     if score < UNSURE_SCORE and score < UNSURE_RATIO * other:
@@ -145,9 +144,7 @@ def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> s
         start = "The runner-up, close behind, is"
     elif score >= FAR * other:
         start = "The runner-up, far behind, is"
-    sentence = f"{start} {_runner_up_name(evidence, comparison)}"
-    effect = _effect_of_removal(comparison)
-    return f"{sentence}; it would {effect}." if effect else f"{sentence}."
+    return f"{start} {_runner_up_name(evidence, comparison)}."
 
 
 def _decisive_signals_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
@@ -197,36 +194,14 @@ def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison
 
 
 def _preference_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
-    """Yield sentences about the preferred parent and the decisive relation."""
+    """Yield a sentence about the preferred parent."""
     better, current = evidence.suggestions
     if comparison.margin < 0:
         yield "The model still prefers the current parent."
-        return
-    if better.score < CLOSE * current.score:
+    elif better.score < CLOSE * current.score:
         yield "Both parents are about equally likely."
     else:
         yield from _decisive_signals_sentence(evidence, comparison)
-    effect = _effect_of_removal(comparison)
-    if effect:
-        yield f"The current parent would {effect}."
-
-
-def _effect_of_removal(comparison: RunnerUpComparison) -> str:
-    """Describe the effect of removing the decisive relation, if it is large."""
-    relation = comparison.decisive_relation
-    if relation is None or relation.margin_without > comparison.margin / 2:
-        return ""
-    verb = "be preferred" if relation.reverses else "come closer"
-    return f"{verb} {_condition(comparison, relation)}"
-
-
-def _condition(comparison: RunnerUpComparison, relation: RemovedRelation) -> str:
-    """Return a clause that excludes this relation, in which "it" is the runner-up."""
-    runner_up = comparison.runner_up
-    child = "it" if relation.child == runner_up else _quote(relation.child)
-    if relation.parent == runner_up:
-        return f"if {child} were not its child"
-    return f"if {child} were not a child of {_quote(relation.parent)}"
 
 
 def _runner_up_name(evidence: Evidence, comparison: RunnerUpComparison) -> str:

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
 from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching import MentionBonus
-from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, ranges
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
 from taxoexpan.taxonomy.names import normalize_name
@@ -37,75 +37,6 @@ class QueryAnchorPairs:
 
     def __len__(self) -> int:
         return len(self.query)
-
-
-@dataclass(frozen=True)
-class Neighbors:
-    """The parents or children of the anchors of pairs, in the order of the pairs.
-
-    Neighbor e of pair `pair[e]` is `concept[e]`, at the index `edge[e]` in the targets of the
-    taxonomy's adjacency. `cosines` [2, E] with the query are by whole names and by head words.
-    """
-
-    pair: Indices
-    concept: Indices
-    edge: Indices
-    cosines: Floats
-
-    def nearest(self, count: int, always: Indices | None = None) -> Indices:
-        """Return the rows of each pair's nearest neighbors; `always[p]` comes first."""
-        cosines = self.cosines[0]
-        if always is not None:
-            cosines = np.where(self.concept == always[self.pair], np.float32(2), cosines)
-        order = np.lexsort((-cosines, self.pair))
-        counts = np.bincount(self.pair)
-        rank = ranges(np.zeros_like(counts), counts)
-        return order[rank < count]
-
-    def first_pairs(self, count: int) -> Neighbors:
-        """Return the neighbors of the first `count` pairs."""
-        rows = slice(int(np.searchsorted(self.pair, count)))
-        return Neighbors(
-            self.pair[rows], self.concept[rows], self.edge[rows], self.cosines[:, rows]
-        )
-
-
-@dataclass(frozen=True)
-class Neighborhood:
-    """Pairs with their anchors' parents and children, and the fusion head's cosines [2, P]."""
-
-    pairs: QueryAnchorPairs
-    anchor_cosines: Floats
-    parents: Neighbors
-    children: Neighbors
-
-    def first_pairs(self, count: int) -> Neighborhood:
-        """Return the neighborhood of the first `count` pairs."""
-        pairs = QueryAnchorPairs(self.pairs.query[:count], self.pairs.anchor[:count])
-        parents, children = self.parents.first_pairs(count), self.children.first_pairs(count)
-        return Neighborhood(pairs, self.anchor_cosines[:, :count], parents, children)
-
-
-def find_neighborhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tensor) -> Neighborhood:
-    """Return the parents and children of the pairs' anchors; queries are [2, Q, D]."""
-    taxonomy, vectors = anchors.taxonomy, anchors.vectors
-    parents, children = _edges(taxonomy.parents_of, pairs), _edges(taxonomy.children_of, pairs)
-    concepts = np.concatenate([pairs.anchor, parents[1], children[1]])
-    query = pairs.query[np.concatenate([np.arange(len(pairs)), parents[0], children[0]])]
-    by_name = dot_products(vectors.names, concepts, queries[0], query)
-    heads = vectors.head_of.cpu().numpy()[concepts]
-    by_head = dot_products(vectors.heads, heads, queries[1], query)
-    cosines = torch.stack([by_name, by_head]).cpu().numpy()
-    own, by_parent, by_child = np.split(cosines, np.cumsum([len(pairs), len(parents[0])]), axis=1)
-    return Neighborhood(pairs, own, Neighbors(*parents, by_parent), Neighbors(*children, by_child))
-
-
-def _edges(adjacency: Adjacency, pairs: QueryAnchorPairs) -> tuple[Indices, Indices, Indices]:
-    """Return the pair, the concept and the edge index of every neighbor."""
-    starts = adjacency.offsets[pairs.anchor]
-    counts = adjacency.offsets[pairs.anchor + 1] - starts
-    edges = ranges(starts, counts)
-    return np.repeat(np.arange(len(pairs)), counts), adjacency.targets[edges], edges
 
 
 def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices) -> Tensor:
@@ -159,47 +90,49 @@ class ConceptLookup:
 
 def suggestion_evidence(
     lookup: ConceptLookup,
-    concepts: Sequence[Concept],
-    around: Neighborhood,
+    vectors: ConceptVectors,
+    queries: Queries,
+    pairs: QueryAnchorPairs,
     scores: Floats,
     mentions: Sequence[tuple[Mention, ...]],
 ) -> list[SuggestionEvidence]:
     """Return the evidence for every pair, given its score and its mentions."""
-    pairs, children = around.pairs, around.children
-    child_counts = lookup.taxonomy.children_of.degrees[pairs.anchor].tolist()
-    words = [concept_words(concept) for concept in concepts]
-    nearest: list[list[int]] = [[] for _ in range(len(pairs))]
-    for row in children.nearest(MAX_CHILDREN).tolist():
-        nearest[children.pair[row]].append(row)
+    owners, children = lookup.taxonomy.children_of.of_many(pairs.anchor)
+    concepts, of = np.concatenate([pairs.anchor, children]), pairs.query[owners]
+    by_name = dot_products(
+        vectors.names, concepts, queries.vectors[0], np.concatenate([pairs.query, of])
+    )
+    cosines, child_cosines = np.split(by_name.cpu().numpy(), [len(pairs)])
+    heads = vectors.head_of.cpu().numpy()[pairs.anchor]
+    by_head = dot_products(vectors.heads, heads, queries.vectors[1], pairs.query)
+    head_cosines = by_head.cpu().numpy()
+    counts = np.bincount(owners, minlength=len(pairs))
+    nearest = np.split(np.lexsort((-child_cosines, owners)), np.cumsum(counts)[:-1])
+    words = [concept_words(concept) for concept in queries.concepts]
+
+    def similar_child(row: int, query: int) -> SimilarChild:
+        child = int(children[row])
+        shared = shared_words(words[query], lookup.name_words(child))
+        return SimilarChild(lookup.concept(child), float(child_cosines[row]), shared)
+
     return [
         SuggestionEvidence(
             parent=lookup.concept(anchor),
             path=lookup.path(anchor),
             score=float(scores[pair]),
-            cosine=float(around.anchor_cosines[0, pair]),
-            head_cosine=float(around.anchor_cosines[1, pair]),
+            cosine=float(cosines[pair]),
+            head_cosine=float(head_cosines[pair]),
             shared_words=shared_words(words[query], lookup.name_words(anchor)),
-            nearest_children=_similar_children(lookup, children, nearest[pair], words[query]),
-            child_count=child_counts[pair],
+            nearest_children=tuple(
+                similar_child(row, query) for row in nearest[pair][:MAX_CHILDREN].tolist()
+            ),
+            child_count=int(counts[pair]),
             mentions=mentions[pair],
         )
         for pair, (query, anchor) in enumerate(
             zip(pairs.query.tolist(), pairs.anchor.tolist(), strict=True)
         )
     ]
-
-
-def _similar_children(
-    lookup: ConceptLookup, children: Neighbors, rows: list[int], query_words: dict[str, str]
-) -> tuple[SimilarChild, ...]:
-    """Return some rows of the children, with the words that each shares with the query."""
-    found = zip(children.concept[rows].tolist(), children.cosines[0, rows].tolist(), strict=True)
-    return tuple(
-        SimilarChild(
-            lookup.concept(child), cosine, shared_words(query_words, lookup.name_words(child))
-        )
-        for child, cosine in found
-    )
 
 
 def pair_mentions(

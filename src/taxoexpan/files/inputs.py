@@ -33,6 +33,8 @@ def open_input(path: Path) -> BufferedReader:
 def read_input(path: Path) -> bytes:
     """Return the content of a file, a pipe or standard input."""
     if path == STANDARD_STREAM:
+        if sys.stdin is None:
+            raise FormatError(path, "standard input is closed; name a file instead of -")
         return _read_stream(path, sys.stdin.buffer)
     with open_input(path) as file:
         return file.read() if path.is_file() else _read_stream(path, file)

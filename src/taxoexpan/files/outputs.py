@@ -62,19 +62,24 @@ def check_directory(path: Path, own: Collection[str], force: bool) -> None:
 
 def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> None:
     """Check several outputs, which must not overwrite each other or an input."""
-    taken = [path.resolve() for path in inputs]
+    taken = [real_path(path) for path in inputs]
     for output in outputs:
         check_output(output, force)
-        if output.resolve() in taken and output != STANDARD_STREAM:
+        if real_path(output) in taken and output != STANDARD_STREAM:
             message = "would overwrite another output or an input"
             raise FormatError(output, f"{message}; give each file its own name")
-        taken.append(output.resolve())
+        taken.append(real_path(output))
 
 
 def refuse_inside(path: Path, directory: Path, reason: str = "is written as a whole") -> None:
     """Refuse an output inside a model directory or among the files of a taxonomy."""
-    if path.resolve().is_relative_to(directory.resolve()):
+    if real_path(path).is_relative_to(real_path(directory)):
         raise FormatError(path, f"is inside {directory}, which {reason}; choose another place")
+
+
+def real_path(path: Path) -> Path:
+    """Return the path without symbolic links, except for a loop, for which `resolve` may fail."""
+    return Path(os.path.realpath(path))
 
 
 def unused_name(path: Path) -> Path:
@@ -91,6 +96,8 @@ def unused_name(path: Path) -> Path:
 def output_lock(path: Path) -> Iterator[None]:
     """Hold the lock of an output, which one process may take twice; refuse other processes."""
     if path == STANDARD_STREAM:
+        if sys.stdout is None:
+            raise FormatError(path, "standard output is closed; name a file instead of -")
         yield
         return
     lock, own = _beside(path, _LOCK), f"process {os.getpid()} on {platform.node()}"
@@ -106,6 +113,8 @@ def output_lock(path: Path) -> Iterator[None]:
         raise FormatError(path, f"{message}; wait until it ends, or choose another name")
     try:
         with _naming(path, "cannot be written"):
+            with suppress(FileNotFoundError):
+                path.stat()  # it fails if symbolic links form a loop
             _repair(path)
             os.ftruncate(descriptor, 0)  # a killed process leaves its name, which may be longer
             os.write(descriptor, own.encode())
@@ -153,7 +162,8 @@ def write_whole(
         if check is not None:
             check()
     if STANDARD_STREAM in contents:
-        sys.stdout.buffer.write(contents[STANDARD_STREAM])
+        with output_lock(STANDARD_STREAM):
+            sys.stdout.buffer.write(contents[STANDARD_STREAM])
 
 
 @contextmanager
@@ -209,7 +219,7 @@ def _staged(path: Path, check: Callable[[], None]) -> Iterator[Path]:
 
     If replacing a directory is interrupted, the old directory is restored.
     """
-    target, new = path.resolve(), _beside(path, _NEW)
+    target, new = real_path(path), _beside(path, _NEW)
     with output_lock(path), _naming(path, "cannot be written"):
         check()
         try:
@@ -239,7 +249,7 @@ def _keep_owner(old: Path, new: Path) -> None:
 
 def _repair(path: Path) -> None:
     """Remove temporary files, and restore an old directory if there is no new one."""
-    target, new, old = path.resolve(), _beside(path, _NEW), _beside(path, _OLD)
+    target, new, old = real_path(path), _beside(path, _NEW), _beside(path, _OLD)
     if old.exists() and not target.exists():
         old.rename(target)
     for leftover in (new, old):
@@ -251,7 +261,7 @@ def _repair(path: Path) -> None:
 
 def _beside(path: Path, ending: str) -> Path:
     """Return a temporary name next to an output, or next to the target of a symbolic link."""
-    target = path.resolve()
+    target = real_path(path)
     encoded = os.fsencode(target.name)
     if len(encoded) > _MAX_NAME_BYTES:
         return target.with_name(f".{hashlib.sha256(encoded).hexdigest()}.taxoexpan-{ending}")

@@ -80,9 +80,8 @@ class ParsedTaxonomy:
     """A taxonomy, with notes and metadata from its file.
 
     `ignored` counts content that a taxonomy does not represent, by kind. `tops` are concepts that
-    the
-    file marks as top concepts. `other_tags` has the tags of texts that are not in `language`, by
-    concept id and text.
+    the file marks as top concepts. `other_tags` has the tags of texts that are not in `language`,
+    by concept id and text.
     """
 
     taxonomy: Taxonomy
@@ -164,6 +163,15 @@ class TaxonomyBuilder:
         children = self._indices(self.children, index)
         self._refuse_self_relation(parents, children)
         self._note_repeated_relations(parents, children)
+        source = SourceLines(
+            self.path,
+            self.ids,
+            np.asarray(self.lines, np.int32),
+            self._relation_file,
+            parents.astype(np.int32),
+            children.astype(np.int32),
+            np.asarray(self.relation_lines, np.int32),
+        )
         try:
             taxonomy = Taxonomy.from_columns(
                 self.ids,
@@ -177,18 +185,9 @@ class TaxonomyBuilder:
                 self.reserved - index.keys(),
             )
         except CycleError as error:
-            cycles, lines = self._locate(error.cycles)
+            cycles, lines = self._locate(source, error.cycles)
             raise FileCycleError(self._relation_file, cycles, lines) from None
         notes = sorted(self.notes, key=lambda note: note.line)
-        source = SourceLines(
-            self.path,
-            self.ids,
-            np.asarray(self.lines, np.int32),
-            self._relation_file,
-            parents.astype(np.int32),
-            children.astype(np.int32),
-            np.asarray(self.relation_lines, np.int32),
-        )
         return ParsedTaxonomy(
             taxonomy,
             tuple(notes),
@@ -261,20 +260,15 @@ class TaxonomyBuilder:
             note = Note(self.relation_lines[k], message, id=self.children[k])
             self.notes.append(replace(note, path=self.relation_path))
 
-    def _locate(self, cycles: list[list[str]]) -> tuple[list[list[str]], list[list[int]]]:
+    def _locate(
+        self, source: SourceLines, cycles: list[list[str]]
+    ) -> tuple[list[list[str]], list[list[int]]]:
         """Find the lines of each cycle, which then starts with the child on its first line."""
-        steps = {
-            step: number
-            for number, cycle in enumerate(cycles)
-            for step in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
-        }
-        starts = [cycle[0] for cycle in cycles]
-        lines: list[list[int]] = [[] for _ in cycles]
-        for parent, child, line in zip(
-            self.parents, self.children, self.relation_lines, strict=True
-        ):
-            number = steps.get((parent, child))
-            if line and number is not None:
-                starts[number] = starts[number] if lines[number] else child
-                lines[number].append(line)
-        return [*map(started_at, cycles, starts)], lines
+        steps = [list(zip([*cycle[1:], cycle[0]], cycle, strict=True)) for cycle in cycles]
+        found = source.find({step for cycle in steps for step in cycle})
+        located, lines = [], []
+        for cycle, own in zip(cycles, steps, strict=True):
+            places = sorted((found[step][1], step[0]) for step in own if step in found)
+            located.append(started_at(cycle, places[0][1] if places else cycle[0]))
+            lines.append([line for line, _ in places])
+        return located, lines

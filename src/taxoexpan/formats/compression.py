@@ -22,6 +22,16 @@ MIN_BYTES = 64 << 20
 _CHUNK = 1 << 20
 
 _START = b"\x1f\x8b"
+_ARCHIVES = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"BZh91AY&SY": "compressed with bzip2",
+    b"\xfd7zXZ\x00": "compressed with xz",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd",
+}
+"""The first bytes of archives and compressed files that are not read."""
+_TAR_MARK, _TAR_OFFSET = b"ustar", 257
+_ZIP_START, _WORKBOOK = b"PK\x03\x04", b"workbook.xml"
 
 
 def format_suffix(path: Path) -> str:
@@ -33,7 +43,7 @@ def format_suffix(path: Path) -> str:
 def decompressed(path: Path, content: bytes) -> bytes:
     """Return the content of a file, decompressed if it starts like gzip; the name is ignored."""
     if not content.startswith(_START):
-        return content
+        return _refuse_archive(path, content)
     limit, text = max_size(len(content), MAX_BYTES), bytearray()
     file = gzip.GzipFile(fileobj=io.BytesIO(content))
     try:
@@ -47,7 +57,20 @@ def decompressed(path: Path, content: bytes) -> bytes:
     if len(text) > limit:
         message = f"the file has more than {limit:,} bytes after decompression"
         raise FormatError(path, f"{message}; decompress it yourself, or give a smaller one")
-    return bytes(text)
+    return _refuse_archive(path, bytes(text))
+
+
+def _refuse_archive(path: Path, content: bytes) -> bytes:
+    """Return the content, unless it is an archive, which may have several files."""
+    kind = next((kind for start, kind in _ARCHIVES.items() if content.startswith(start)), "")
+    if content.startswith(_TAR_MARK, _TAR_OFFSET):
+        kind = "a tar archive"
+    elif path.suffix != ".xlsx" and content.startswith(_ZIP_START) and _WORKBOOK not in content:
+        kind = "a zip archive, not an Excel workbook"
+    if kind:
+        message = f"the file is {kind}; unpack it, and give the taxonomy file inside it"
+        raise FormatError(path, message)
+    return content
 
 
 def max_size(compressed_size: int, max_bytes: int) -> int:

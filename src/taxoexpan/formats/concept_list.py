@@ -18,7 +18,10 @@ MAX_NAME_LENGTH = 1000
 DISCOVERED = "might_duplicate"
 """The column by which a table from `discover` is recognized."""
 
-_TAXONOMY_SUFFIXES = (".ttl", ".nt", ".rdf", ".owl", ".xml", ".jsonld", ".json", ".obo", ".taxo")
+_TAXONOMY_SUFFIXES = (
+    *(".ttl", ".nt", ".nq", ".trig", ".rdf", ".owl", ".xml", ".jsonld"),
+    *(".json", ".obo", ".taxo"),
+)
 
 
 def read_concepts(path: Path) -> list[Concept]:

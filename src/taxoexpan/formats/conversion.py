@@ -17,7 +17,7 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.difference import Difference
+from taxoexpan.taxonomy.difference import Difference, with_other_ids
 
 _MAX_NAMED = 3
 """How many concepts a message about a loss names."""
@@ -110,10 +110,7 @@ def target_format(path: Path, name: str | None = None) -> Format:
 
 def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
     """Describe the differences between a taxonomy and its copy."""
-    with_new_ids = Taxonomy(
-        [replace(concept, id=copy.id_of(concept.id)) for concept in taxonomy.concepts],
-        [(copy.id_of(parent), copy.id_of(child)) for parent, child in taxonomy.relations],
-    )
+    with_new_ids = with_other_ids(taxonomy, copy.ids)
     difference = Difference(with_new_ids, reread)
     changed = [(change.old, change.new) for change in difference.changed]
     synonyms = [

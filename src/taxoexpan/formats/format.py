@@ -133,7 +133,7 @@ class Format(ABC):
 def _encode(path: Path, text: str) -> bytes:
     if format_suffix(path) != EXCEL_SUFFIX:
         return text.encode("utf-8")
-    # openpyxl is an optional dependency.
+    # openpyxl is slow to import.
     from taxoexpan.formats.tables.workbook import new_workbook
 
     return new_workbook(path, text)

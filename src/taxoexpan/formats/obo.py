@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC
 from typing import NamedTuple
 
@@ -19,17 +19,22 @@ from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.curies import OBO_BASE, Prefixes, is_long
+from taxoexpan.taxonomy.difference import with_other_ids
 from taxoexpan.taxonomy.ids import slug
 
-_TAGS = frozenset({"id", "name", "namespace", "def", "synonym", "is_a", "is_obsolete"})
-
 _HEAD = re.compile(r"\[(\w+)\]\s*(?:!.*)?")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _QUALIFIER = r'\s*+[^\s={}"]++\s*+=\s*+"(?:[^"\\]|\\.)*+"\s*+'
 _END = rf"(?:\{{{_QUALIFIER}(?:,{_QUALIFIER})*+\}}\s*+)?(?:!.*)?"
 """Qualifiers such as `{source="me"}`, and a comment."""
 _ID = re.compile(rf"((?:[^\s\\{{!]|\\.)++)\s*+{_END}")
 _TEXT = re.compile(rf"((?:[^\\{{!]|\\.)*+){_END}")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)".*')
+_VALUES = {
+    **dict.fromkeys(("id", "is_a"), _ID),
+    **dict.fromkeys(("name", "namespace", "is_obsolete"), _TEXT),
+    **dict.fromkeys(("def", "synonym"), _QUOTED),
+}
+"""The values of the clauses that make up a taxonomy."""
 _IN_IRI = r"(?:[\w/?.~:@&=+,;$()*'-]|%[0-9A-Fa-f]{2})*+"
 _PLAIN_ID = re.compile(rf'(?!\w+:/)[^\s\\{{}}!"]+|\w+:{_IN_IRI}(?:#{_IN_IRI})?')
 _ESCAPE = re.compile(r"\\(.)")
@@ -79,8 +84,8 @@ class OboFormat(Format):
                 builder.add(stanza.id, "", stanza.line)
             for clause in stanza.clauses:
                 if clause.tag == "is_a":
-                    builder.relate(_parse_id(source, clause), stanza.id, clause.line)
-                else:
+                    builder.relate(_value(source, clause), stanza.id, clause.line)
+                elif clause.tag not in ("id", "namespace"):
                     _describe(source, builder, row, clause)
         _add_missing_parents(source, builder)
         builder.ignored.update(_count_ignored(source))
@@ -121,10 +126,7 @@ class OboFormat(Format):
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new file; obsolete terms get no parents, because OBO forbids them."""
         ids = clean_ids(taxonomy, _obo_id)
-        taxonomy = Taxonomy(
-            [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts],
-            [(ids[parent], ids[child]) for parent, child in taxonomy.relations],
-        )
+        taxonomy = with_other_ids(taxonomy, ids)
         parts = [f"format-version: 1.4\nontology: {slug(target.path.stem)}\n"]
         for concept in taxonomy.concepts:
             parents = () if concept.deprecated else taxonomy.parents(concept.id)
@@ -149,30 +151,22 @@ def _obo_id(id: str) -> str:
 
 def _describe(source: TextFile, builder: TaxonomyBuilder, row: int, clause: Clause) -> None:
     """Add the value of a clause to the concept in this row."""
-    if clause.tag == "name":
-        label = _parse_unquoted(source, clause)
-        builder.labels[row] = _single(source, clause, builder.labels[row], label)
-    elif clause.tag == "def":
-        old, new = builder.definitions.get(row, ""), _parse_quoted(source, clause)
-        builder.definitions[row] = _single(source, clause, old, new)
-    elif clause.tag == "synonym":
-        if name := _parse_quoted(source, clause):
-            builder.synonyms[row] = (*builder.synonyms.get(row, ()), name)
-    elif clause.tag == "is_obsolete":
-        value = _parse_unquoted(source, clause)
+    value, tag, message = _value(source, clause), clause.tag, ""
+    if tag == "synonym":
+        builder.synonyms[row] = (*builder.synonyms.get(row, ()), *([value] if value else []))
+    elif tag == "is_obsolete":
+        builder.deprecated += [row] * (value == "true")
         if value not in ("true", "false"):
             message = f"is_obsolete is {value[:80]!r}; write true or false"
-            raise FormatError(source.path, message, clause.line)
-        builder.deprecated += [row] * (value == "true")
-
-
-def _single(source: TextFile, clause: Clause, old: str, new: str) -> str:
-    """Return the value of a clause that a term may have only once."""
-    if old and new and old != new:
-        message = f"a second {clause.tag} for the same id, which already has {old[:80]!r}"
-        remedy = "remove one of them, or change one of the ids"
-        raise FormatError(source.path, f"{message}; {remedy}", clause.line)
-    return old or new
+    elif value:
+        texts = builder.labels if tag == "name" else builder.definitions
+        old = builder.labels[row] if tag == "name" else builder.definitions.get(row, "")
+        if old and old != value:
+            message = f"a second {tag} for the same id, which already has {old[:80]!r}"
+            message += "; remove one of them, or change one of the ids"
+        texts[row] = value
+    if message:
+        raise FormatError(source.path, message, clause.line)
 
 
 def _add_missing_parents(source: TextFile, builder: TaxonomyBuilder) -> None:
@@ -193,7 +187,7 @@ def _count_ignored(source: TextFile) -> dict[str, int]:
     header, body = source.text[:body_start], source.text[body_start:]
     clauses = Counter(_CLAUSE.findall(body))
     stanzas = Counter(f"[{name}]" for name in _STANZA.findall(body))
-    used = (_TAGS - {"namespace"}) | {"[Term]"}
+    used = (_VALUES.keys() - {"namespace"}) | {"[Term]"}
     counts = {name: count for name, count in (clauses + stanzas).items() if name not in used}
     counts["header lines"] = len(set(_CLAUSE.findall(header)) - {"format-version"})
     counts["scopes of synonyms"] = len(_SCOPE.findall(body))
@@ -210,7 +204,7 @@ def _move_children(
         for clause in stanza.clauses:
             if clause.tag != "is_a":
                 continue
-            new = new_parents.get((_parse_id(source, clause), stanza.id))
+            new = new_parents.get((_value(source, clause), stanza.id))
             if new is not None:
                 line, value = source.lines[clause.line - 1], clause.value
                 offset = source.starts[clause.line - 1] + len(line) - len(value)
@@ -270,7 +264,7 @@ def parse_stanzas(source: TextFile) -> list[Stanza]:
         if len(ids) != 1:
             message = f"a [Term] with {len(ids) or 'no'} id lines; it needs one line 'id: …'"
             raise FormatError(source.path, message, ids[1].line if ids else stanza.line)
-        stanza.id = _parse_id(source, ids[0])
+        stanza.id = _value(source, ids[0])
         stanzas.append(stanza)
     return stanzas
 
@@ -290,47 +284,26 @@ def _split_stanzas(source: TextFile) -> Iterator[Stanza]:
         elif stanza is not None and content and not content.startswith("!"):
             stanza.last_line = number
             tag, _, value = content.partition(":")
-            if tag in _TAGS:
+            if tag in _VALUES:
                 stanza.clauses.append(Clause(number, tag, value.lstrip()))
     if stanza is not None:
         yield stanza
 
 
-def _parse_id(source: TextFile, clause: Clause) -> str:
-    """Return the id in an `id` or `is_a` clause."""
-    id = _unescaped(_match(source, clause, _ID))
-    if not id.strip():
-        raise FormatError(source.path, "the id is blank; give the term an id", clause.line)
-    return id
-
-
-def _parse_unquoted(source: TextFile, clause: Clause) -> str:
-    """Return the value of a clause without quotes, such as `name`."""
-    return _unescaped(_match(source, clause, _TEXT)).strip()
-
-
-def _parse_quoted(source: TextFile, clause: Clause) -> str:
-    """Return the string of a definition or synonym, without scope, type and references."""
-    quoted = _QUOTED.match(clause.value)
-    if quoted is None:
-        message = f"{clause.tag}: {clause.value[:80]!r} should begin with a text in double quotes"
-        raise FormatError(source.path, message, clause.line)
-    return _unescaped(quoted[1]).strip()
-
-
-def _match(source: TextFile, clause: Clause, pattern: re.Pattern[str]) -> str:
-    match = pattern.fullmatch(clause.value)
+def _value(source: TextFile, clause: Clause) -> str:
+    """Return the unescaped value of a clause, without scope, references and comment."""
+    match = _VALUES[clause.tag].fullmatch(clause.value)
     if match is None:
-        message = f"{clause.value[:80]!r} is not valid OBO"
+        message = f"{clause.tag}: {clause.value[:80]!r} is not valid OBO"
         remedy = r"write \ before { } ! \ in a text, and before a space in an id"
+        remedy += "; begin a def or synonym with a text in double quotes"
         raise FormatError(source.path, f"{message}; {remedy}", clause.line)
-    return match[1]
-
-
-def _unescaped(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), text)
+    value = _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), match[1])
+    if clause.tag not in ("id", "is_a"):
+        return value.strip()
+    if not value.strip():
+        raise FormatError(source.path, "the id is blank; give the term an id", clause.line)
+    return value
 
 
 def _escaped(text: str, special: re.Pattern[str]) -> str:

@@ -74,13 +74,13 @@ FORMATS = Formats(
         ),
         "owl": Declaration(
             "rdf.owl:OwlFormat",
-            "OWL or RDFS classes in RDF/XML (.owl, .rdf), Turtle, JSON-LD or N-Triples",
+            "OWL or RDFS classes in RDF/XML (.owl, .rdf), Turtle or another syntax of RDF",
             (".owl",),
         ),
         "skos": Declaration(
             "rdf.skos:SkosFormat",
-            "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD (.jsonld) or N-Triples (.nt)",
-            (".ttl", ".nt", ".rdf", ".xml", ".jsonld"),
+            "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD, N-Triples, TriG or N-Quads (.nq)",
+            (".ttl", ".nt", ".rdf", ".xml", ".jsonld", ".nq", ".trig"),
         ),
         "obographs": Declaration(
             "obographs:OboGraphsFormat",
@@ -109,6 +109,11 @@ FORMATS = Formats(
             "a table id,label,parents,definition,synonyms; several values in a cell: a|b",
             (".csv", ".tsv", ".tab", ".xlsx"),
         ),
+        "outline": Declaration(
+            "outline:OutlineFormat",
+            "lines indented below others, lists with bullets or numbers, Markdown headings",
+            (".md", ".markdown"),
+        ),
     }
 )
 """In the order of detection: the most specific formats come first."""
@@ -121,6 +126,9 @@ RDF = ("owl", "skos")
 
 PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
 """Suffixes that do not determine the format."""
+
+MIND_MAPS = (".opml", ".mm", ".xmind")
+"""Suffixes of OPML files and mind maps, which can be exported as outlines."""
 
 SUGGESTION_COLUMNS = frozenset({"query", "query_id", "rank", "parent_id"})
 """The columns by which a table of suggestions is recognized."""
@@ -137,6 +145,9 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
     if name is not None:
         return named_format(name)
     _refuse_suggestions(file)
+    if file.suffix in MIND_MAPS:
+        message = "OPML files and mind maps are not read; export it as Markdown or indented text"
+        raise FormatError(file.path, message)
     for candidate in _candidates(file):
         if FORMATS[candidate].can_read(file):
             return FORMATS[candidate]
@@ -180,8 +191,7 @@ def _unrecognized(file: TextFile) -> FormatError:
         return FormatError(file.path, message)
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
-        problem = "the columns do not say how the concepts are related"
-        return column_error(table, "; ".join([problem, *file.remarks]))
+        return column_error(table, "; ".join([table.problem, *file.remarks]))
     if file.delimiter:
         message = "; ".join(["the sheet has only one column", *file.remarks])
         return FormatError(file.path, message)

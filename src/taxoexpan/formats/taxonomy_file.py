@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from taxoexpan.errors import ChangedFileError, FormatError
+from taxoexpan.errors import ChangedFileError, FormatError, TaxonomyError
 from taxoexpan.files import (
     STANDARD_STREAM,
     check_directory,
     check_output,
+    real_path,
     unused_name,
     whole_directory,
     write_whole,
@@ -28,6 +29,9 @@ from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
+
+_MAX_SIMULATED = 100
+"""How many concepts are tried as the parent of a new one that gets a code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ class TaxonomyFile:
         flags = ["--format", chosen] if chosen else []
         flags += ["--language", options.language] if options.language else []
         flags += ["--columns", columns_text(options.columns)] if options.columns else []
+        flags += ["--separator", options.separator] if options.separator else []
         flags += ["--sheet", options.sheet] if options.sheet else []
         return flags + ["--instances"] * options.instances
 
@@ -80,6 +85,7 @@ class TaxonomyFile:
         options = self.file.options
         unused = {
             "columns": bool(options.columns) and not self.format.is_table,
+            "separator": bool(options.separator) and self.format.name not in ("rows", "paths"),
             "sheet": options.sheet is not None and not self.file.delimiter,
         }
         return [name for name, is_unused in unused.items() if is_unused]
@@ -87,7 +93,8 @@ class TaxonomyFile:
     def refuse_unused_options(self) -> None:
         """Raise an error about an option that has no meaning for this file."""
         for name in self.unused_options:
-            kind = "a table" if name == "columns" else "an Excel file"
+            kinds = {"sheet": "an Excel file", "separator": "a table with lists or paths in cells"}
+            kind = kinds.get(name, "a table")
             message = f"this file is not {kind} ({self.format.name}), so an option has no meaning"
             raise FormatError(self.path, f"{message}; leave it out", option=name)
 
@@ -140,10 +147,7 @@ class TaxonomyFile:
         # In truth the concepts have several parents, and each may have its own range of numbers.
         ids = replace(ids, last=None)
         new = list({concept.label: concept for concept in concepts}.values())
-        parents = self.taxonomy.ids[:max_parents]
-        relations = [(parent, concept.id) for concept in new for parent in parents]
-        simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
-        targets = self._targets(output, self._changed(simulated))
+        targets = self._targets(output, self._changed(self._simulated(new, max_parents, ids)))
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
@@ -158,6 +162,19 @@ class TaxonomyFile:
         else:
             for target in targets:
                 check_output(target, force)
+
+    def _simulated(self, new: list[Concept], max_parents: int, ids: IdPolicy) -> Additions:
+        """Return all concepts under the first parents, or one where codes are not used up."""
+        starts = range(min(len(self.taxonomy), _MAX_SIMULATED))
+        for size, start in [(len(new), 0), *((1, start) for start in starts)]:
+            parents = self.taxonomy.ids[start : start + max_parents]
+            relations = [(parent, concept.id) for concept in new[:size] for parent in parents]
+            try:
+                return resolve_ids(self.taxonomy, Additions(new[:size], relations), ids)[0]
+            except TaxonomyError:
+                if start == starts[-1]:
+                    raise
+        return Additions([], [])
 
     @property
     def supported_changes(self) -> Collection[str]:
@@ -202,7 +219,7 @@ class TaxonomyFile:
         written = self._targets(output, contents)
 
         def check() -> None:
-            is_same = output != STANDARD_STREAM and output.resolve() == self.path.resolve()
+            is_same = output != STANDARD_STREAM and real_path(output) == real_path(self.path)
             if is_same and not self.file.is_current(contents):
                 raise ChangedFileError(output, "was changed by another program while this one ran")
 
@@ -282,7 +299,10 @@ class TaxonomyFile:
 def read_options(options: ReadingOptions) -> ReadOptions:
     """Return the checked options for reading a file."""
     columns = checked_columns(options.columns or "")
-    return ReadOptions(options.language, options.instances, columns, options.sheet)
+    if options.codes is not None:
+        columns |= checked_columns({"codes": options.codes})
+    separator = options.separator
+    return ReadOptions(options.language, options.instances, columns, options.sheet, separator)
 
 
 def _file_names(directory: Path) -> list[str]:
@@ -329,12 +349,13 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
     different = _facts(old, reread, expanded) ^ _facts(old, expanded, reread)
     if different:
         fact = min(different, key=str)
-        parent, child = (str(end[0] if isinstance(end, tuple) else end) for end in fact[:2])
-        what = f"{child!r} under {parent!r}"
+        ends = [str(end[0] if isinstance(end, tuple) else end) for end in fact[:2]]
+        what = " under ".join(map(repr, reversed(ends)))
         if len(fact) > 2:
-            read = reread.concept(parent).synonyms if parent in reread else ()
-            lost = [name for name in expanded.concept(parent).synonyms if name not in read]
-            what = f"the name {lost[0]!r}" if lost else f"the names of {child!r}"
+            id, label = ends
+            read = reread.concept(id).synonyms if id in reread else ()
+            lost = [name for name in expanded.concept(id).synonyms if name not in read]
+            what = f"the name {lost[0]!r}" if lost else f"the names of {label!r}"
         message = f"the changed file would not be read back as intended: {what} would differ"
         fix = "leave out this change, or rename the new concept"
         raise FormatError(file.path, f"{message}; {fix}")
@@ -342,7 +363,7 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
 
 
 def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[object, ...]]:
-    """Return all relations, and the texts of all old concepts.
+    """Return all concepts and relations, and the texts of all old concepts.
 
     A new concept whose id the other taxonomy lacks is identified by its label.
     """
@@ -352,4 +373,5 @@ def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[obje
         (c.id, c.label, c.definition, c.deprecated, *sorted(c.synonyms))
         for c in map(expanded.concept, known)
     }
-    return texts | {(names[parent], names[child]) for parent, child in expanded.relations}
+    relations = {(names[parent], names[child]) for parent, child in expanded.relations}
+    return texts | relations | {(name,) for name in names.values()}

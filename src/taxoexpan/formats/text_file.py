@@ -31,12 +31,13 @@ _OTHER_ENCODINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Reading options: label language, instances as concepts, chosen columns and Excel sheet."""
+    """Reading options: label language, instances as concepts, and the layout of a table."""
 
     language: str | None = None
     instances: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)
     sheet: str | None = None
+    separator: str | None = None
 
 
 DEFAULT_OPTIONS = ReadOptions()
@@ -86,7 +87,7 @@ class TextFile:
         """Return the file with this content, which may be compressed or an Excel workbook."""
         content = decompressed(path, content)
         if content.startswith(ZIP_START):
-            # openpyxl is an optional dependency.
+            # openpyxl is slow to import.
             from taxoexpan.formats.tables.workbook import read_workbook
 
             return read_workbook(path, content, options)

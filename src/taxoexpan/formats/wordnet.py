@@ -77,33 +77,26 @@ class WordNetFiles:
         return synsets
 
     @cached_property
-    def lemmas(self) -> dict[str, int]:
-        """The line number of each lemma in the index."""
-        return {line.partition(" ")[0]: number for number, line in _numbered_lines(self.index)}
-
-    @cached_property
-    def senses(self) -> dict[tuple[str, str], int]:
-        """The sense number of each pair of lemma and offset."""
-        senses: dict[tuple[str, str], int] = {}
+    def lemmas(self) -> dict[str, tuple[int, list[str]]]:
+        """The line number of each lemma in the index, and the offsets of its senses in order."""
+        lemmas = {}
         for number, line in _numbered_lines(self.index):
             cells = line.split(" ")
             try:
                 start = 6 + int(cells[3])
-                offsets = cells[start : start + int(cells[2])]
+                lemmas[cells[0]] = number, cells[start : start + int(cells[2])]
             except (ValueError, IndexError):
                 raise _invalid(self.index, number, "an index") from None
-            for sense, offset in enumerate(offsets, start=1):
-                senses.setdefault((cells[0], offset), sense)
-        return senses
+        return lemmas
 
     def id_of(self, synset: Synset) -> str:
         """Return `lemma#pos#sense` of the first word of a synset."""
         lemma = synset.words[0].lower()
-        sense = self.senses.get((lemma, synset.offset))
-        if sense is None:
+        _, offsets = self.lemmas.get(lemma, (0, []))
+        if synset.offset not in offsets:
             message = f"{self.index.path.name} has no sense of {lemma!r} at {synset.offset}"
             raise FormatError(self.data.path, f"{message}; add it there", synset.line)
-        return f"{lemma}#{self.pos}#{sense}"
+        return f"{lemma}#{self.pos}#{offsets.index(synset.offset) + 1}"
 
 
 def open_parts(directory: TextFile) -> dict[str, WordNetFiles]:
@@ -275,7 +268,7 @@ def _extend_part(
         if lemma in files.lemmas:
             message = f"{lemma!r} is already in the index, and a new sense would change its line"
             remedy = f"give {expanded.concept(ids[0]).label!r} another word"
-            raise FormatError(files.index.path, f"{message}; {remedy}", files.lemmas[lemma])
+            raise FormatError(files.index.path, f"{message}; {remedy}", files.lemmas[lemma][0])
     newline_length = len(files.data.newline)
     start = len(files.data.apply(files.data.append([""]))) - newline_length
     old = {id: synset.offset for id, synset in synsets.items()}
@@ -288,12 +281,12 @@ def _extend_part(
 
 def _insert_sorted(files: WordNetFiles, lines: Mapping[str, str]) -> list[Insertion]:
     """Insert index lines in sort order, because `wn` uses binary search."""
-    index, old = files.index, list(files.lemmas.items())
+    index, old = files.index, list(files.lemmas)
     insertions, last = [], []
     for lemma, line in lines.items():
-        next_index = bisect_left(old, (lemma, 0))
+        next_index = bisect_left(old, lemma)
         if next_index < len(old):
-            offset = index.starts[old[next_index][1] - 1]
+            offset = index.starts[files.lemmas[old[next_index]][0] - 1]
             insertions.append(Insertion(offset, line + index.newline))
         else:
             last.append(line)

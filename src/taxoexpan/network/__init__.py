@@ -2,7 +2,7 @@
 
 - inputs: `concept_vectors`, `egonets`, `queries`, and the `batch` of a training step;
 - `propagation` (Eqs. 2 to 5) with `messages`;
-- `readout` (Eqs. 6 to 8), which `pooling` computes together with the last layer;
-- `matching` (Eqs. 9 and 10) and `losses` (Eq. 11); `matching_network` combines all parts;
+- `pooling`: the readout (Eqs. 6 to 8), computed together with the last layer;
+- `matching` (Eqs. 9 and 10); `matching_network` combines all parts, and has the losses (Eq. 11);
 - not in the paper: the fusion head in `cosine_features`, and the `text_tower` with its `text_maps`.
 """

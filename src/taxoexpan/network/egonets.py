@@ -131,14 +131,9 @@ def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
     return offsets[anchors], offsets[anchors + 1] - offsets[anchors]
 
 
-def build_egonets(
-    taxonomy: Taxonomy, anchors: Indices, siblings: Siblings, without: Indices | None = None
-) -> Egonets:
-    """Build the egonets of these anchors; `without` [A] is a grandparent to leave out of each."""
+def build_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: Siblings) -> Egonets:
+    """Build the egonets of these anchors."""
     grandparent_of, parents = taxonomy.parents_of.of_many(anchors)
-    if without is not None:
-        kept = parents != without[grandparent_of]
-        grandparent_of, parents = grandparent_of[kept], parents[kept]
     grandparents, grandparent = np.unique(parents, return_inverse=True)
     children = taxonomy.children_of.targets[siblings.relations]
     near, near_rows = np.unique(np.concatenate([anchors, children]), return_inverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -14,11 +14,50 @@ from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings
-from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import LogBilinearMatch, MentionBonus, make_match
-from taxoexpan.network.messages import MessageWeights
+from taxoexpan.network.pooling import make_readout
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
-from taxoexpan.network.readout import make_readout
+
+LogMatch = Callable[[Tensor], Tensor]
+"""The function from raw scores to log f (see `Match.log_match`)."""
+
+_BLOCKED = -1e9
+"""Finite, so that a query whose anchors are all blocked does not give NaN gradients."""
+
+
+def info_nce(
+    log_match: LogMatch, positive: Tensor, scores: Tensor, blocked: Tensor
+) -> tuple[Tensor, int]:
+    r"""Return the summed InfoNCE loss (Eq. 11), and the number of instances.
+
+    .. math:: -\sum_b \log \frac{f(a_b, n_b)}{f(a_b, n_b) + \sum_i f(a_i, n_b)}
+
+    The raw scores are of positive pairs [B] and all pairs [A, B], and `blocked` [2, K] are pairs
+    (anchor, query) that are not negatives.
+    """
+    positive, negatives = log_match(positive), log_match(scores)
+    total = _replaced(negatives, blocked, _BLOCKED).logsumexp(0)
+    return (torch.logaddexp(positive, total) - positive).sum(), len(positive)
+
+
+def binary_cross_entropy(
+    log_match: LogMatch, positive: Tensor, scores: Tensor, blocked: Tensor
+) -> tuple[Tensor, int]:
+    """Return the summed binary cross-entropy of logits (Section 5.1.5), and the number of pairs."""
+    del log_match  # the sigmoid replaces it
+    positives = F.softplus(-positive)
+    negatives = _replaced(F.softplus(scores), blocked, 0.0)
+    pairs = scores.numel() - blocked.shape[1] + len(positive)
+    return positives.sum() + negatives.sum(), pairs
+
+
+def _replaced(scores: Tensor, pairs: Tensor, value: float) -> Tensor:
+    """Replace the scores [A, B] of some pairs [2, K] with a value."""
+    return scores.index_put((pairs[0], pairs[1]), scores.new_full((), value))
+
+
+LOSSES = {"infonce": info_nce, "bce": binary_cross_entropy}
+
 
 ACTIVATION_SLOPE = 0.01
 """The slope of ρ, the LeakyReLU between two layers (Eq. 5); the paper gives none."""
@@ -61,13 +100,6 @@ class MatchingNetwork(nn.Module):
         """Encode every anchor as a key that is matched with queries: [C, D1] → [A, k]."""
         return self._narrower_keys(self._pool(names, egonets)[0])
 
-    def encode_leaving_out(
-        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
-    ) -> tuple[Tensor, Tensor]:
-        """Return the keys [A, k], and the keys [B, k] of egonets without one sibling."""
-        means, reduced = self._pool(names, egonets, left_out)
-        return self._narrower_keys(means), self._narrower_keys(reduced)
-
     def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Project queries for keys [A, k]: [B, D1] → [B, k].
 
@@ -76,10 +108,6 @@ class MatchingNetwork(nn.Module):
         if keys.shape[1] == queries.shape[1]:
             return self.match.project_queries(queries)
         return self.match.project_training_queries(queries, self._matrix())
-
-    def message_weights(self, names: Tensor, egonets: Egonets) -> MessageWeights:
-        """Return the weights of the messages in the last layer."""
-        return self.output.message_weights(self._features(names, egonets), None, egonets)
 
     def loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
         """Return the mean loss of a batch, given the vectors of all concepts."""
@@ -191,12 +219,6 @@ class NoNetwork(MatchingNetwork):
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Return empty keys [A, 0]."""
         return names.new_zeros(egonets.size, 0)
-
-    def encode_leaving_out(
-        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
-    ) -> tuple[Tensor, Tensor]:
-        """Return empty keys [A, 0] and [B, 0]."""
-        return self.encode(names, egonets), names.new_zeros(len(left_out.rows), 0)
 
     def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Return empty queries [B, 0]."""

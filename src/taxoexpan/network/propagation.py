@@ -16,8 +16,7 @@ from torch.nn import functional as F
 from taxoexpan.network.batch import drop
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
 from taxoexpan.network.messages import MessageWeights, attention_weights, pass_messages
-from taxoexpan.network.pooling import pool
-from taxoexpan.network.readout import Readout
+from taxoexpan.network.pooling import Readout, pool
 
 
 class Layer(nn.Module, ABC):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.features.minilm import Embedding
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.network.text_maps import PARENT, EncodedTexts, TextMaps
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -141,65 +140,3 @@ class TextTower:
 
 TUNED = "transformer."
 """What the names of stored weights of the tuned model begin with."""
-
-PLAIN_EMBEDDINGS = (nn.Embedding, Embedding)
-
-
-def replace_embeddings(transformer: nn.Module) -> None:
-    """Replace the embedding layers of a transformer with `TokenEmbedding`; keep their weights."""
-    for module in list(transformer.modules()):
-        for name, child in list(module.named_children()):
-            # Subclasses and rarer options keep torch's own gradient.
-            if not isinstance(child, nn.Embedding) or type(child) not in PLAIN_EMBEDDINGS:
-                continue
-            if not (child.max_norm or child.scale_grad_by_freq):
-                setattr(module, name, TokenEmbedding.of(child))
-
-
-class TokenEmbedding(nn.Embedding):
-    """An embedding that, on a CPU, adds only the gradients of used rows to `weight.grad`.
-
-    The result is the same bit for bit, but without a gradient of the whole vocabulary per block.
-    """
-
-    @classmethod
-    def of(cls, embedding: nn.Embedding) -> TokenEmbedding:
-        """Return a layer that shares the weights of another layer."""
-        tokens, width = embedding.weight.shape
-        made = cls(tokens, width, embedding.padding_idx, _weight=embedding.weight.detach())
-        made.weight = embedding.weight
-        return made
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the vectors of tokens: [...] → [..., D]."""
-        vectors = super().forward(input)
-        if input.device.type != "cpu" or not vectors.requires_grad:
-            return vectors
-        padding = -1 if self.padding_idx is None else self.padding_idx
-        apply: Callable[..., Tensor] = _AddRows.apply
-        return apply(vectors.detach(), self.weight, input, padding)
-
-
-class _AddRows(torch.autograd.Function):
-    """The identity, whose backward pass adds the gradients to the rows of the weight."""
-
-    @staticmethod
-    def forward(ctx: Any, vectors: Tensor, weight: Tensor, tokens: Tensor, padding: int) -> Tensor:
-        """Return the vectors unchanged: [..., D] → [..., D]."""
-        ctx.weight, ctx.padding = weight, padding
-        ctx.save_for_backward(tokens)
-        return vectors.view_as(vectors)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None, None]:
-        """Add the gradient [..., D] to `weight.grad`, and return none."""
-        (tokens,) = ctx.saved_tensors
-        used, rows = tokens.flatten().unique(return_inverse=True)
-        # First the sum of this block, then the total: in the order in which torch would add.
-        sums = gradient.new_zeros(len(used), gradient.shape[-1])
-        sums.index_add_(0, rows, gradient.reshape(-1, gradient.shape[-1]))
-        sums[used == ctx.padding] = 0
-        if ctx.weight.grad is None:
-            ctx.weight.grad = torch.zeros_like(ctx.weight)
-        ctx.weight.grad.index_add_(0, used, sums)
-        return None, None, None, None

@@ -1,4 +1,4 @@
-"""Charts of reliability, coverage, training and counts, which the template draws as SVG."""
+"""Charts of reliability, coverage and training, which the template draws as SVG."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A pair of axes with curves, dots and bars.
+    """A pair of axes with curves and dots.
 
     The ticks `x` and `y` also bound the axes, unless `x_range` sets other bounds. A curve is a
-    CSS class and points; a bar is its two edges, its height and a tooltip.
+    CSS class and points.
     """
 
     LEFT: ClassVar[int] = 52
@@ -59,7 +59,6 @@ class Plot:
     x_range: Point | None = None
     curves: Sequence[tuple[str, Sequence[Point]]] = ()
     dots: Sequence[Dot] = ()
-    bars: Sequence[tuple[float, float, int, str]] = ()
     threshold: float | None = None
     threshold_label: str = ""
 
@@ -223,7 +222,7 @@ def training_chart(
         dots = [Dot(x, y, 2.5, "dot", f"epoch {x:.0f}: {y:.4g}") for x, y in points]
         plots.append(
             Plot(
-                _ticks_inside(x_range, integers=True),
+                [tick for tick in ticks(*x_range, integers=True) if 1 <= tick <= x_range[1]],
                 ticks(min(heights, default=0), max(heights, default=1)),
                 x_label,
                 y_label,
@@ -238,29 +237,6 @@ def training_chart(
         )
     caption = "" if best is None else f"Epoch {best} had the best validation MRR and was kept."
     return Chart("Training", "; ".join([*texts, caption]), caption, plots)
-
-
-def histogram(
-    edges: Sequence[float], counts: Sequence[int], measure: str, counted: str = "concepts"
-) -> Chart:
-    """Plot the count between each edge and the next one."""
-    x_range = edges[0], edges[-1]
-    bars = [
-        (low, high, count, f"{low:.3g} to {high:.3g}: {count:,}")
-        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
-    ]
-    y_ticks = ticks(0, max(counts, default=0) or 1, integers=True)
-    plot = Plot(_ticks_inside(x_range), y_ticks, measure, counted, x_range=x_range, bars=bars)
-    description, caption = (
-        "; ".join(bar[-1] for bar in bars),
-        f"{sum(counts):,} {counted} in total.",
-    )
-    return Chart(f"Histogram: {measure}", description, caption, [plot])
-
-
-def _ticks_inside(bounds: Point, integers: bool = False) -> list[float]:
-    """Return the ticks that lie within the bounds."""
-    return [tick for tick in ticks(*bounds, integers=integers) if bounds[0] <= tick <= bounds[1]]
 
 
 def _finite(points: Iterable[tuple[float, float | None]]) -> list[Point]:

@@ -229,7 +229,7 @@ def template_environment(
         lstrip_blocks=lstrip_blocks,
         keep_trailing_newline=keep_trailing_newline,
     )
-    environment.filters.update(is_long=has_long_word, shown_path=shortened_path)
+    environment.filters.update(is_long=has_long_word, shorten=shorten, shown_path=shortened_path)
     return environment
 
 
@@ -243,6 +243,11 @@ def printable(value: Any) -> Any:
 def has_long_word(text: str) -> bool:
     """Return whether a string has a word that is so long that it may be broken anywhere."""
     return len(text) > MAX_WORD and any(len(word) > MAX_WORD for word in text.split())
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return a string that is cut at its end if it is longer than the limit."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def shortened_path(path: Sequence[str]) -> list[str | None]:

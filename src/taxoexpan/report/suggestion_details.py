@@ -11,10 +11,10 @@ import numpy as np
 
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import Part, ScoreParts, SuggestionEvidence
-from taxoexpan.phrasing import join_words, percent, pluralize, ranked_numbers, signed
+from taxoexpan.phrasing import join_words, pluralize, ranked_numbers, signed
 from taxoexpan.placement.learned.abstention import nearest_region
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
-from taxoexpan.report.page import Details, Neighbor, Tree, TreePosition
+from taxoexpan.report.page import Details, Neighbor, Tree, TreePosition, shorten
 from taxoexpan.taxonomy import Concept, Move, Taxonomy
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 
@@ -174,16 +174,11 @@ def _about(taxonomy: Taxonomy, suggestion: Suggestion) -> Fact:
 def describe_parent(taxonomy: Taxonomy, parent: Concept) -> str:
     """Say who a parent is: its definition, a few synonyms, and the number of its children."""
     more = ["…"] * (len(parent.synonyms) > MAX_NAMES)
-    names = _cut(", ".join([*parent.synonyms[:MAX_NAMES], *more]))
+    names = shorten(", ".join([*parent.synonyms[:MAX_NAMES], *more]), MAX_TEXT)
     count = len(taxonomy.children(parent.id)) if parent.id in taxonomy else 0
     children = pluralize(count, "child", "children") if count else "no children"
-    known = (_cut(parent.definition), names and f"also called {names}", children)
-    return f"{_cut(parent.label)}: {'; '.join(filter(None, known))}"
-
-
-def _cut(text: str) -> str:
-    """Cut the end of a long text."""
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rstrip() + "…"
+    known = (shorten(parent.definition, MAX_TEXT), names and f"also called {names}", children)
+    return f"{shorten(parent.label, MAX_TEXT)}: {'; '.join(filter(None, known))}"
 
 
 def _other_suggestions(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterator[Fact]:
@@ -201,15 +196,8 @@ def _other_suggestions(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterato
 
 
 def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Iterator[Fact]:
-    """Yield the readout weights and the terms of the raw scores of both suggestions."""
-    weights, comparison = evidence.egonet_weights, evidence.comparison
-    fractions = {
-        "siblings": weights.siblings,
-        "parent": weights.anchor,
-        "grandparents": weights.grandparents,
-    }
-    shown = [f"{name} {percent(value)}" for name, value in fractions.items() if value >= 0.005]
-    yield "model weights", ", ".join(shown)
+    """Yield the terms of the raw scores of both suggestions."""
+    comparison = evidence.comparison
     yield "raw score", _describe_score(evidence.first.parent, evidence.score_parts)
     if comparison is not None:
         yield other, _describe_score(comparison.runner_up, comparison.score_parts)

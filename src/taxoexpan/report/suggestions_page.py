@@ -10,10 +10,8 @@ from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
-from taxoexpan.report.charts import histogram
 from taxoexpan.report.page import (
     Cell,
-    ChartSection,
     Column,
     Details,
     KeyFigure,
@@ -41,8 +39,6 @@ from taxoexpan.taxonomy.names import normalize_name
 
 MEDIUM, HIGH = 0.5, 0.9
 """Confidences at or above which the new concepts are counted."""
-BARS = 10
-"""The number of bars of the histogram."""
 MAX_NEIGHBORS = 5
 """The number of siblings, and of children, that are shown of a concept placed together."""
 INSTRUCTIONS = "How to read this report"
@@ -77,7 +73,6 @@ def suggestions_page(
             TextSection(INSTRUCTIONS, instructions),
             _table(taxonomy, proposals, calibrators, added),
             *reliability_charts(calibrators),
-            _histogram(proposals, calibrators),
         ]
     sections += _present_tables(taxonomy, present)
     count = pluralize(len(proposals), "new concept")
@@ -192,20 +187,17 @@ def _table(
             _alternative(others[0], first) if others else None,
         ]
         if added is not None:
-            is_added = first.query.id in added_ids
-            cells.append(_added(each.suggestions) if is_added else _outcome(first, added))
+            cells.append(_outcome(each.suggestions, added, first.query.id in added_ids))
         rows.append(Row(cells, proposal_details(taxonomy, each)))
     return Table("Suggestions", columns, rows)
 
 
-def _added(suggestions: Sequence[Suggestion]) -> str:
-    """Return the outcome for a concept that was added."""
+def _outcome(suggestions: Sequence[Suggestion], added: Additions, is_added: bool) -> str:
+    """Return what has become of a new concept."""
+    first = suggestions[0]
     coarse = [s for s in suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]
-    return f"added below {coarse[0].parent.label}, to be refined" if coarse else "added"
-
-
-def _outcome(first: Suggestion, added: Additions) -> str:
-    """Return the outcome for a concept that was not added."""
+    if is_added:
+        return f"added below {coarse[0].parent.label}, to be refined" if coarse else "added"
     if first.decision == Verdict.UNDECIDED:
         return "undecided"
     return "merged" if (first.parent.id, first.query.label) in added.synonyms else "not added"
@@ -232,17 +224,6 @@ def _alternative(suggestion: Suggestion, first: Suggestion) -> str:
     if first.is_merge or normalize_name(label) != normalize_name(first.parent.label):
         return label
     return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top level)"
-
-
-def _histogram(proposals: Sequence[ConceptProposal], calibrators: Calibrators) -> ChartSection:
-    """Plot the confidences of the first suggestions."""
-    counts = [0] * BARS
-    for each in proposals:
-        counts[min(int(each.first.confidence_or_score * BARS), BARS - 1)] += 1
-    edges = [bar / BARS for bar in range(BARS + 1)]
-    measure = _measure(calibrators)
-    chart = histogram(edges, counts, measure, "new concepts")
-    return ChartSection(f"{measure.capitalize()} of these suggestions", chart)
 
 
 def _joint_table(

@@ -12,13 +12,11 @@ from taxoexpan.report.page import (
     Details,
     KeyFigure,
     KeyFigures,
-    Neighbor,
     Page,
     Row,
     Table,
     TextSection,
     Tree,
-    TreePosition,
     paragraphs,
 )
 from taxoexpan.report.suggestion_details import (
@@ -29,8 +27,6 @@ from taxoexpan.report.suggestion_details import (
 )
 from taxoexpan.taxonomy import Taxonomy
 
-MAX_SIBLINGS = 3
-"""The number of siblings shown for a relation without evidence."""
 MIN_PERCENT = 0.005
 """Probabilities below this are shown as "1 in N"."""
 COLUMNS = (
@@ -58,14 +54,14 @@ def suspicious_relations_page(
     ]
     measured = not relations or any(each.confidence is not None for each in relations)
     instructions = paragraphs("suspicious", has_confidence=measured)
-    rows = [_row(taxonomy, relation) for relation in relations]
+    rows = [_row(relation) for relation in relations]
     table = Table("Suspicious relations", COLUMNS, rows)
     subtitle = f"A taxonomy of {len(taxonomy):,} concepts"
     text = TextSection("How to read this report", instructions)
     return Page(title, subtitle, [KeyFigures("", figures), text, table], created)
 
 
-def _row(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Row:
+def _row(relation: SuspiciousRelation) -> Row:
     cells = (
         relation.concept.label,
         relation.parent.label,
@@ -82,7 +78,7 @@ def _row(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Row:
     ]
     if relation.why:
         reasons.append(relation.why)
-    return Row(cells, Details(reasons, list(_facts(relation)), _tree(taxonomy, relation)))
+    return Row(cells, Details(reasons, list(_facts(relation)), _tree(relation)))
 
 
 def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:
@@ -96,30 +92,20 @@ def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:
         yield from network_facts(relation.evidence, "current raw score")
 
 
-def _tree(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Tree:
-    """Return both parents with their children nearest to the concept, or with any children."""
+def _tree(relation: SuspiciousRelation) -> Tree | None:
+    """Return both parents with their children nearest to the concept, if there is evidence."""
     if relation.evidence is None:
-        id = relation.concept.id
-        better = _position(taxonomy, relation.better.id, relation.better_path, id)
-        current = _position(taxonomy, relation.parent.id, relation.path, id)
-    else:
-        first, second = relation.evidence.suggestions
-        numbers = [
-            "" if confidence is None else f"{confidence:.2f}"
-            for confidence in (relation.confidence, relation.parent_confidence)
-        ]
-        better = tree_position(first, numbers[0], second.path)
-        current = tree_position(second, numbers[1], first.path)
+        return None
+    first, second = relation.evidence.suggestions
+    numbers = [
+        "" if confidence is None else f"{confidence:.2f}"
+        for confidence in (relation.confidence, relation.parent_confidence)
+    ]
+    better = tree_position(first, numbers[0], second.path)
+    current = tree_position(second, numbers[1], first.path)
     return Tree(relation.concept.label, better, current, notes=("better", "current"))
 
 
 def _probability(value: float) -> str:
     """Format a probability as a percentage, or as "1 in N" if it is small."""
     return percent(value) if value >= MIN_PERCENT else f"1 in {1 / max(value, 1e-12):,.0f}"
-
-
-def _position(taxonomy: Taxonomy, id: str, path: Sequence[str], concept: str) -> TreePosition:
-    """Return a parent with some of its other children."""
-    others = [child for child in taxonomy.children(id) if child != concept]
-    shown = [Neighbor(taxonomy.concept(child).label) for child in others[:MAX_SIBLINGS]]
-    return TreePosition(path, shown, len(others) - len(shown))

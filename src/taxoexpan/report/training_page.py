@@ -11,7 +11,8 @@ from taxoexpan.phrasing import join_words, percent
 from taxoexpan.placement.learned import abstention, duplicates
 from taxoexpan.placement.learned.calibrators import Calibrators, missing_confidence
 from taxoexpan.placement.learned.confidence import CoveragePoint, Reliability
-from taxoexpan.report.charts import Chart, coverage_chart, reliability_chart, training_chart
+from taxoexpan.progress import spell_duration
+from taxoexpan.report.charts import coverage_chart, reliability_chart, training_chart
 from taxoexpan.report.page import (
     ChartSection,
     Column,
@@ -25,7 +26,7 @@ from taxoexpan.report.page import (
     paragraphs,
 )
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.record import History, TrainingRecord
+from taxoexpan.training.record import TrainingRecord
 
 PRECISIONS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 """The target precisions in the table of thresholds."""
@@ -38,7 +39,11 @@ def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
     record, calibration = model.training, model.calibrators.calibration
     sections: list[Section] = [_key_figures(record), TextSection("Training setup", _setup(model))]
     if model.history is not None:
-        sections.append(ChartSection("Training", _training_chart(model.history)))
+        epochs, metrics = model.history.epochs, [each.validation for each in model.history.epochs]
+        mrrs = [each.reciprocal_rank if each else None for each in metrics]
+        best = model.history.best if any(metrics) else None
+        chart = training_chart([epoch.loss for epoch in epochs], mrrs, best)
+        sections.append(ChartSection("Training", chart))
     if record.validation is not None:
         sections.append(_validation(record.validation, record.concepts))
     sections += reliability_charts(model.calibrators)
@@ -79,17 +84,11 @@ def _key_figures(record: TrainingRecord) -> KeyFigures:
     """Return the numbers of concepts, relations and epochs, and the training time."""
     best = f"the best was epoch {record.best_epoch}" if record.validation else ""
     interrupted = "stopped by Ctrl-C" if record.interrupted else ""
-    seconds = record.seconds
-    duration = f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
     figures = [
         KeyFigure("Concepts", record.concepts),
         KeyFigure("Relations", record.relations),
         KeyFigure("Epochs", record.epochs, "; ".join(filter(None, (best, interrupted)))),
-        KeyFigure(
-            "Time",
-            f"{seconds:.0f} s" if seconds < 100 else duration,
-            "including vectors and validation",
-        ),
+        KeyFigure("Time", spell_duration(record.seconds), "including vectors and validation"),
     ]
     return KeyFigures("", figures)
 
@@ -121,16 +120,6 @@ def _validation(metrics: Metrics, concepts: int) -> KeyFigures:
         KeyFigure("Mean rank", f"{metrics.mr:,.1f}", f"of {concepts:,}; {mrr}"),
     ]
     return KeyFigures(f"Validation on {metrics.queries:,.0f} held-out leaves", figures)
-
-
-def _training_chart(history: History) -> Chart:
-    """Plot the loss and the validation MRR of every epoch."""
-    mrrs = [
-        epoch.validation.reciprocal_rank if epoch.validation else None for epoch in history.epochs
-    ]
-    has_validation = any(mrr is not None for mrr in mrrs)
-    losses = [epoch.loss for epoch in history.epochs]
-    return training_chart(losses, mrrs, history.best if has_validation else None)
 
 
 def _threshold_table(reliability: Reliability) -> Table:

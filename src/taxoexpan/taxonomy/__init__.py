@@ -5,7 +5,7 @@
 - names: `names` and `english` (comparison), `known_names` (filter of new concepts), `name_search`;
 - ids of new concepts: `id_assignment` by the user's `id_policy` or an existing style (`ids`,
   `parent_codes`); `curies` relates short and long ids;
-- two versions: `difference`, and `version_rows` for large taxonomies;
+- two versions: `difference`;
 - storage: `sequences` in memory, `storage` on disk.
 """
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """The old and the new version of a concept that is in both taxonomies."""
 
     old: Concept
     new: Concept
 
 
-@dataclass(frozen=True, slots=True)
-class ParentChange:
+class ParentChange(NamedTuple):
     """A concept in both taxonomies whose parents differ."""
 
     concept: Concept
@@ -57,7 +55,7 @@ class Difference:
         """Concepts whose label, synonyms, definition or deprecation differ."""
         shared = (concept for concept in self.old.concepts if concept.id in self.new)
         pairs = (Change(concept, self.new.concept(concept.id)) for concept in shared)
-        return [pair for pair in pairs if not _equal(pair.old, pair.new)]
+        return [pair for pair in pairs if _texts(pair.old) != _texts(pair.new)]
 
     @property
     def relabeled(self) -> list[Change]:
@@ -67,28 +65,20 @@ class Difference:
     @property
     def redescribed(self) -> list[Change]:
         """Concepts whose synonyms, definition or deprecation differ."""
-        return [
-            change
-            for change in self.changed
-            if not _equal(replace(change.old, label=change.new.label), change.new)
-        ]
+        return [each for each in self.changed if _texts(each.old)[1:] != _texts(each.new)[1:]]
 
     @cached_property
     def moved(self) -> list[ParentChange]:
         """Concepts in both taxonomies whose parents differ."""
-        removed: dict[str, list[str]] = {}
-        added: dict[str, list[str]] = {}
-        for relations, changes in (
-            (self.relations_removed, removed),
-            (self.relations_added, added),
-        ):
-            for parent, child in relations:
-                if child in self.old and child in self.new:
-                    changes.setdefault(child, []).append(parent)
-        return [
-            ParentChange(self.new.concept(id), tuple(removed.get(id, ())), tuple(added.get(id, ())))
-            for id in {**removed, **added}
-        ]
+        relations = (*self.relations_removed, *self.relations_added)
+        children = dict.fromkeys(child for _, child in relations)
+        moved = []
+        for id in (child for child in children if child in self.old and child in self.new):
+            before, after = self.old.parents(id), self.new.parents(id)
+            removed = tuple(parent for parent in before if parent not in after)
+            added = tuple(parent for parent in after if parent not in before)
+            moved.append(ParentChange(self.new.concept(id), removed, added))
+        return moved
 
     @cached_property
     def relations_added(self) -> list[tuple[str, str]]:
@@ -103,14 +93,9 @@ class Difference:
         return [relation for relation in self.old.relations if relation not in known]
 
 
-def _equal(old: Concept, new: Concept) -> bool:
-    """Return whether two concepts are equal; the order of synonyms does not matter."""
-    return (old.label, old.definition, old.deprecated, sorted(old.synonyms)) == (
-        new.label,
-        new.definition,
-        new.deprecated,
-        sorted(new.synonyms),
-    )
+def _texts(concept: Concept) -> tuple[Any, ...]:
+    """Return the content of a concept, in which the order of synonyms does not matter."""
+    return concept.label, concept.definition, concept.deprecated, sorted(concept.synonyms)
 
 
 _BLANK: Mapping[str, Any] = {"definition": "", "synonyms": ()}
@@ -168,7 +153,7 @@ class Comparison:
     @cached_property
     def difference(self) -> Difference:
         """The difference, with the old ids for all concepts that were found."""
-        return Difference(self.old, _with_other_ids(self.new, self._old_ids(list(MatchedBy))))
+        return Difference(self.old, with_other_ids(self.new, self._old_ids(list(MatchedBy))))
 
     @cached_property
     def difference_by_id(self) -> Difference:
@@ -176,7 +161,7 @@ class Comparison:
         if not self.changed_ids:
             return self.difference
         ways = [MatchedBy.ID, MatchedBy.CURIE]
-        return Difference(self.old, _with_other_ids(self.new, self._old_ids(ways)))
+        return Difference(self.old, with_other_ids(self.new, self._old_ids(ways)))
 
     def without(self, fields: Collection[str]) -> Comparison:
         """Return the comparison without some fields (definition, synonyms) of shared concepts."""
@@ -203,15 +188,17 @@ def compare(
     """Compare two taxonomies that may write ids in different ways."""
     first, second = old_prefixes or Prefixes(), new_prefixes or Prefixes()
     matches = {id: (id, MatchedBy.ID) for id in new if id in old}
-    ways = (
+    ways: Sequence[tuple[MatchedBy, Callable[[str], Hashable], Callable[[str], Hashable]]] = (
         (MatchedBy.CURIE, (first | second).expand, (second | first).expand),
         (MatchedBy.PATH, old.path, new.path),
-        (MatchedBy.LABEL, _unique_label(old), _unique_label(new)),
+        (MatchedBy.LABEL, lambda id: old.concept(id).label, lambda id: new.concept(id).label),
     )
     for how, old_key, new_key in ways:
         found = {id for id, _ in matches.values()}
-        candidates = _unique((id for id in old if id not in found), old_key)
-        others = _unique((id for id in new if id not in matches), new_key)
+        if len(found) == len(old) or len(matches) == len(new):
+            break
+        candidates = _unique(old, old_key, found)
+        others = _unique(new, new_key, matches)
         matches |= {id: (candidates[key], how) for key, id in others.items() if key in candidates}
     return Comparison(old, new, matches)
 
@@ -223,30 +210,16 @@ def _with_blanks(taxonomy: Taxonomy, ids: Collection[str], blank: Mapping[str, A
     return Taxonomy(concepts, list(taxonomy.relations))
 
 
-def _unique(ids: Iterable[str], key: Callable[[str], Hashable]) -> dict[Hashable, str]:
-    """Return the ids by key, without the key None and keys of several ids."""
-    keyed: dict[Hashable, str] = {}
-    repeated: set[Hashable] = {None}
-    for id in ids:
-        value = key(id)
-        if value in keyed:
-            repeated.add(value)
-        keyed[value] = id
-    return {value: id for value, id in keyed.items() if value not in repeated}
+def _unique(
+    ids: Iterable[str], key: Callable[[str], Hashable], matched: Collection[str]
+) -> dict[Hashable, str]:
+    """Return the ids by key, without keys of several ids and without ids that are matched."""
+    keys = {id: key(id) for id in ids}
+    counts = Counter(keys.values())
+    return {key: id for id, key in keys.items() if counts[key] == 1 and id not in matched}
 
 
-def _unique_label(taxonomy: Taxonomy) -> Callable[[str], str | None]:
-    """Return a function that returns a concept's label, or None if the label is not unique."""
-    counts = Counter(taxonomy.labels)
-
-    def label(id: str) -> str | None:
-        own = taxonomy.labels[taxonomy.index(id)]
-        return own if counts[own] == 1 else None
-
-    return label
-
-
-def _with_other_ids(taxonomy: Taxonomy, ids: Mapping[str, str]) -> Taxonomy:
+def with_other_ids(taxonomy: Taxonomy, ids: Mapping[str, str]) -> Taxonomy:
     """Return the taxonomy with ids replaced as in `ids`."""
     if not ids:
         return taxonomy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from string import Formatter
@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.shared_options import IdOptions
 from taxoexpan.taxonomy.curies import OBO_BASE, is_long, obo_iri
-from taxoexpan.taxonomy.ids import common_prefix
+from taxoexpan.taxonomy.ids import IdMaker, next_number, numbered, slug
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 FIELDS = ("number", "slug", "uuid", "parent")
@@ -78,7 +78,12 @@ class IdTemplate:
         return re.compile(expression)
 
 
-_BLANK = re.compile(r"\s")
+def number_template(stem: str, width: int, end: str = "") -> IdTemplate:
+    """Return the template of ids with a number after a stem."""
+    escaped = stem.replace("{", "{{").replace("}", "}}")
+    return IdTemplate(f"{escaped}{{number:0{min(width, 99)}}}{end}")
+
+
 _CURIE = re.compile(r"(?P<prefix>[A-Za-z][\w.-]*):(?P<local>.+)")
 
 
@@ -91,16 +96,7 @@ class IdPolicy:
     last: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an empty range, and a range for a template without a number."""
-        if self.first is not None and self.first < 0:
-            raise ConfigurationError(
-                f"ids start at {self.first}; the first number must be 0 or more"
-            )
-        if self.last is not None and self.last < (self.first or 0):
-            raise ConfigurationError(
-                f"the range of ids from {self.first or 0} to {self.last} is empty; "
-                "give the smaller number first"
-            )
+        """Refuse a range for a template without a number."""
         has_range = self.first is not None or self.last is not None
         if has_range and self.template and not self.template.has("number"):
             message = f"the id template {self.template.text!r} has no {{number}}"
@@ -117,6 +113,15 @@ class IdPolicy:
         """Return the numbers in order, starting at the range or at a default."""
         first = default if self.first is None else self.first
         return count(first) if self.last is None else iter(range(first, self.last + 1))
+
+    def maker(self, parent: str, known: Sequence[str]) -> IdMaker:
+        """Return a function that fills the template; a number follows those in the known ids."""
+        template = self.template or IdTemplate("{slug}")
+        if not template.has("number"):
+            return lambda label: (template.fill(name, parent, 0) for name in numbered(slug(label)))
+        matches = filter(None, map(template.pattern(parent).fullmatch, known))
+        numbers = self.numbers_from(next_number(int(match["number"]) for match in matches))
+        return lambda label: (template.fill(slug(label), parent, number) for number in numbers)
 
     @property
     def span(self) -> str:
@@ -135,27 +140,9 @@ DEFAULT_IDS = IdPolicy()
 
 
 def fitting_policy(taxonomy: Taxonomy, policy: IdPolicy) -> IdPolicy:
-    """Expand a template of OBO ids if the taxonomy uses OBO IRIs; refuse ids of another kind."""
-    template, ids = policy.template, taxonomy.ids
-    if template is None:
+    """Expand a template of OBO ids such as `SO:{number:07}` if the taxonomy uses OBO IRIs."""
+    curie = _CURIE.fullmatch(policy.template.text) if policy.template else None
+    iris = sum(id.startswith(OBO_BASE) for id in taxonomy.ids)
+    if not curie or is_long(curie[0]) or iris * 2 <= len(taxonomy):
         return policy
-    if _BLANK.search(template.text) and not any(map(_BLANK.search, ids)):
-        raise _error(
-            template, "gives ids with blanks, which no id has", _BLANK.sub("", template.text)
-        )
-    if template.text.startswith("{parent}") or is_long(template.text):
-        return policy
-    iris = [id for id in ids if is_long(id)]
-    if len(iris) * 2 <= len(ids):
-        return policy
-    curie = _CURIE.fullmatch(template.text)
-    if curie and sum(id.startswith(OBO_BASE) for id in iris) * 2 > len(ids):
-        return replace(policy, template=IdTemplate(obo_iri(curie["prefix"], curie["local"])))
-    local = curie["local"] if curie else template.text
-    right = (common_prefix(iris) or "http://example.org/") + local
-    raise _error(template, "gives no IRIs, but the ids of the taxonomy are IRIs", right)
-
-
-def _error(template: IdTemplate, problem: str, right: str) -> ConfigurationError:
-    message = f"the id template {template.text!r} {problem}"
-    return ConfigurationError(f"{message}; for example, write {right!r}")
+    return replace(policy, template=IdTemplate(obo_iri(curie["prefix"], curie["local"])))

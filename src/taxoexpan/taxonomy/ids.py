@@ -12,6 +12,8 @@ from uuid import NAMESPACE_URL, uuid5
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
+IdMaker = Callable[[str], Iterator[str]]
+"""A function that yields ids for a label, the best one first."""
 NUMBER = r"(?<!\d)\d{1,100}"
 """A number in an id; more digits are not a count."""
 MAX_OUTLIERS = 0.1
@@ -56,7 +58,7 @@ def are_paths(taxonomy: Taxonomy) -> bool:
     )
 
 
-def id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
+def id_style(taxonomy: Taxonomy) -> IdMaker:
     """Return a function that makes ids for labels in the style of the taxonomy."""
     if are_paths(taxonomy):
         return numbered
@@ -80,7 +82,7 @@ def numbering(ids: Sequence[str]) -> tuple[str, int, int] | None:
     return stem, width, following
 
 
-def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
+def _spelled_ids(taxonomy: Taxonomy) -> IdMaker:
     """Return a function that makes ids from the common prefix and the label or a UUID."""
     prefix = common_prefix(taxonomy.ids)
     random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]

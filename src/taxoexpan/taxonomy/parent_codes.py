@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy.curies import OBO_BASE
@@ -19,6 +20,7 @@ MIN_RELATIONS = 5
 _REST = re.compile(r"(?P<separator>[^0-9A-Za-z\s]?)(?P<number>\d{1,100})")
 _COUNT = re.compile(r"\d{1,100}")
 _DIGITS = re.compile(r"\d+")
+_CHECKED = re.compile(r"(?<=\d{4})-\d$")
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,14 @@ class HierarchicalCodes:
     """Codes in which a child's id is its parent's id, a separator, and a number of some width.
 
     If these depend on the level, as in `A`, `A1`, `A1.1`, `by_level` has them by the number of
-    numbers in the parent's id.
+    numbers in the parent's id. Without a separator, `by_length` has widths that depend on the
+    length of the parent's id, as in `11`, `111`, `11101`.
     """
 
     separator: str
     width: int
     by_level: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    by_length: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> HierarchicalCodes | None:
@@ -48,7 +52,7 @@ class HierarchicalCodes:
         needed = max(MIN_RELATIONS, MIN_FRACTION * len(parents))
         separator, width, uses = _most_common(found)
         if uses >= needed:
-            return cls(separator, width)
+            return cls(separator, width, by_length={} if separator else _widths(found))
         by_level = {level: _most_common(matches) for level, matches in levels.items()}
         if sum(uses for _, _, uses in by_level.values()) < needed:
             return None
@@ -57,24 +61,44 @@ class HierarchicalCodes:
     def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
         """Return an unused id below a parent, after the ids of its other children."""
         separator, width = self.by_level.get(_level(parent), (self.separator, self.width))
+        width = self.by_length.get(len(parent), width)
         stem = parent + separator
         numbers = [
             int(rest)
             for sibling in siblings
             if sibling.startswith(stem) and _COUNT.fullmatch(rest := sibling[len(stem) :])
         ]
-        number = next_number(numbers)
-        while (id := f"{stem}{number:0{width}d}") in taken:
-            number += 1
-        if not separator and not self.by_level and number >= 10**width:
+        number, is_limited = next_number(numbers), not separator and not self.by_level
+        choices = _after_and_before(number, 10**width) if is_limited else count(number)
+        codes = (f"{stem}{choice:0{width}d}" for choice in choices)
+        # Without a separator, a code above a longer code of a sibling would become its parent.
+        longer = [code for code in siblings if is_limited and len(code) > len(stem) + width]
+        free = (code for code in codes if not any(other.startswith(code) for other in longer))
+        id = next((code for code in free if code not in taken), None)
+        if id is None:
             message = f"all codes of {width} more digits below {parent!r} are used"
             raise TaxonomyError(f"{message}; give the new concepts ids, or set a template of ids")
         return id
 
 
+def _after_and_before(number: int, limit: int) -> Iterator[int]:
+    """Yield the numbers from a number up to a limit, then smaller ones: 9 is often "other"."""
+    yield from range(number, limit)
+    yield from range(1, min(number, limit))
+
+
 def _level(id: str) -> int:
     """Return the number of numbers in an id, such as two in hg-2-3."""
     return len(_DIGITS.findall(id))
+
+
+def _widths(rests: Sequence[re.Match[str]]) -> dict[int, int]:
+    """Return the most common width by the length of the parent's id, if there are several."""
+    widths: dict[int, Counter[int]] = {}
+    for rest in rests:
+        widths.setdefault(rest.start(), Counter())[len(rest["number"])] += 1
+    common = {length: counts.most_common(1)[0][0] for length, counts in widths.items()}
+    return common if len({*common.values()}) > 1 else {}
 
 
 def _most_common(rests: Sequence[re.Match[str]]) -> tuple[str, int, int]:
@@ -92,35 +116,41 @@ STEPS = (2, 3, 1)
 
 @dataclass(frozen=True)
 class PaddedCodes:
-    """Codes of a fixed length, with zeros at the end and `step` digits per level."""
+    """Codes of a fixed length, with zeros at the end and `step` digits per level.
+
+    The first level has `first` digits. A check digit after a hyphen is not part of the code; it
+    cannot be computed, so new codes have none.
+    """
 
     length: int
     step: int
+    first: int = 0
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> PaddedCodes | None:
         """Return the pattern of a taxonomy's ids, if nearly all ids follow one."""
         ids, (parents, children) = taxonomy.ids, taxonomy.relation_indices
-        lengths = {len(id) for id in ids}
-        if len(lengths) != 1 or not all(id.isascii() and id.isdigit() for id in ids):
+        bare = [_CHECKED.sub("", id) for id in ids]
+        lengths = {len(id) for id in bare}
+        if len(lengths) != 1 or not all(id.isascii() and id.isdigit() for id in bare):
             return None
         length = lengths.pop()
         pairs = [(ids[p], ids[c]) for p, c in zip(parents.tolist(), children.tolist(), strict=True)]
         needed = max(MIN_RELATIONS, MIN_FRACTION * len(pairs))
-        found = {
-            step: sum(map(cls(length, step)._fits, pairs)) for step in STEPS if length % step == 0
-        }
-        step = max(found, key=lambda step: found[step])
-        return cls(length, step) if found[step] >= needed else None
+        styles = [cls(length, step) for step in STEPS if length % step == 0]
+        styles += [cls(length, 1, first=2)] * (length > 2)
+        found = {style: sum(map(style._fits, pairs)) for style in styles}
+        best = max(found, key=lambda style: found[style])
+        return best if found[best] >= needed else None
 
     def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
         """Return an unused code below a parent, after the codes of its other children."""
         stem = self._stem(parent)
         numbers = [int(self._level(stem, code)) for code in siblings if self._fits((parent, code))]
-        number = next_number(numbers)
-        while (id := self._code(stem, number)) in taken:
-            number += 1
-        if len(stem) == self.length or number >= 10**self.step:
+        choices = _after_and_before(next_number(numbers), 10**self.step)
+        codes = (self._code(stem, choice) for choice in choices if choice not in numbers)
+        id = next((code for code in codes if code not in taken), None)
+        if len(stem) == self.length or id is None:
             message = f"all codes of {self.length} digits below {parent!r} are used"
             raise TaxonomyError(f"{message}; give the new concepts ids, or set a template of ids")
         return id
@@ -130,12 +160,12 @@ class PaddedCodes:
         parent, child = pair
         stem = self._stem(parent)
         level = self._level(stem, child)
-        return bool(level.strip("0")) and child == self._code(stem, int(level))
+        return bool(level.strip("0")) and child[: self.length] == self._code(stem, int(level))
 
     def _stem(self, code: str) -> str:
         """Return the code without the zero levels at its end."""
-        digits = len(code.rstrip("0"))
-        return code[: -(-digits // self.step) * self.step]
+        digits = len(code[: self.length].rstrip("0")) - self.first
+        return code[: self.first + -(-max(digits, 0) // self.step) * self.step]
 
     def _level(self, stem: str, code: str) -> str:
         return code[len(stem) : len(stem) + self.step]

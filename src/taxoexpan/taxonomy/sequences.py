@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, overload
 
@@ -13,16 +14,41 @@ from taxoexpan.taxonomy.arrays import Indices
 BLOCK = 1 << 16
 """Texts whose offsets are read at a time while all of them are iterated over."""
 
+Item = TypeVar("Item")
 Value = TypeVar("Value")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-class PackedTexts(Sequence[str]):
+class LazySequence(Sequence[Item]):
+    """A sequence that stores no items: `get` builds one item, and `iterate` builds all."""
+
+    def __init__(
+        self, size: int, get: Callable[[int], Item], iterate: Callable[[], Iterator[Item]]
+    ) -> None:
+        self._size, self._get, self._iterate = size, get, iterate
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, index: int | slice) -> Item | tuple[Item, ...]:
+        chosen = range(self._size)[index]
+        return self._get(chosen) if isinstance(chosen, int) else tuple(map(self._get, chosen))
+
+    def __iter__(self) -> Iterator[Item]:
+        return self._iterate()
+
+
+class PackedTexts(LazySequence[str]):
     """A read-only sequence of strings, stored in UTF-8; string i starts at `offsets[i]`."""
 
     def __init__(self, text: NDArray[np.uint8], offsets: Indices) -> None:
         if not len(offsets) or offsets[-1] != len(text):
             raise ValueError("the offsets of the texts do not fit the texts")
+        super().__init__(len(offsets) - 1, self._text, self._texts)
         self.text, self.offsets = _frozen(text), _frozen(offsets)
 
     @classmethod
@@ -33,20 +59,10 @@ class PackedTexts(Sequence[str]):
         np.cumsum([len(each) for each in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        if isinstance(index, slice):
-            return tuple(self[each] for each in range(len(self))[index])
-        row = range(len(self))[index]
+    def _text(self, row: int) -> str:
         return self._decode(self.text[self.offsets[row] : self.offsets[row + 1]])
 
-    def __iter__(self) -> Iterator[str]:
+    def _texts(self) -> Iterator[str]:
         for start in range(0, len(self), BLOCK):
             first, *ends = self.offsets[start : start + BLOCK + 1].tolist()
             for end in ends:
@@ -83,6 +99,15 @@ class _PackedMapping(Mapping[int, Value]):
     def __len__(self) -> int:
         return int(np.count_nonzero(np.diff(self.offsets)))
 
+    def __getitem__(self, index: int) -> Value:
+        if index not in self:
+            raise KeyError(index)
+        return self._get(index)
+
+    @abstractmethod
+    def _get(self, index: int) -> Value:
+        """Return the value of a concept that has one."""
+
 
 class PackedTextMapping(_PackedMapping[str]):
     """The strings of some of N concepts by index, such as definitions; "" counts as missing."""
@@ -96,9 +121,7 @@ class PackedTextMapping(_PackedMapping[str]):
         """Encode the strings of some of `size` concepts."""
         return cls(PackedTexts.pack(texts.get(index, "") for index in range(size)))
 
-    def __getitem__(self, index: int) -> str:
-        if index not in self:
-            raise KeyError(index)
+    def _get(self, index: int) -> str:
         return self.texts[index]
 
 
@@ -118,9 +141,7 @@ class PackedNameMapping(_PackedMapping[tuple[str, ...]]):
         np.cumsum([len(names.get(index, ())) for index in range(size)], out=offsets[1:])
         return cls(PackedTexts.pack(n for i in range(size) for n in names.get(i, ())), offsets)
 
-    def __getitem__(self, index: int) -> tuple[str, ...]:
-        if index not in self:
-            raise KeyError(index)
+    def _get(self, index: int) -> tuple[str, ...]:
         return self.names[int(self.offsets[index]) : int(self.offsets[index + 1])]
 
 
@@ -129,29 +150,3 @@ def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     view = array.view()
     view.setflags(write=False)
     return view
-
-
-Item = TypeVar("Item")
-
-
-class LazySequence(Sequence[Item]):
-    """A sequence that stores no items: `get` builds one item, and `iterate` builds all."""
-
-    def __init__(
-        self, size: int, get: Callable[[int], Item], iterate: Callable[[], Iterator[Item]]
-    ) -> None:
-        self._size, self._get, self._iterate = size, get, iterate
-
-    def __len__(self) -> int:
-        return self._size
-
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Item, ...]: ...
-    def __getitem__(self, index: int | slice) -> Item | tuple[Item, ...]:
-        chosen = range(self._size)[index]
-        return self._get(chosen) if isinstance(chosen, int) else tuple(map(self._get, chosen))
-
-    def __iter__(self) -> Iterator[Item]:
-        return self._iterate()

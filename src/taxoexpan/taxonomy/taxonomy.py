@@ -121,19 +121,20 @@ class Taxonomy:
         instances: bool = False,
         columns: str | Mapping[str, str | int] = "",
         sheet: str | None = None,
+        separator: str | None = None,
     ) -> Taxonomy:
         """Read a file in any supported format, which is detected unless `format` is given.
 
         `language` selects the labels in a file with several languages; with `instances`, the
         instance hypernyms of WordNet are relations too. `columns` chooses the columns of a table by
         header or number, such as `{"id": "Unique ID", "label": 3, "parent": "Parent"}`; `sheet`
-        names the sheet of an Excel file.
+        names the sheet of an Excel file; `separator` separates several values in a cell.
         """
         from taxoexpan.formats.tables.columns import checked_columns
         from taxoexpan.formats.taxonomy_file import TaxonomyFile
         from taxoexpan.formats.text_file import ReadOptions
 
-        options = ReadOptions(language, instances, checked_columns(columns), sheet)
+        options = ReadOptions(language, instances, checked_columns(columns), sheet, separator)
         file = TaxonomyFile.open(Path(path), format, options)
         file.refuse_unused_options()
         return file.taxonomy

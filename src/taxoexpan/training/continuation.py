@@ -18,23 +18,15 @@ class Recipe:
 
     Args:
         epochs: epochs of the network.
-        learning_rate: learning rate of the network, as a fraction of the first training's.
         tower_epochs: epochs of the fine-tuning.
-        tower_learning_rate: learning rate of the fine-tuning, as a fraction of the first one's.
         repeats: draws of each new relation per epoch.
         replay: draws of old relations per draw of a new one, to prevent forgetting.
-        keep_best: whether to keep the epoch with the best validation instead of the last one.
-        weight: the weight of added concepts in the fusion, relative to held-out concepts.
     """
 
     epochs: int = 10
-    learning_rate: float = 1.0
     tower_epochs: int = 4
-    tower_learning_rate: float = 1.0
     repeats: int = 3
     replay: float = 16.0
-    keep_best: bool = True
-    weight: float = 1.0
 
     def changed(self, config: Config) -> Config:
         """Return the settings of the continued training."""
@@ -42,9 +34,7 @@ class Recipe:
             update={
                 "epochs": self.epochs if config.epochs else 0,
                 "patience": self.epochs,
-                "learning_rate": config.learning_rate * self.learning_rate,
                 "tower_epochs": self.tower_epochs if config.tower_epochs else 0,
-                "tower_learning_rate": config.tower_learning_rate * self.tower_learning_rate,
             }
         )
 

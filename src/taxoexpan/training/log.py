@@ -96,30 +96,24 @@ class TensorBoardWriter:
 
     def __init__(self, folder: Path) -> None:
         check_tensorboard(folder)
-        from torch.utils.tensorboard import SummaryWriter
-
-        self.folder, self._has_started = folder, False
-        self._writer: Any = SummaryWriter(folder)  # its type annotations are unreliable
+        self.folder = folder
+        self._writer: Any = None  # its type annotations are unreliable
 
     def write(self, number: int, scalars: Mapping[str, float]) -> None:
         """Add the values of an epoch, and flush them."""
-        if not self._has_started:
-            self._start(number)
+        if self._writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            # Hides the later epochs of another run in this directory, so that no curve forks.
+            self._writer = SummaryWriter(self.folder, purge_step=number)
         for name, value in scalars.items():
             self._writer.add_scalar(name, value, number)
         self._writer.flush()
 
     def close(self) -> None:
         """Close the files."""
-        self._writer.close()
-
-    def _start(self, number: int) -> None:
-        """Hide the later epochs of another run in this directory, so that no curve forks."""
-        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-
-        start = Event(step=number, session_log=SessionLog(status=SessionLog.START))
-        self._writer.file_writer.add_event(start)
-        self._has_started = True
+        if self._writer is not None:
+            self._writer.close()
 
 
 def check_tensorboard(folder: Path) -> None:

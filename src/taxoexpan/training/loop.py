@@ -16,12 +16,11 @@ from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.progress import Progress
-from taxoexpan.training.checkpoint import Checkpoint, State
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
-from taxoexpan.training.run import Run, without_compiler
+from taxoexpan.training.run import Checkpoint, Run, State, without_compiler
 from taxoexpan.training.sampling import CPU, TrainingSampler
 
 Validate = Callable[[MatchingNetwork], Metrics]

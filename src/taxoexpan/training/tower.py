@@ -19,15 +19,14 @@ from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError
 from taxoexpan.features.sentence_model import SentenceModel
-from taxoexpan.network.text_tower import anchor_texts, query_text, replace_embeddings
+from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
 from taxoexpan.training.log import describe_epoch
 from taxoexpan.training.record import Epoch, History
-from taxoexpan.training.run import Run, without_compiler
+from taxoexpan.training.run import Checkpoint, Run, without_compiler
 from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
 
 
@@ -102,7 +101,6 @@ class TowerRun(Run):
         seed: int,
         news: News | None = None,
     ) -> None:
-        replace_embeddings(tower)
         self.parameters = tower.choose_layers()
         fused = tower.device.type in ("cpu", "cuda")
         optimizer = without_compiler(torch.optim.AdamW)(

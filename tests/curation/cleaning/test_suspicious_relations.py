@@ -8,7 +8,7 @@ import pytest
 from messy_pantry import QUICK, messy_pantry
 
 from taxoexpan.curation.cleaning import SuspiciousRelation, clean, suspicious_relations_csv
-from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
+from taxoexpan.curation.cleaning.folds import COLUMNS
 from taxoexpan.taxonomy import Concept
 
 

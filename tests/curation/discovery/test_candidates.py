@@ -5,8 +5,13 @@ from pathlib import Path
 import pytest
 from discovery_corpus import discovered
 
-from taxoexpan.curation.discovery.candidates import choose_candidates, cohesion
-from taxoexpan.curation.discovery.words import WordKeys, count_phrases, phrase_key
+from taxoexpan.curation.discovery.candidates import (
+    WordKeys,
+    choose_candidates,
+    cohesion,
+    count_phrases,
+    phrase_key,
+)
 
 
 def test_words_that_co_occur_by_chance_have_less_cohesion() -> None:

@@ -8,10 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.curation.discovery import discover, words
-from taxoexpan.curation.discovery.candidates import Candidate, TrackedPhrases
+from taxoexpan.curation.discovery import candidates, discover
+from taxoexpan.curation.discovery.candidates import (
+    MAX_PHRASE_WORDS,
+    Candidate,
+    TrackedPhrases,
+    WordKeys,
+    tokenized_sentences,
+)
 from taxoexpan.curation.discovery.observations import MAX_EXAMPLE_LENGTH, Count, observe_phrases
-from taxoexpan.curation.discovery.words import MAX_PHRASE_WORDS, WordKeys, tokenized_sentences
 
 
 def test_an_example_is_short_and_contains_the_phrase(tmp_path: Path) -> None:
@@ -49,7 +54,7 @@ def test_a_long_text_is_counted_in_batches(tmp_path: Path, monkeypatch: pytest.M
     )
     path = corpus(tmp_path, [" ".join(documents), *documents])
     whole = discover(path, FIELD, workers=1)
-    monkeypatch.setattr(words, "BATCH_SIZE", 9)
+    monkeypatch.setattr(candidates, "BATCH_SIZE", 9)
     assert discover(path, FIELD, workers=1) == whole
     assert {one.documents for one in whole} >= {13}
 

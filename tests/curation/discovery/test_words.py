@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import quickly
 
 from taxoexpan.curation.discovery import discover
-from taxoexpan.curation.discovery.words import (
+from taxoexpan.curation.discovery.candidates import (
     PhraseCounts,
     WordKeys,
     count_phrases,

@@ -553,7 +553,7 @@ def test_an_edited_concept_is_exported_as_edited(review: Review) -> None:
     review.store.undo("Ada", 1)
     assert review.concept("hemp milk").concept.label == "hemp milk"
     refused = review.decide("white tea", 422, action="edit", label=" ")
-    assert "The label is empty" in text_of(refused)
+    assert "the label is empty" in text_of(refused)
 
 
 def test_a_decision_of_another_curator_is_announced(review: Review) -> None:

@@ -13,23 +13,6 @@ from taxoexpan.features.glossary.glossary_file import SAMPLE_LINES, BrokenLines,
 TEA = ("tea", "Tea is a drink.")
 MILK = ("oat milk", "Oat milk is <no> milk & a drink.")
 
-ABSTRACTS = """<feed>
-<doc>
-<title>Wikipedia: tea</title>
-<url>https://example.org/tea</url>
-<abstract>Tea is a drink.</abstract>
-<links>
-<sublink linktype="nav"><anchor>History</anchor><link>https://example.org/x</link></sublink>
-</links>
-</doc>
-<doc>
-<title>Wikipédia : oat milk</title>
-<abstract>Oat milk is &lt;no&gt; milk
-&amp; a drink.</abstract>
-</doc>
-</feed>
-"""
-
 
 def json_lines(title: str, text: str) -> str:
     return "".join(json.dumps({title: a, "id": "7", text: b}) + "\n" for a, b in (TEA, MILK))
@@ -41,7 +24,6 @@ FILES = {
     "a header": "id\tDefinition\tTerm\n" + "".join(f"1\t{b}\t{a}\n" for a, b in (TEA, MILK)),
     "wikiextractor": json_lines("title", "text"),
     "other fields": json_lines("label", "summary"),
-    "abstracts": ABSTRACTS,
 }
 
 
@@ -86,16 +68,6 @@ def test_broken_lines_are_skipped_and_counted(
     assert (broken.count, broken.first) == (count, first)
 
 
-def test_a_damaged_abstract_does_not_affect_the_next_one(tmp_path: Path) -> None:
-    path = tmp_path / "glossary.xml"
-    damaged = "<doc>\n<title>Wikipedia: a</title>\n<abstract>cut\n"
-    untitled = "<doc>\n<abstract>text</abstract>\n</doc>\n"
-    path.write_text(damaged + ABSTRACTS[7:-8] + untitled + damaged, encoding="utf-8")
-    entries, broken = read(path)
-    assert entries == [TEA, MILK]
-    assert (broken.count, broken.first) == (3, 1)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -103,7 +75,7 @@ def test_a_damaged_abstract_does_not_affect_the_next_one(tmp_path: Path) -> None
         (b"\n  \n\n", "the glossary is empty"),
         (b"tea\n" * 3000, "contain no entry of a glossary; a glossary is TSV .* JSON lines"),
         (b'[{"title": "tea", "text": "x"}]', "contain no entry of a glossary"),
-        (b"a,b\nc,d\n", "wikiextractor --json .* abstracts .* gzip or bzip2"),
+        (b"a,b\nc,d\n", "wikiextractor --json .* gzip or bzip2"),
         (b"tea\tx\nm\xfcsli\tx\n", "glossary, line 2: byte 0xfc is not UTF-8; save the file as"),
         (gzip.compress(b"tea\tx\n" * 99, mtime=0)[:-9], "cannot be unpacked"),
         (bz2.compress(b"tea\tx\n" * 99)[:-9], "cannot be unpacked"),

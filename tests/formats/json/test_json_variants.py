@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.parser import LINES_SUFFIXES
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -208,6 +209,12 @@ def test_a_new_leaf_has_the_empty_values_of_the_others(tmp_path: Path, empty: st
     )
 
 
+def test_a_path_that_would_occur_twice_is_refused(tmp_path: Path) -> None:
+    text = '{"name": "f", "children": [{"name": "kiwi"}]}'
+    with pytest.raises(FormatError, match="the id 'f > kiwi' is already used"):
+        expanded(tmp_path, text, under("f", concept=Concept("1", "kiwi")))
+
+
 def test_null_becomes_a_list_when_a_leaf_gets_children(tmp_path: Path) -> None:
     text = '[{"id": "f", "children": [{"id": "a", "children": null}]}]'
     wanted = text.replace("null", '[{"id": "kiwi", "children": null, "label": "kiwi"}]')
@@ -344,3 +351,33 @@ def test_several_graphs_with_edges_are_refused(tmp_path: Path) -> None:
     graph = f'{{"nodes": {NODES}, "edges": [[1, 2]]}}'
     path = write_file(tmp_path / "x.json", f'{{"x": [{graph}, {graph}]}}')
     assert "2 objects have nodes and edges; write one graph" in refusal(path)
+
+
+TRANSLATED = """[
+  {"id": "1", "label": {"en_GB": "fruit", "de": "Obst"}},
+  {"id": "2", "label": {"en_GB": "apple"}, "definition": {"de": "rund", "en_GB": "round"},
+   "parent": "1"}
+]
+"""
+
+
+def test_labels_by_language_are_read_and_written(tmp_path: Path) -> None:
+    path, output = write_file(tmp_path / "x.json", TRANSLATED), tmp_path / "y.json"
+    file = TaxonomyFile.open(path)
+    assert file.taxonomy.labels == ("fruit", "apple")
+    assert file.taxonomy.concept("2").definition == "round"
+    assert (file.parsed.language, file.taxonomy.foreign_names[0]) == ("en-gb", ("Obst",))
+    assert Taxonomy.read(path, language="de").labels == ("Obst", "apple")
+    file.write(under("1", concept=Concept("3", "kiwi", definition="green")), output)
+    new = '{"id": "3", "label": {"en_GB": "kiwi"}, "definition": {"en_GB": "green"}, "parent": "1"}'
+    assert output.read_text() == TRANSLATED.replace("}\n]", f"}},\n  {new}\n]")
+
+
+@pytest.mark.parametrize("label", ['{"text": "fruit"}', '{"en": 1}', "{}"])
+def test_another_object_as_a_label_is_refused_with_what_is_expected(
+    tmp_path: Path, label: str
+) -> None:
+    path = write_file(tmp_path / "x.json", f'[\n  {{"id": "1", "label": {label}}}\n]')
+    with pytest.raises(FormatError, match=r"'label' has the wrong type.*by language") as caught:
+        TaxonomyFile.open(path)
+    assert caught.value.line == 2

@@ -218,7 +218,7 @@ def test_ids_that_differ_from_the_derived_ones_are_reported(tmp_path: Path) -> N
     [
         (Concept("x", "YOGHURTS"), "'YOGHURTS' is the same as a name of 'en:yogurts' (yoghurts)"),
         (Concept("x", "Sour", ("cheeses",)), "'cheeses' is the same as a name of 'en:cheeses'"),
-        (Concept("x", "!!"), "'!!' has no letter or digit; give it another label"),
+        (Concept("x", "!!"), "'en: !!' starts with no name that has a letter"),
     ],
 )
 def test_names_that_the_file_cannot_hold_are_refused(

@@ -286,11 +286,11 @@ STYLES = {
         a owl:Class , rdfs:Class ; skos:prefLabel "kiwi"@fr ; skos:altLabel "Actinidia"@fr ;
         skos:definition "a berry"@fr""",
     'a owl:Class ; rdfs:label "{}" ; rdfs:comment "x"@en ; rdfs:isDefinedBy <http://food.org/>': """
-        a owl:Class ; rdfs:label "kiwi" ; rdfs:comment "a berry"@en ; skos:altLabel "Actinidia" ;
+        a owl:Class ; rdfs:label "kiwi" ; rdfs:comment "a berry" ; skos:altLabel "Actinidia" ;
         rdfs:isDefinedBy <http://food.org/>""",
     'a owl:Class ; rdfs:label "{}"@en ; rdfs:comment "x"@de ; oio:hasRelatedSynonym "y"': """
         a owl:Class ; rdfs:label "kiwi"@en ; rdfs:comment "a berry"@en ;
-        oio:hasExactSynonym "Actinidia" """,
+        oio:hasExactSynonym "Actinidia"@en """,
 }
 
 

@@ -220,7 +220,8 @@ def test_a_cycle_has_the_lines_of_its_concepts(tmp_path: Path) -> None:
     ("name", "text", "word"),
     [
         ("x.ttl", f"{PREFIXES}ex:a a skos:Concept ;\n skos:prefLabel ", "line 4: not well"),
-        ("x.ttl", "<a> <b> <c> .", "a relative IRI needs an @base"),
+        ("x.ttl", "<a> <b> <http://example.org/> .", "a relative IRI needs an @base"),
+        ("x.ttl", "<a> <b> <c> .", "no skos:Concept, no owl:Class"),
         ("x.ttl", PREFIXES, "no concept"),
         ("x.nt", "<http://a/b> <http://a/c>", "line 1: not well"),
         ("x.rdf", "<rdf:RDF xmlns:rdf='x'>\n<a>\n</rdf:RDF>", "line 3: not well"),

@@ -342,3 +342,21 @@ def test_options_of_tables_are_refused_for_other_files(tmp_path: Path) -> None:
     table = write_file(tmp_path / "x.csv", "child,parent\nb,a\n")
     with pytest.raises(FormatError, match=r"not an Excel file \(edges\).*option sheet"):
         Taxonomy.read(table, sheet="Terms")
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("section,number,text,parent\nI,1,animals,\nI,2,horses,1\n", "the id or the label"),
+        ("child,above\nb,a\n", "the parent"),
+    ],
+)
+def test_the_column_that_is_missing_is_named(tmp_path: Path, text: str, missing: str) -> None:
+    path = write_file(tmp_path / "x.csv", text)
+    assert f"none is recognized as {missing}. The columns are:" in refusal(path)
+
+
+def test_a_table_with_one_column_has_no_other_to_choose(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "Name\nfruit\napple\n")
+    with pytest.raises(FormatError, match=r"   1  Name.*\nIf it has paths, choose it.*path=1"):
+        TaxonomyFile.open(path, "rows")

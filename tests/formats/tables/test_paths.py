@@ -395,3 +395,37 @@ def test_labels_with_signs_are_written_as_lines_or_with_a_relation(
     (path, text), *_ = FORMATS["paths"].write(taxonomy, Target(tmp_path / name)).files.items()
     path.write_text(text)
     assert TaxonomyFile.open(path).taxonomy == taxonomy
+
+
+OVERTURE = (
+    "\ufeffCategory code; Overture Taxonomy\r\n"
+    "eat_and_drink; [eat_and_drink]\r\n"
+    "restaurant; [eat_and_drink,restaurant]\r\n"
+    "afghan_restaurant; [eat_and_drink,restaurant,afghan_restaurant]\r\n"
+)
+"""In the layout of Overture's categories: a byte order mark, and paths in brackets."""
+
+
+def test_paths_in_brackets_are_read_and_written(tmp_path: Path) -> None:
+    path, output = write_file(tmp_path / "x.csv", OVERTURE), tmp_path / "y.csv"
+    taxonomy = Taxonomy.read(path)
+    assert list(taxonomy.relations) == [
+        ("eat_and_drink", "restaurant"),
+        ("restaurant", "afghan_restaurant"),
+    ]
+    TaxonomyFile.open(path).write(under("restaurant"), output)
+    added = "kiwi;[eat_and_drink,restaurant,kiwi]\r\n"
+    assert output.read_bytes().decode() == OVERTURE + added
+
+
+def test_the_header_is_found_where_cells_contain_another_delimiter(tmp_path: Path) -> None:
+    text = OVERTURE.replace("Overture Taxonomy", "Way").replace("Category code", "Which")
+    deep = "kabul_grill; [eat_and_drink,restaurant,asian,afghan_restaurant,kabul_grill]\r\n"
+    message = refusal(write_file(tmp_path / "x.csv", text + deep))
+    assert "line 1: the columns do not say" in message
+    assert "   1  Which\n   2  Way\n" in message
+
+
+def test_the_separator_of_paths_can_be_chosen(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "path\nfood\nfood-fruit\nfood-fruit-red/green apple\n")
+    assert Taxonomy.read(path, separator="-").labels[-1] == "red/green apple"

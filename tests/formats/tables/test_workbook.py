@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime
 import io
-import sys
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -182,15 +181,56 @@ def test_other_zip_files_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     assert "an old Excel file; save it as .xlsx" in refusal(path)
 
 
-def test_without_openpyxl_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def with_cells(folder: Path, cells: str) -> Path:
+    """Write a workbook with a table of three rows, and this XML after them."""
+    workbook = openpyxl.Workbook()
+    for row in ([1, "fruit", None], [2, "apple", 1]):
+        workbook.active.append(row)
+    workbook.active.insert_rows(1)
+    for column, name in enumerate(["id", "label", "parent"], 1):
+        workbook.active.cell(1, column, name)
+    content = io.BytesIO()
+    workbook.save(content)
+    path = folder / "x.xlsx"
+    with zipfile.ZipFile(content) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            text = old.read(name).decode()
+            new.writestr(name, text.replace("</sheetData>", f"{cells}</sheetData>"))
+    assert path.stat().st_size < 10_000
+    return path
+
+
+@pytest.mark.parametrize(
+    ("cells", "place"),
+    [
+        ('<row r="999999999"><c r="A999999999"><v>3</v></c></row>', "line 1048577: "),
+        ('<row r="999999999"/>', "line 1048577: "),
+        ('<row r="1048576"><c r="A1048576"><v>3</v></c></row>', "line 1048576: "),
+        ('<row r="4"><c r="ZZZ4"><v>3</v></c></row>', "line 4: "),
+        ('<row r="9000"><c r="XFD9000"><v>3</v></c></row>', "line 9000: "),
+        ('<row><c r="XFD1"/></row>' * 10_000, "line 6107: "),
+    ],
+)
+def test_cells_far_from_the_table_are_refused_before_the_gap_is_filled(
+    tmp_path: Path, cells: str, place: str
 ) -> None:
-    path = fruit(tmp_path)
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    message = "Excel files need openpyxl; install it with pip install 'taxoexpan[excel]'"
-    assert message in refusal(path)
-    with pytest.raises(FormatError, match="Excel files need openpyxl"):
-        new_workbook(tmp_path / "y.xlsx", "a\tb\n")
+    path = with_cells(tmp_path, cells)
+    message = refusal(path)
+    assert message.startswith(f"{path}, {place}the sheet ")
+    assert "far from the table" in message
+
+
+def test_a_gap_and_formatted_cells_far_from_the_table_are_allowed(tmp_path: Path) -> None:
+    cells = '<row r="2000"><c r="A2000"><v>3</v></c><c r="B2000"><v>4</v></c></row>'
+    path = with_cells(tmp_path, f'{cells}<row r="2001"><c r="XFD2001"/></row><row r="1048576"/>')
+    assert Taxonomy.read(path).ids == ("1", "2", "3")
+
+
+def test_an_output_with_more_rows_than_excel_has_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    with pytest.raises(FormatError, match=r"x\.xlsx: .*1,048,576 rows") as caught:
+        new_workbook(path, "a\n" * 1_048_577)
+    assert caught.value.path == path
 
 
 def test_an_output_with_another_suffix_is_refused(tmp_path: Path) -> None:

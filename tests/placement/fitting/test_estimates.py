@@ -4,7 +4,7 @@ import pytest
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.features.sentence_model import MAX_TOKENS
-from taxoexpan.placement.fitting.estimates import ENCODING, estimate_stages
+from taxoexpan.placement.fitting.preparation import ENCODING, estimate_stages
 from taxoexpan.progress import Stage
 
 

@@ -22,6 +22,7 @@ from taxoexpan.placement.fitting.updating import (
     RETRAINING_SHARE,
     EncodedTaxonomy,
     TaxonomyGrowth,
+    VersionRows,
     growth_between,
     update_encoding,
 )
@@ -30,7 +31,6 @@ from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
-from taxoexpan.taxonomy.version_rows import VersionRows
 from taxoexpan.training.continuation import Recipe
 
 

@@ -36,8 +36,7 @@ def drawn_examples(
     best = np.argsort(-(scores + rng.gumbel(size=scores.shape)), axis=1)[:, :parents]
     is_parent = np.zeros(scores.shape, dtype=bool)
     np.put_along_axis(is_parent, best, True, axis=1)
-    log_counts, counts = np.zeros(scores.shape, np.float32), np.ones(queries, np.float32)
-    return FusionExamples(features, is_parent, log_counts, counts)
+    return FusionExamples(features, is_parent, np.zeros(scores.shape, np.float32))
 
 
 def log_likelihood(fusion: SignalFusion, examples: FusionExamples) -> float:
@@ -109,7 +108,6 @@ def test_padding_changes_nothing() -> None:
                 (examples.log_counts, -np.inf),
             )
         ),
-        examples.weights,
     )
     joined = FusionExamples.concatenate([wider[rows], examples[~rows]])
     assert len(joined) == 30
@@ -135,7 +133,7 @@ def test_a_candidate_that_stands_for_several_counts_as_often() -> None:
         log_counts = np.zeros((40, 5 + times), np.float32)
         log_counts[:, 5:] = log_count
         arrays = extended(features), extended(is_parent), log_counts
-        return FusionExamples(*arrays, np.ones(40, np.float32))
+        return FusionExamples(*arrays)
 
     often, once = with_last(3, 0.0), with_last(1, np.log(3))
     assert log_likelihood(PRIOR, often) == pytest.approx(log_likelihood(PRIOR, once), abs=1e-6)
@@ -154,16 +152,6 @@ def test_a_feature_that_is_always_the_same_keeps_its_prior_weight() -> None:
     assert found["leaf"] == pytest.approx(0.25, abs=1e-3)
     assert found["children"] == 0.0
     assert found["name"] > 0.5
-
-
-def test_a_query_with_the_weight_two_counts_twice() -> None:
-    one, other = drawn_examples(7, {"name": 1.0}, 40), drawn_examples(8, {"children": 1.0}, 40)
-    twice = fit_fusion(FusionExamples.concatenate([one, other, other]), NOTHING)
-    weighted = fit_fusion(FusionExamples.concatenate([one, other.weighted(2)]), NOTHING)
-    # The prior counts by the effective number of queries, which is 72 instead of 120.
-    np.testing.assert_allclose(weighted.weights, twice.weights, atol=0.1)
-    plain = fit_fusion(FusionExamples.concatenate([one, other]), NOTHING)
-    assert weighted.as_mapping()["children"] > plain.as_mapping()["children"]
 
 
 def test_the_prior_without_a_tower_ignores_it() -> None:
@@ -226,8 +214,7 @@ def made_examples(count: int) -> FusionExamples:
     rng = np.random.default_rng(3)
     features = rng.normal(size=(count, 9, len(FEATURES))).astype(np.float32)
     is_parent = np.arange(9) == rng.integers(0, 9, (count, 1))
-    log_counts, weights = np.zeros((count, 9), np.float32), np.ones(count, np.float32)
-    return FusionExamples(features, is_parent, log_counts, weights)
+    return FusionExamples(features, is_parent, np.zeros((count, 9), np.float32))
 
 
 def test_the_weights_of_a_fold_do_not_depend_on_its_own_examples() -> None:

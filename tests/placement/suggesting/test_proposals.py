@@ -157,8 +157,7 @@ def test_the_assessment_uses_the_features_of_abstention(
     abstention = AbstentionModel(
         center=tuple(np.median(features, axis=0).tolist()),
         scale=(1.0,) * len(FEATURES),
-        weights=(1.0,) * (len(FEATURES) + 1),
-        threshold=1.0,
+        threshold=0.0,
     )
     expected = abstention.has_parent(features)
     assert 0 < expected.sum() < len(labels)

@@ -21,12 +21,10 @@ from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import (
     FoldFiles,
     RelationScores,
+    SuspiciousRelation,
     columns_of,
     concepts_to_check,
     split_into_folds,
-)
-from taxoexpan.curation.cleaning.suspicious_relations import (
-    SuspiciousRelation,
     suspicious_relations,
 )
 from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError
@@ -38,7 +36,7 @@ from taxoexpan.progress import keep_lock_in_process, spell_duration
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.storage import taxonomy_digest
-from taxoexpan.training.checkpoint import identity_of
+from taxoexpan.training.run import identity_of
 
 EXPLAINED = 300
 """Relations that are explained per fold; the first relations overall are the first of a fold."""

@@ -1,8 +1,8 @@
 """Discovery of new concepts in a text corpus.
 
-`term_discovery` reads the corpus twice. The first pass counts phrases (`words`), from which
+`term_discovery` reads the corpus twice. The first pass counts phrases, from which
 `candidates` are chosen; the second pass collects `observations` and `definitions`. Then candidates
-are ranked (`candidate_ranking`) and named (`label_choice`).
+are ranked (`candidate_ranking`) and named.
 """
 
 from taxoexpan.curation.discovery.term_discovery import (

@@ -10,14 +10,18 @@ from enum import IntEnum
 
 import numpy as np
 
-from taxoexpan.curation.discovery.candidates import TrackedPhrases
+from taxoexpan.curation.discovery.candidates import (
+    MAX_PHRASE_WORDS,
+    TrackedPhrases,
+    WordKeys,
+    tokenized_sentences,
+)
 from taxoexpan.curation.discovery.definitions import (
     Definition,
     find_abbreviations,
     find_definition,
     is_abbreviation,
 )
-from taxoexpan.curation.discovery.words import MAX_PHRASE_WORDS, WordKeys, tokenized_sentences
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import ARTICLES, BEING, POINTING, VERBAL

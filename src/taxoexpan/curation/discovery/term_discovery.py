@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -15,15 +15,16 @@ from taxoexpan.curation.discovery.candidate_ranking import (
     may_be_duplicate,
     score_candidates,
 )
-from taxoexpan.curation.discovery.candidates import TrackedPhrases, choose_candidates
-from taxoexpan.curation.discovery.label_choice import (
-    Abbreviations,
-    choose_names,
-    prefers_plural,
-    shorts_by_number,
+from taxoexpan.curation.discovery.candidates import (
+    CAPACITY,
+    TrackedPhrases,
+    WordKeys,
+    choose_candidates,
+    count_phrases,
+    spelling_key,
+    word_key,
 )
 from taxoexpan.curation.discovery.observations import Count, Observations, observe_phrases
-from taxoexpan.curation.discovery.words import CAPACITY, WordKeys, count_phrases, spelling_key
 from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.encoder import Encoder
@@ -35,6 +36,7 @@ from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.known_names import known_names
+from taxoexpan.taxonomy.names import normalize_name
 
 TOP = 500
 MIN_COUNT = 5
@@ -211,3 +213,101 @@ def _documents(corpus: Path, description: str, progress: bool) -> Iterator[str]:
     """Yield the documents of a corpus, and show the progress."""
     with Progress(description, corpus_bytes(corpus), "bytes", shown=progress) as bar:
         yield from read_documents(corpus, bar.move_to)
+
+
+MIN_FORM_FRACTION = 0.1
+"""A form with a smaller fraction of the mentions is treated as a mistake."""
+
+MIN_NUMBER_FRACTION = 0.05
+"""The same for a singular among plurals, or a plural among singulars."""
+
+MIN_LOWER_CASE_FRACTION = 0.2
+"""A word in lower case in at least this fraction of mentions is not a proper name."""
+
+
+class Abbreviations:
+    """The counts of the phrases that each lower-case abbreviation stands for."""
+
+    def __init__(self, observations: Observations) -> None:
+        self.meanings: dict[str, Counter[int]] = defaultdict(Counter)
+        for (number, short), count in observations.abbreviations.items():
+            self.meanings[short.lower()][number] += count
+
+    def meaning(self, short: str) -> int | None:
+        """Return the phrase that an abbreviation stands for in at least half of all cases."""
+        meanings = self.meanings.get(short.lower())
+        if not meanings:
+            return None
+        number, count = min(meanings.items(), key=lambda item: (-item[1], item[0]))
+        return number if 2 * count >= meanings.total() else None
+
+    def count(self, short: str) -> int:
+        """Return how often the texts explain an abbreviation."""
+        return self.meanings[short].total() if short in self.meanings else 0
+
+
+def shorts_by_number(
+    observations: Observations, abbreviations: Abbreviations
+) -> dict[int, list[str]]:
+    """Return the abbreviations of each phrase, most frequent first."""
+    shorts: dict[int, Counter[str]] = defaultdict(Counter)
+    for (number, short), count in observations.abbreviations.items():
+        if abbreviations.meaning(short) == number:
+            shorts[number][short] = count
+    return {
+        number: [short for short, n in _by_frequency(own) if n >= MIN_FORM_FRACTION * own.total()]
+        for number, own in shorts.items()
+    }
+
+
+def prefers_plural(labels: Iterable[str]) -> bool:
+    """Return whether more than half of the labels are plural."""
+    heads = [words[-1] for label in labels if (words := normalize_name(label).split())]
+    return 2 * sum(singular(head) != head for head in heads) > len(heads)
+
+
+def choose_names(
+    forms: Counter[str], shorts: Iterable[str], plural: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Choose a label, and other spellings and abbreviations as synonyms."""
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    for form, count in forms.items():
+        spellings[" ".join(map(word_key, form.replace("-", " ").split()))][form] += count
+    totals = Counter({spelling: own.total() for spelling, own in spellings.items()})
+    names = [
+        _form_in_number(spellings[spelling], plural)
+        for spelling, count in _by_frequency(totals)
+        if count >= MIN_FORM_FRACTION * totals.total()
+    ]
+    return names[0], tuple(dict.fromkeys([*names[1:], *shorts]))
+
+
+def _form_in_number(forms: Counter[str], plural: bool) -> str:
+    """Return a frequent form in the singular or plural, in its usual case."""
+    lowered: Counter[str] = Counter()
+    for form, count in forms.items():
+        lowered[form.lower()] += count
+    common = [
+        item for item in _by_frequency(lowered) if item[1] >= MIN_NUMBER_FRACTION * lowered.total()
+    ]
+    # In English the plural is the longer form.
+    chosen, _ = (max if plural else min)(common, key=lambda item: len(item[0]))
+    return _in_usual_case({form: n for form, n in forms.items() if form.lower() == chosen})
+
+
+def _in_usual_case(forms: Mapping[str, int]) -> str:
+    """Return the form with words in lower case, except words that are rarely written so."""
+    words = []
+    for column in zip(*(form.split() for form in forms), strict=True):
+        cases: Counter[str] = Counter()
+        for word, count in zip(column, forms.values(), strict=True):
+            cases[word] += count
+        lower = column[0].lower()
+        is_common = cases[lower] >= MIN_LOWER_CASE_FRACTION * cases.total()
+        words.append(lower if is_common else _by_frequency(cases)[0][0])
+    return " ".join(words)
+
+
+def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
+    """Sort by frequency, highest first; in a tie, lower case comes first."""
+    return sorted(sorted(counts.items(), reverse=True), key=lambda item: -item[1])

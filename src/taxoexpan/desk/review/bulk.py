@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.desk.review.decision_form import text_of
-from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, fraction
 from taxoexpan.desk.review.pages import Pages, see_other
 from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, QueuedConcept, Status
@@ -216,7 +215,9 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     total = desk.store.queue(replace(query, limit=1)).total
     if is_safe:
         lowest = desk.evidence.min_branch if given is None else given
-        concepts = [safe for each in concepts if (safe := _placed_safely(desk, each, lowest))]
+        # The safe placement becomes the only proposal of a concept.
+        placed = ((c, place_safely(c.proposals, lowest, desk.taxonomy)) for c in concepts)
+        concepts = [replace(c, proposals=tuple(safe)) for c, safe in placed if safe]
         given = lowest
     with_unsuitable = bool(values.get("unsuitable"))
     preview = BulkPreview(concepts, DEFAULT_THRESHOLD, total, with_unsuitable, is_safe)
@@ -226,12 +227,3 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     if parent:  # the whole group, so that nothing of it is hidden
         reached = math.floor(1e4 * min(map(preview.number, concepts), default=1.0)) / 1e4
     return replace(preview, threshold=min(DEFAULT_THRESHOLD, reached))
-
-
-def _placed_safely(
-    desk: ReviewDesk, queued: QueuedConcept, min_branch: float
-) -> QueuedConcept | None:
-    """Return a concept with its safe placement as the only proposal, if it has one."""
-    (first,) = queued.proposals
-    placed = place_safely([first], min_branch, desk.taxonomy)
-    return replace(queued, proposals=tuple(placed)) if placed else None

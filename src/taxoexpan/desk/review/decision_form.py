@@ -77,16 +77,12 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
         raise FormError(f"{message}; shorten it")
     action, suggestions = _chosen(form, queued, taxonomy)
     reason = text_of(form, "reason") if action == Action.REJECT else ""
-    if action == Action.REJECT and reason not in tuple(Reason):
-        raise FormError("a rejection needs a reason; choose one")
-    if action == Action.COMMENT and not comment:
-        raise FormError("the comment is empty; write one")
     return Decision(
         concept=queued.key,
         action=action,
         version=version,
         suggestions=suggestions,
-        reason=Reason(reason) if reason else None,
+        reason=Reason(reason) if reason in tuple(Reason) else None,
         comment=comment,
         edited=_edited(form, queued.concept) if action == Action.EDIT else None,
         request_id=text_of(form, "request") or None,
@@ -138,8 +134,6 @@ def _edited(form: FormData, old: Concept) -> Concept:
     label = " ".join(text_of(form, "label").split())
     lines = (" ".join(line.split()) for line in text_of(form, "synonyms").splitlines())
     synonyms = tuple(dict.fromkeys(line for line in lines if line and line != label))
-    if not label:
-        raise FormError("the label is empty; write one")
     if max(map(len, (label, *synonyms))) > MAX_NAME:
         raise FormError(f"a name has more than {MAX_NAME:,} characters; shorten it")
     definition = text_of(form, "definition").strip()

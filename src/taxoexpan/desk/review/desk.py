@@ -7,7 +7,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -39,9 +38,6 @@ TOP_K = 5
 """The number of parents that are proposed per concept."""
 CHUNK = 500
 """The number of concepts that are proposed for at a time, between two steps of the progress."""
-PACE_PERIOD = timedelta(hours=1)
-MIN_PACE = 10
-"""The number of decisions in the period from which a pace is known."""
 MAX_CHECKED = 1000
 """The number of decisions, or of concepts with proposals, that are compared with the taxonomy."""
 
@@ -100,13 +96,6 @@ class EvidenceCache:
             return self._kept[concept]
 
 
-class Pace(NamedTuple):
-    """The decisions of a curator per hour, and the hours that the rest of the queue takes."""
-
-    per_hour: int
-    hours_left: float
-
-
 class Profile(NamedTuple):
     """What a curator needs to know about an existing concept."""
 
@@ -157,17 +146,6 @@ class ReviewDesk:
         """Count the concepts to do that are probably in the taxonomy already."""
         statuses = Status.TODO, Status.DEFERRED
         return self.store.count(QueueQuery(statuses=statuses, merge=True, listed=self.listed))
-
-    def pace(self, curator: str) -> Pace | None:
-        """Return how fast a curator decides, and how long the rest takes; None at the beginning."""
-        count, since = self.store.recent_decisions(curator, PACE_PERIOD)
-        if since is None or count < MIN_PACE:
-            return None
-        seconds = (datetime.now(UTC) - since).total_seconds()
-        counts = self.counts()
-        per_hour = 3600 * count / max(seconds, 1.0)
-        left = counts[Status.TODO] + counts[Status.DEFERRED]
-        return Pace(round(per_hour), left / per_hour)
 
     def count_others(self) -> int:
         """Count the concepts of the store that are not in the list."""

@@ -40,7 +40,7 @@ MAX_LISTED = 300
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
     """Return the export page."""
     desk = pages.desk
-    accepted, left_out = _writable(desk, desk.store.accepted())
+    accepted, left_out = _writable(desk, desk.store.export_suggestions())
     try:
         changes, refused = planned_changes(desk.expanded, accepted)
     except TaxoExpanError as error:  # the file has lost a concept that would move

@@ -18,7 +18,7 @@ from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.progress import spell_duration
-from taxoexpan.report.page import template_environment
+from taxoexpan.report.page import shorten, template_environment
 
 if TYPE_CHECKING:
     from taxoexpan.desk.review.improvement import Improvement
@@ -173,7 +173,6 @@ def make_environment() -> Environment:
     environment = template_environment("taxoexpan.desk.review")
     environment.globals["asset"] = _asset_url
     environment.filters.update(
-        shorten=shorten,
         clock=_clock,
         plain=_plain,
         errors=_errors,
@@ -186,11 +185,6 @@ def make_environment() -> Environment:
     for name in environment.list_templates():  # compiled now, not for the first curator
         environment.get_template(name)
     return environment
-
-
-def shorten(text: str, limit: int) -> str:
-    """Return a string that is cut at its end if it is longer than the limit."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def _clock(time: datetime) -> str:

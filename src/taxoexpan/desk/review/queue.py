@@ -51,8 +51,11 @@ def show_queue(
     first = share.first(found[lead : lead + PAGE_SIZE])
     opened = desk.store.concept(wanted) if wanted else first
     at = natural(request.query_params.get("at", ""))
-    if opened is not None and at is not None:
-        found = _kept_in_place(opened, found, at - filter.offset + lead - 1)
+    if opened is not None and at is not None:  # it stays where it was before the decision
+        others = [each for each in found if each.key != opened.key]
+        place = at - filter.offset + lead - 1
+        if 0 <= place <= len(others):
+            found = [*others[:place], opened, *others[place:]]
     items = found[lead : lead + PAGE_SIZE]
     is_list = request.query_params.get("view") == "queue" or not wanted
     shown = [*items, *([opened] if opened else [])]
@@ -60,7 +63,6 @@ def show_queue(
     values: dict[str, Any] = {
         "counts": desk.counts(),
         "present": desk.count_present(),
-        "pace": desk.pace(pages.curator(request)),
         "measure": "score" if scores and all(scores) else "confidence",
         "has_scores": any(scores),
         "has_branches": desk.evidence.has_branches,
@@ -158,14 +160,6 @@ def _groups(
         return [(None, concepts)]
     parents = groupby(concepts, lambda c: c.proposals[0].parent if c.proposals else None)
     return [(parent, list(items)) for parent, items in parents]
-
-
-def _kept_in_place(
-    opened: QueuedConcept, found: Sequence[QueuedConcept], at: int
-) -> Sequence[QueuedConcept]:
-    """Show a concept where it was before its first proposal was rejected."""
-    others = [each for each in found if each.key != opened.key]
-    return [*others[:at], opened, *others[at:]] if 0 <= at <= len(others) else found
 
 
 @dataclass(frozen=True)

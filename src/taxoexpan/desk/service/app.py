@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import FastAPI, Path, Query, Request
+from prometheus_client import generate_latest
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
-from taxoexpan.desk.service.concepts import (
-    ConceptDetails,
-    SearchResponse,
-    describe_concept,
-    find_concept,
-    search_concepts,
-)
 from taxoexpan.desk.service.documentation import add_examples, documentation_page
 from taxoexpan.desk.service.metrics import RequestCounter
 from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
@@ -33,11 +26,16 @@ from taxoexpan.desk.service.schemas import (
     MAX_OFFSET,
     MAX_PAGE,
     MAX_SEARCH_RESULTS,
+    ConceptDetails,
     Health,
     ProblemDetails,
     QueryResult,
+    SearchResponse,
     SuggestRequest,
     SuggestResponse,
+    describe_concept,
+    find_concept,
+    search_concepts,
 )
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
 from taxoexpan.desk.web.access import Access
@@ -78,19 +76,12 @@ def service_app(
 
 def build_api(state: ServiceState, access: Access) -> FastAPI:
     """Return the routes with their OpenAPI description."""
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        await state.suggester.batcher.close()
-
     app = FastAPI(
         title="taxoexpan",
         version=version("taxoexpan"),
         description="Suggests parents for new concepts in an existing taxonomy.",
         docs_url=None,  # these pages load scripts from another server
         redoc_url=None,
-        lifespan=lifespan,
         responses={422: {"model": ProblemDetails, "description": "The request is invalid"}},
     )
     add_error_answers(app)
@@ -144,21 +135,6 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
     """Add the routes about the service itself."""
 
     @app.get("/", include_in_schema=False)
-    def overview() -> dict[str, str]:
-        """Return the paths of the service."""
-        return {
-            "name": "taxoexpan",
-            "model": state.name,
-            "openapi": "/openapi.json",
-            "documentation": DOCUMENTATION_PATH,
-            "suggest": "/v1/suggest",
-            "concepts": "/v1/concepts/{id}",
-            "search": "/v1/search",
-            "reconciliation": RECONCILIATION_PATH,
-            "health": HEALTH_PATH,
-            "metrics": METRICS_PATH,
-        }
-
     @app.get(DOCUMENTATION_PATH, include_in_schema=False)
     def documentation(request: Request) -> HTMLResponse:
         """Return a page that describes all paths."""
@@ -179,4 +155,4 @@ def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
     )
     def metrics() -> Response:
         """Return counts and durations of requests and batches."""
-        return Response(state.metrics.text(), media_type=PROMETHEUS_TEXT)
+        return Response(generate_latest(state.metrics.registry), media_type=PROMETHEUS_TEXT)

@@ -11,8 +11,12 @@ from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel
 
-from taxoexpan.desk.service.concepts import describe_concept, search_concepts
-from taxoexpan.desk.service.schemas import QueryResult, SuggestResponse
+from taxoexpan.desk.service.schemas import (
+    QueryResult,
+    SuggestResponse,
+    describe_concept,
+    search_concepts,
+)
 from taxoexpan.desk.service.suggester import ServiceState
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
 from taxoexpan.report.page import template_environment

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 OTHER_ROUTE = "other"
@@ -17,13 +16,13 @@ class ServiceMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Counter(
+        self.requests = Counter(
             "taxoexpan_requests",
             "Requests that were answered.",
             ["method", "route", "status"],
             registry=self.registry,
         )
-        self._seconds = Histogram(
+        self.seconds = Histogram(
             "taxoexpan_request_seconds",
             "Time from a request to its answer.",
             ["route"],
@@ -39,29 +38,16 @@ class ServiceMetrics:
         self._model_seconds = Counter(
             "taxoexpan_model_seconds", "Time that the model was busy.", registry=self.registry
         )
-        self._waiting = Gauge(
+        self.waiting = Gauge(
             "taxoexpan_waiting_concepts",
             "Concepts that wait or are being placed.",
             registry=self.registry,
         )
 
-    def watch_queue(self, waiting: Callable[[], int]) -> None:
-        """Report the number of waiting concepts, as the function returns it."""
-        self._waiting.set_function(waiting)
-
     def count_batch(self, concepts: int, seconds: float) -> None:
         """Count one call of the model."""
         self._batches.observe(concepts)
         self._model_seconds.inc(seconds)
-
-    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one response."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
-
-    def text(self) -> bytes:
-        """Return all metrics in the Prometheus text format."""
-        return generate_latest(self.registry)
 
 
 class RequestCounter:
@@ -89,4 +75,5 @@ class RequestCounter:
             route = getattr(scope.get("route"), "path", OTHER_ROUTE)
             known = scope["method"] if route != OTHER_ROUTE else OTHER_ROUTE
             if status:  # the client may have gone before an answer
-                self.metrics.count_request(known, route, status, time.monotonic() - began)
+                self.metrics.requests.labels(known, route, str(status)).inc()
+                self.metrics.seconds.labels(route).observe(time.monotonic() - began)

@@ -46,7 +46,7 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
     message = str(error["msg"]).removeprefix("Value error, ")
     problem, _, own_fix = message.partition("; ")
     fix = own_fix or fix.format(**error.get("ctx", {}))
-    return FieldProblem(path.lstrip(".") or str(place), problem, fix)
+    return FieldProblem(field=path.lstrip(".") or str(place), problem=problem, fix=fix)
 
 
 def add_error_answers(app: FastAPI) -> None:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
-from taxoexpan.desk.service.batching import RequestBatcher
 from taxoexpan.desk.service.metrics import ServiceMetrics
+from taxoexpan.desk.web.problem import ProblemError
+from taxoexpan.desk.web.protection import BUSY
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
 from taxoexpan.taxonomy.names import normalize_name
+
+MAX_BATCH = 128
+"""Concepts of one call, unless a single request has more; larger batches are hardly faster."""
 
 
 class NameMatches:
@@ -42,6 +50,70 @@ class SuggestionOptions(NamedTuple):
 
     top_k: int = 5
     explain: bool = False
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """The concepts of one request, and their suggestions as soon as they are known."""
+
+    concepts: Sequence[Concept]
+    options: SuggestionOptions
+    answers: list[list[Suggestion]] = field(default_factory=list)
+
+
+@dataclass
+class RequestBatcher:
+    """A single thread that answers requests in order; one call answers all with equal options.
+
+    `answer` must handle each concept independently of the others.
+    """
+
+    answer: Callable[[Sequence[Concept], SuggestionOptions], list[list[Suggestion]]]
+    max_waiting: int
+    """The number of concepts that may wait."""
+    on_batch: Callable[[int, float], None] = lambda _, __: None
+    """Called after each call with the number of concepts and the seconds that it took."""
+    waiting: int = 0
+    """The number of concepts that wait or are being placed."""
+    _queue: dict[_Waiting, None] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "model"))
+
+    async def submit(
+        self, concepts: Sequence[Concept], options: SuggestionOptions
+    ) -> list[list[Suggestion]]:
+        """Return the suggestions; refuse concepts if others wait and these do not fit."""
+        if not concepts:
+            return []
+        if self.waiting and self.waiting + len(concepts) > self.max_waiting:
+            raise ProblemError(BUSY)
+        own = _Waiting(concepts, options)
+        self._queue[own] = None
+        self.waiting += len(concepts)
+        try:
+            async with self._turn:
+                if own in self._queue:  # not answered together with an earlier request
+                    await self._answer_batch(own)
+        finally:
+            self._queue.pop(own, None)
+            self.waiting -= len(concepts)
+        return own.answers
+
+    async def _answer_batch(self, first: _Waiting) -> None:
+        """Answer a request, and all later ones with its options that fit in one call."""
+        batch, room = [], max(MAX_BATCH, len(first.concepts))
+        for request in self._queue:
+            if request.options == first.options and len(request.concepts) <= room:
+                batch.append(request)
+                room -= len(request.concepts)
+        concepts = [concept for request in batch for concept in request.concepts]
+        began, loop = time.monotonic(), asyncio.get_running_loop()
+        call = loop.run_in_executor(self._thread, self.answer, concepts, first.options)
+        answers = iter(await call)
+        for request in batch:
+            request.answers += islice(answers, len(request.concepts))
+            self._queue.pop(request, None)  # its client may have gone
+        self.on_batch(len(concepts), time.monotonic() - began)
 
 
 @dataclass(frozen=True)
@@ -122,7 +194,7 @@ class ServiceState:
         """Prepare a model, so that the first request is as fast as the others."""
         metrics = ServiceMetrics()
         suggester = Suggester(model, limits.max_waiting, metrics.count_batch)
-        metrics.watch_queue(lambda: suggester.batcher.waiting)
+        metrics.waiting.set_function(lambda: suggester.batcher.waiting)
         example = suggester.warm_up()
         index = NameIndex.of(model.taxonomy)
         return cls(name, model.taxonomy, suggester, index, metrics, limits, example)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status, pair
-from taxoexpan.desk.store.history import not_undone, read_decisions, select_decisions
+from taxoexpan.desk.store.decisions import Action, Decision, Reason, pair
+from taxoexpan.desk.store.history import read_decisions, select_decisions
 from taxoexpan.desk.store.queue import ConceptState
-from taxoexpan.desk.store.tables import concepts, decisions, queue
+from taxoexpan.desk.store.tables import concepts, decisions
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.acceptance import Acceptance, select_additions
@@ -41,23 +41,6 @@ def decided_suggestions(connection: Connection) -> list[Suggestion]:
         wrong = _rejected(log, any_reason=True)
         suggestions += _judged(concept, right, wrong)
     return suggestions
-
-
-def accepted_suggestions(connection: Connection) -> list[Suggestion]:
-    """Return the accepted suggestions, in the order of the queue, without reading the whole log."""
-    accepts = not_undone().where(decisions.c.action == Action.ACCEPT).subquery()
-    columns = concepts.c.number, concepts.c.id, concepts.c.label, queue.c.edited
-    joined = queue.join(concepts).join(accepts, accepts.c.concept == concepts.c.key)
-    statement = select(*columns, accepts.c.suggestions, accepts.c.curator).select_from(joined)
-    statement = statement.where(queue.c.status == Status.ACCEPTED)
-    rows = connection.execute(statement.order_by(concepts.c.number, accepts.c.number))
-    last = {row.number: row for row in rows}
-    queries = {number: row.edited or Concept(row.id, row.label) for number, row in last.items()}
-    return [
-        replace(each, query=queries[n], decision=Verdict.ACCEPTED, curator=row.curator)
-        for n, row in last.items()
-        for each in row.suggestions
-    ]
 
 
 def read_feedback(connection: Connection) -> Feedback:

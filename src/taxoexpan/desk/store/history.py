@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, select
 
 from taxoexpan.desk.store.decisions import Action, Decision
 from taxoexpan.desk.store.tables import chunks, decisions
@@ -53,23 +52,6 @@ def read_requested(connection: Connection, request_id: str) -> list[Decision]:
     """Return the decisions of a request, in their order; an empty list if the request is new."""
     selected = select_decisions().where(decisions.c.request_id == request_id)
     return read_decisions(connection, selected.order_by(decisions.c.number))
-
-
-def recent_decisions(
-    connection: Connection, curator: str, period: timedelta
-) -> tuple[int, datetime | None]:
-    """Count a curator's single decisions within a period, and return the time of the first."""
-    time = decisions.c.time
-    own = (
-        decisions.c.curator == curator,
-        time >= datetime.now(UTC) - period,
-        decisions.c.batch.is_(None),
-    )
-    decided = decisions.c.action.in_([Action.ACCEPT, Action.REJECT, Action.DEFER])
-    row = connection.execute(
-        select(func.count(), func.min(time, type_=time.type)).where(*own, decided)
-    ).one()
-    return row[0], row[1]
 
 
 def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str, list[Decision]]:

@@ -33,7 +33,6 @@ SEPARATOR = "\x1f"
 """Follows every label of a path."""
 _MAX_ORDER = 200
 _LAST = "\N{REPLACEMENT CHARACTER}"
-_DECODER = json.JSONDecoder()
 _STRIDE, _MODULUS = 1_220_703_125, 2_147_483_647
 """The factor and the prime of a multiplicative hash of concept numbers."""
 
@@ -136,17 +135,11 @@ def read_first_proposals(connection: sa.Connection, query: QueueQuery) -> list[Q
 
 def _first_proposal(query: Concept, stored: str, rejected: frozenset[Pair]) -> Suggestion | None:
     """Return the first stored proposal that is not rejected."""
-    position = 1  # behind the bracket; the objects are read one by one, most often only the first
     try:
-        while stored[position] == "{":
-            values, end = _DECODER.raw_decode(stored, position)
-            proposal = Suggestion.restored(query, values)
-            if pair(proposal) not in rejected:
-                return proposal
-            position = end + len(", ") if stored[end] == "," else end
+        proposed = (Suggestion.restored(query, values) for values in json.loads(stored))
+        return next((each for each in proposed if pair(each) not in rejected), None)
     except (ValueError, TypeError, LookupError) as error:
         raise StoredValueError(str(error)) from error
-    return None
 
 
 def count_statuses(connection: sa.Connection, listed: bytes | None = None) -> dict[Status, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -40,17 +41,15 @@ class Access:
                     "a long random text, such as openssl rand -hex 16 prints",
                     "token",
                 )
-        elif len(self.token) < MIN_TOKEN_LENGTH or not _is_plain(self.token):
+        elif len(self.token) < MIN_TOKEN_LENGTH or not re.fullmatch("[!-~]+", self.token):
             raise ConfigurationError(
                 f"the token must have at least {MIN_TOKEN_LENGTH} letters and digits, without "
                 "spaces; openssl rand -hex 16 prints one"
             )
 
     def accepts(self, candidate: str) -> bool:
-        """Return whether a string is the token, compared in constant time."""
-        return self.token is not None and hmac.compare_digest(
-            self.token.encode(), candidate.encode()
-        )
+        """Return whether a string is the token."""
+        return self.accepts_derived(self.token or "", candidate)
 
     def session(self) -> str:
         """Return the cookie value that replaces the token in a browser."""
@@ -61,7 +60,7 @@ class Access:
         return self._derived(b"taxoexpan link")
 
     def accepts_derived(self, secret: str, candidate: str) -> bool:
-        """Return whether a string is a secret that was made from the token."""
+        """Return whether a string is the token, or a secret made from it, in constant time."""
         return self.token is not None and hmac.compare_digest(secret.encode(), candidate.encode())
 
     def _derived(self, purpose: bytes) -> str:
@@ -98,7 +97,8 @@ class AccessControl:
             return (
                 self.app if _is_local_name(headers.get("host", "")) else FOREIGN_HOST.answer(scope)
             )
-        if self._is_public(scope) or self._remove_key(scope):
+        reads = scope["method"] in ("GET", "HEAD") and not scope["query_string"]
+        if (reads and scope["path"] in self.public) or self._remove_key(scope):
             return self.app
         bearer, parameter = sent_tokens(scope)
         cookie = cookie_parser(headers.get("cookie", "")).get(session_cookie(scope), "")
@@ -110,10 +110,6 @@ class AccessControl:
         if scope["method"] == "GET" and _is_page(headers):
             return self._start_session(scope)
         return self.app
-
-    def _is_public(self, scope: Scope) -> bool:
-        reads = scope["method"] in ("GET", "HEAD") and not scope["query_string"]
-        return reads and scope["path"] in self.public
 
     def _remove_key(self, scope: Scope) -> bool:
         """Remove the key from the path of a link, and return whether it was there."""
@@ -188,7 +184,3 @@ def _is_local_name(host_header: str) -> bool:
     if not name or not port.isdigit():
         name = host_header
     return is_loopback(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
-
-
-def _is_plain(token: str) -> bool:
-    return token.isascii() and token.isprintable() and " " not in token

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from pydantic import BaseModel, Field
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Scope
@@ -14,12 +15,10 @@ from starlette.types import Scope
 PROBLEM_TYPE = "application/problem+json"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldProblem:
+class FieldProblem(BaseModel):
     """A problem with one field of a request, and its fix."""
 
-    field: str
-    """The path of the field, such as `concepts[3].label`."""
+    field: str = Field(description="The path of the field, such as `concepts[3].label`.")
     problem: str
     fix: str
 
@@ -42,7 +41,7 @@ class Problem:
             "detail": self.detail,
         }
         if self.errors:
-            members["errors"] = [asdict(error) for error in self.errors]
+            members["errors"] = [error.model_dump() for error in self.errors]
         return members
 
     def as_json(self) -> Response:
@@ -68,5 +67,5 @@ class ProblemError(Exception):
     @classmethod
     def in_field(cls, status: HTTPStatus, field: str, problem: str, fix: str) -> ProblemError:
         """Return the error for a problem with one field."""
-        errors = [FieldProblem(field, problem, fix)]
+        errors = [FieldProblem(field=field, problem=problem, fix=fix)]
         return cls(Problem(status, f"{field}: {problem}; {fix}", errors))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -71,6 +71,17 @@ SECURITY_HEADERS = {
 }
 
 
+def _with_headers(send: Send, change: Callable[[MutableHeaders], None]) -> Send:
+    """Return a `send` function that changes the headers of the response."""
+
+    async def send_changed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            change(MutableHeaders(scope=message))
+        await send(message)
+
+    return send_changed
+
+
 class SecurityHeaders:
     """Middleware that adds missing security headers to responses."""
 
@@ -80,14 +91,11 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add headers to the response."""
 
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
+        def add(headers: MutableHeaders) -> None:
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
 
-        await self.app(scope, receive, send_with_headers)
+        await self.app(scope, receive, _with_headers(send, add))
 
 
 class CrossOriginPath:
@@ -209,12 +217,9 @@ class CsrfCookie:
         secure = "; Secure" if scope["scheme"] == "https" else ""
         cookie = f"{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}"
 
-        async def send_with_cookie(message: Message) -> None:
-            if message["type"] == "http.response.start" and token != known:
-                MutableHeaders(scope=message).append("Set-Cookie", cookie)
-            await send(message)
-
-        await self.app(scope, receive, send_with_cookie)
+        if token != known:
+            send = _with_headers(send, lambda headers: headers.append("Set-Cookie", cookie))
+        await self.app(scope, receive, send)
 
 
 def require_csrf_token(request: Request, form: FormData) -> None:

@@ -27,14 +27,9 @@ from taxoexpan.phrasing import visible
 class VisibleFormatter(DefaultFormatter):
     """A log formatter that shows control characters as escape sequences."""
 
-    def formatMessage(self, record: LogRecord) -> str:  # noqa: N802
-        """Return the log line of a record."""
-        record.message = visible(record.message, keep="\n\t")
-        return super().formatMessage(record)
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802
-        """Return the traceback of a record."""
-        return visible(super().formatException(ei), keep="\n\t")
+    def format(self, record: LogRecord) -> str:
+        """Return the log line of a record, with its traceback."""
+        return visible(super().format(record), keep="\n\t")
 
 
 def log_settings() -> dict[str, Any]:
@@ -51,49 +46,20 @@ HEADER_SECONDS = 10
 class HeaderTimeout(H11Protocol):
     """Uvicorn's protocol with a time limit for headers; it would wait forever without one."""
 
-    _timer: asyncio.TimerHandle | None = None
-
     # Uvicorn narrows the type of asyncio in the same way.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timer for the first request."""
+        """Wait for the header of the first request."""
         super().connection_made(transport)
-        self._start_timer()
+        self.loop.call_later(HEADER_SECONDS, self._close_if_idle, None)
 
-    def handle_events(self) -> None:
-        """Handle received data, and stop the timer when a request has begun."""
-        super().handle_events()
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_timer()
-
-    def on_response_complete(self) -> None:
-        """Start the timer for the next request on the same connection."""
-        self._start_timer(self.timeout_keep_alive)
-        super().on_response_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def _start_timer(self, extra_seconds: float = 0) -> None:
-        self._stop_timer()
-        self._timer = self.loop.call_later(HEADER_SECONDS + extra_seconds, self.transport.close)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-def raise_file_limit() -> None:
-    """Raise the limit of open files, and so of connections, to the allowed maximum."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS refuses "unlimited"
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    def _close_if_idle(self, last: object) -> None:
+        """Close the connection if no request was answered, or began, since the last check."""
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if is_idle and self.cycle is last:
+            self.transport.close()
+        elif not self.transport.is_closing():
+            seen = self.cycle if is_idle else self
+            self.loop.call_later(HEADER_SECONDS, self._close_if_idle, seen)
 
 
 STOP_SECONDS = 30
@@ -130,7 +96,6 @@ def run_server(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=stop_seconds,
     )
-    raise_file_limit()
     server = _AnnouncingServer(config, lambda: on_start(url))
     with listening:
         server.run(sockets=[listening])

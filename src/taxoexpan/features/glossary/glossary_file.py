@@ -1,10 +1,8 @@
-"""Readers of glossary entries: TSV, JSON lines, or Wikipedia's dump of abstracts."""
+"""Readers of glossary entries: TSV or JSON lines."""
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,9 +18,6 @@ TITLE_FIELDS = ("title", "name", "label", "term")
 
 TEXT_FIELDS = ("text", "definition", "extract", "abstract", "summary")
 """The JSON fields and column names of a text, the preferred one first."""
-
-MAX_DOC_LINES = 100_000
-"""The most lines of one entry in a dump of abstracts; a longer one lacks its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,43 +90,7 @@ def parse_jsonl(lines: Iterable[str], broken: BrokenLines) -> Iterator[GlossaryE
             broken.add(number)
 
 
-_TITLE = re.compile(r"<title>(?:Wikip\w+ ?: )?(.*?)</title>", re.DOTALL)
-_ABSTRACT = re.compile(r"<abstract(?:\s*/>|>(.*?)</abstract>)", re.DOTALL)
-
-
-def parse_abstracts(lines: Iterable[str], broken: BrokenLines) -> Iterator[GlossaryEntry]:
-    """Yield the entries of `…-abstract.xml`; a damaged entry does not affect the next one."""
-    doc: list[str] | None = None
-    number = start = 0
-    for number, line in enumerate(lines, start=1):
-        if line.startswith("<doc>"):
-            if doc is not None:
-                broken.add(start)
-            doc, start = [], number
-        if doc is None or line.startswith("<sublink"):
-            continue
-        doc.append(line)
-        if "</doc>" not in line and len(doc) <= MAX_DOC_LINES:
-            continue
-        entry = _abstract("".join(doc))
-        if entry is None:
-            broken.add(start)
-        else:
-            yield entry
-        doc = None
-    if doc is not None:
-        broken.add(start)
-
-
-def _abstract(doc: str) -> GlossaryEntry | None:
-    """Return an entry of the dump, or None if it is damaged."""
-    title, abstract = _TITLE.search(doc), _ABSTRACT.search(doc)
-    if title is None or abstract is None or not title[1].strip():
-        return None
-    return GlossaryEntry(*(html.unescape(text or "").strip() for text in (title[1], abstract[1])))
-
-
-PARSERS: tuple[GlossaryParser, ...] = (parse_abstracts, parse_jsonl, parse_tsv)
+PARSERS: tuple[GlossaryParser, ...] = (parse_jsonl, parse_tsv)
 """All formats."""
 
 
@@ -145,10 +104,10 @@ MIN_BYTES_FOR_PROGRESS = 1 << 25
 """The size of a file at or above which progress is shown."""
 
 _FORMATS = (
-    "a glossary is TSV (a title, a tab, a text), JSON lines (one object per line with "
+    "a glossary is TSV (a title, a tab, a text) or JSON lines (one object per line with "
     f"{', '.join(TITLE_FIELDS[:-1])} or {TITLE_FIELDS[-1]} and {', '.join(TEXT_FIELDS[:-1])} or "
-    f"{TEXT_FIELDS[-1]}, as wikiextractor --json writes them) or Wikipedia's dump of abstracts "
-    "(…-abstract.xml); each may be compressed with gzip or bzip2"
+    f"{TEXT_FIELDS[-1]}, as wikiextractor --json writes them); both may be compressed with gzip or "
+    "bzip2"
 )
 
 

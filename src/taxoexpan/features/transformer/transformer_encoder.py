@@ -115,7 +115,7 @@ class TransformerEncoder(Encoder):
         return [texts[row] for row in sorted(rows, key=lambda row: -len(tokens[row]))]
 
     def _encode_batch(self, batch: list[str]) -> Vectors:
-        with _quiet(), self._memory_errors():
+        with _quiet():
             return normalize_rows(_vectors(self._model, batch))
 
     @cached_property
@@ -149,7 +149,6 @@ class TransformerEncoder(Encoder):
                 _offline(),
                 redirect_stderr(StringIO()),  # hides the progress bars of the library
                 torch.random.fork_rng(devices=[]),
-                self._memory_errors(),
             ):
                 torch.default_generator.manual_seed(seed)
                 model = make(
@@ -164,19 +163,10 @@ class TransformerEncoder(Encoder):
         except TaxoExpanError:
             raise
         except Exception as error:  # damaged files cause errors of many kinds
+            if is_out_of_memory(error):
+                raise
             message = f"the model cannot be loaded: {_reason(error)}"
             raise ModelError(f"{self._folder}: {message}; {GET_AGAIN}, or choose another") from None
-
-    @contextmanager
-    def _memory_errors(self) -> Iterator[None]:
-        """Turn a lack of memory into an error with advice."""
-        try:
-            yield
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            message = "there is not enough memory for this model; choose a smaller one"
-            raise ModelError(f"{self._folder}: {message}") from None
 
 
 def _check_tokenizer(folder: Path, model: SentenceTransformer) -> None:

@@ -21,39 +21,36 @@ from taxoexpan.formats.json.parser import (
 from taxoexpan.formats.text_file import Insertion, TextFile
 
 _INDENT = re.compile(r"[ \t]*")
-_COLON = re.compile(r"[ \t\n\r]*:[ \t]*")
+_COLON = re.compile(r"[ \t\n\r]*:[ \t]*\Z")
 _MAX_EXAMPLES = 10_000
 
 
 class JsonEditor:
     """An editor that appends entries to lists, adds members to objects, and sets values.
 
-    A new value has the layout of the first value of its kind under the same key, or else under any
-    key, inside `examples` and `lists`.
+    A new value is on one line or on several, like the last value of its kind under the same key, or
+    else under any key, inside `examples` and `lists`.
     """
 
     def __init__(self, source: TextFile, examples: Iterable[Any], lists: Mapping[str, Any]) -> None:
         self.source, self.text = source, source.text
-        self._examples: dict[tuple[str, str], Object | Array] = {}
-        self._flat: set[tuple[str, str]] = set()
         found = (entry for entry, _ in objects_in(list(examples)) if entry)
         objects = list(islice(found, _MAX_EXAMPLES))
-        for entry in objects:
-            for key, value in entry.items():
-                self._learn(key, value)
-        for key, rows in lists.items():
-            if rows:
-                self._examples.setdefault((key, "objects"), rows)
-        typical = _typical(objects)
-        self._multiline = self.is_multiline(typical)
-        shown = [*filter(None, lists.values()), typical, *self._examples.values()]
-        self._indent_unit = next(map(self._added_indent, filter(self.is_multiline, shown)), "  ")
-        rows_on_one_line = (
-            each for each in reversed(shown) if type(each) is Array and not self.is_multiline(each)
-        )
-        self._padding = next(map(self._space_after_opening, rows_on_one_line), "")
-        _, key_end = json.JSONDecoder().raw_decode(self.text, self.text.index('"', typical.start))
-        colon = _COLON.match(self.text, key_end)
+        typical = next(filter(_is_flat, objects), objects[0])
+        shown = [member for entry in objects for member in entry.items() if _kind(member[1])]
+        shown = [("", typical), *lists.items(), *shown]
+        self._multiline: dict[tuple[str, str], bool] = {}
+        for key, value in (member for member in shown if member[1]):
+            for place in ((key, _kind(value)), ("", _kind(value))):
+                self._multiline[place] = self.is_multiline(value)
+        self._multiline_entries = self.is_multiline(typical)
+        containers = [value for _, value in shown if value]
+        units = map(self._added_indent, filter(self.is_multiline, containers))
+        self._indent_unit = next(units, "  ")
+        rows = (row for row in containers if type(row) is Array and not self.is_multiline(row))
+        self._padding = next(map(self._space_after_opening, rows), "")
+        first_value = next(iter(typical.places.values()))
+        colon = _COLON.search(self.text[typical.start : first_value])
         self._colon = colon[0] if colon else ": "
         self._comma = ", " if self._colon.endswith(" ") else ","
         self._is_ascii = self.text.isascii()
@@ -62,18 +59,18 @@ class JsonEditor:
         """Append entries to a list; the key determines the layout of an empty list."""
         if not values:
             return []
-        example = _typical(array) if array else None
-        if isinstance(array, Lines):
-            return self.source.append([self._format(value, "", example) for value in values])
-        if not array:
-            indent = self._indent_at(array.start)
-            text = self._format(list(values), indent, self._example(key, values))
-            return [Insertion(array.start + 1, text[1:-1])]
         indent = self._indent_at(array.start)
+        if not array:
+            text = self._format(list(values), indent, self._is_multiline(key, values))
+            return [Insertion(array.start + 1, text[1:-1])]
+        example = next(filter(_is_flat, array), array[0])
+        multiline = isinstance(example, Object | Array) and self.is_multiline(example)
+        if isinstance(array, Lines):
+            return self.source.append([self._format(value, "", multiline) for value in values])
         if self.is_multiline(array):
             indent = self._space_after_opening(array).rpartition("\n")[2]
         separator = self._separator(array)
-        added = "".join(separator + self._format(value, indent, example) for value in values)
+        added = "".join(separator + self._format(value, indent, multiline) for value in values)
         return [Insertion(self._content_end(array), added)]
 
     def add(self, target: Object, key: str, values: Sequence[Any]) -> list[Insertion]:
@@ -83,14 +80,13 @@ class JsonEditor:
             return self.append(old, values, key)
         if old is None:
             return [self.set(target, key, list(values))]
-        return self.enlist(value_span(self.text, target, key), old, values)
+        return self.enlist(value_span(self.text, target, key), values)
 
-    def enlist(self, span: tuple[int, int], old: Any, values: Sequence[Any]) -> list[Insertion]:
+    def enlist(self, span: tuple[int, int], values: Sequence[Any]) -> list[Insertion]:
         """Turn the single value at this span into a list with further entries."""
-        indent, separator = self._indent_at(span[0]), self._comma
-        if isinstance(old, Object) and self.is_multiline(old):
-            separator = f",{self.source.newline}{indent}"
-        added = "".join(separator + self._format(value, indent, old) for value in values)
+        indent = self._indent_at(span[0])
+        texts = (self._format(value, indent, self._multiline_entries) for value in values)
+        added = "".join(self._comma + text for text in texts)
         return [Insertion(span[0], "["), Insertion(span[1], f"{added}]")]
 
     def set(self, target: Object | Array, key: str | int, value: Any) -> Insertion:
@@ -98,7 +94,7 @@ class JsonEditor:
         indent = self._indent_at(target.start) + self._indent_unit * self.is_multiline(target)
         if isinstance(target, Array) or key in target:
             start, end = value_span(self.text, target, key)
-            text = self._format(value, indent, self._example(str(key), value))
+            text = self._format(value, indent, self._is_multiline(str(key), value))
             return Insertion(start, text, self.text[start:end])
         member = self._member(str(key), value, indent)
         return Insertion(self._content_end(target), self._separator(target) + member)
@@ -107,36 +103,24 @@ class JsonEditor:
         """Return whether a line ends after the opening bracket."""
         return "\n" in self._space_after_opening(container)
 
-    def _learn(self, key: str, value: Any) -> None:
-        """Keep the first value under a key as an example, but prefer a list of leaves."""
-        kind = _kind(value)
-        for place in ((key, kind), ("", kind)):
-            if kind and value and place not in self._flat:
-                self._examples.setdefault(place, value)
-                if kind != "objects" or any(map(_is_flat, value)):
-                    self._examples[place] = value
-                    self._flat.add(place)
+    def _is_multiline(self, key: str, value: Any) -> bool:
+        """Return whether a new value under a key is on several lines."""
+        default = self._multiline.get(("", _kind(value)), self._multiline_entries)
+        return self._multiline.get((key, _kind(value)), default)
 
-    def _example(self, key: str, value: Any) -> Object | Array | None:
-        kind = _kind(value)
-        return self._examples.get((key, kind)) or self._examples.get(("", kind))
-
-    def _format(self, value: Any, indent: str, example: Any) -> str:
-        """Format a value like an example; `indent` is the indentation of its first line."""
-        if not isinstance(value, dict | list):
-            return self._scalar(value)
-        fits = bool(example) and _kind(example) == _kind(value)
-        multiline = self.is_multiline(example) if fits else self._multiline
+    def _format(self, value: Any, indent: str, multiline: bool) -> str:
+        """Format a value; `indent` is the indentation of its first line."""
+        if isinstance(value, Number):
+            return value
+        if not isinstance(value, dict | list) or not value:
+            return json.dumps(value, ensure_ascii=self._is_ascii)
         inner = indent + self._indent_unit * multiline
         if isinstance(value, dict):
             brackets, padding = "{}", ""
             parts = [self._member(key, part, inner) for key, part in value.items()]
         else:
             brackets, padding = "[]", self._padding
-            entry = _typical(example) if fits else None
-            parts = [self._format(part, inner, entry) for part in value]
-        if not parts:
-            return brackets
+            parts = [self._format(part, inner, self._multiline_entries) for part in value]
         if not multiline:
             return brackets[0] + padding + self._comma.join(parts) + padding + brackets[1]
         newline = self.source.newline
@@ -144,14 +128,8 @@ class JsonEditor:
         return f"{brackets[0]}{newline}{inner}{lines}{newline}{indent}{brackets[1]}"
 
     def _member(self, key: str, value: Any, indent: str) -> str:
-        text = self._format(value, indent, self._example(key, value))
-        return f"{self._scalar(key)}{self._colon}{text}"
-
-    def _scalar(self, value: Any) -> str:
-        """Return a string, number or constant, with escapes if the file is pure ASCII."""
-        if isinstance(value, Number):
-            return value
-        return json.dumps(value, ensure_ascii=self._is_ascii)
+        name = json.dumps(key, ensure_ascii=self._is_ascii)
+        return name + self._colon + self._format(value, indent, self._is_multiline(key, value))
 
     def _separator(self, container: Object | Array) -> str:
         """Return the characters between the last part and an appended part."""
@@ -198,8 +176,3 @@ def _kind(value: Any) -> str:
 def _is_flat(entry: Any) -> bool:
     """Return whether an entry of a list contains no list of objects."""
     return not isinstance(entry, dict) or all(_kind(part) != "objects" for part in entry.values())
-
-
-def _typical(array: list[Any]) -> Any:
-    """Return the first flat entry, or else the first entry."""
-    return next(filter(_is_flat, array), array[0])

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import labels_as_ids
 from taxoexpan.formats.json.editor import JsonEditor, in_order
-from taxoexpan.formats.json.parser import Array, Number, Object, decode
-from taxoexpan.formats.json.schema import KEYS, SEPARATOR, JsonConcepts, find_key
+from taxoexpan.formats.json.parser import Array, Number, Object
+from taxoexpan.formats.json.schema import KEYS, JsonConcepts, find_key
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
+_EMPTY: tuple[Any, ...] = (None, "", [], {}, False)
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
@@ -44,6 +43,7 @@ class _Inserter:
         }
         self.conventions = _Conventions(concepts)
         self.keys = self.conventions.keys
+        self.language_keys = {each: concepts.language_key(each) for each in ("label", "definition")}
         rows = next(filter(None, [*self.root_lists, *map(concepts.children, concepts.objects)]), [])
         lists = dict.fromkeys((self.keys["children"], self.keys["edges"]), rows)
         self.editor = JsonEditor(concepts.source, concepts.objects, lists)
@@ -58,11 +58,8 @@ class _Inserter:
         self.parents_first = [id for id in order if id in self.new]
         self._refuse_unsupported()
         self.written_ids: dict[str, str] = {}
-        if not concepts.has_ids:
-            nests = self.conventions.nests
-            self.written_ids = (
-                self._paths() if nests else labels_as_ids(concepts.source, expanded, additions)
-            )
+        if not concepts.has_ids and not self.conventions.nests:
+            self.written_ids = labels_as_ids(concepts.source, expanded, additions)
 
     def flat(self) -> Iterator[Insertion]:
         """Append every new object to a list of concepts, and add its relations."""
@@ -177,6 +174,7 @@ class _Inserter:
             "deprecated": concept.deprecated,
             "children": list(children),
         }
+        fields["definition"] = self._translated("definition", concept.definition)
         values = {self.keys[field]: value for field, value in fields.items() if value}
         named = self._named(concept.id)
         return in_order({**conventions.empty, **named, **values}, conventions.sample)
@@ -202,33 +200,19 @@ class _Inserter:
             return list(ends.values())
         return in_order({find_key(sample, end) or end: id for end, id in ends.items()}, sample)
 
-    def _label(self, id: str) -> str:
-        return self.expanded.concept(id).label
+    def _label(self, id: str) -> Any:
+        return self._translated("label", self.expanded.concept(id).label)
+
+    def _translated(self, field: str, text: str) -> Any:
+        """Return a text as the file writes it: in quotes, or in an object by language."""
+        key = self.language_keys[field]
+        return {key: text} if key and text else text
 
     def _id(self, id: str) -> str:
         """Return an id as the file writes it: as a string, or as a number if ids are numeric."""
         written = self.written_ids.get(id, id)
         is_number = self.conventions.integer_ids and _INTEGER.fullmatch(written)
         return Number(written) if is_number else written
-
-    def _paths(self) -> dict[str, str]:
-        """Return the path of each new concept, which is its id in a file without ids."""
-        paths: dict[str, str] = {}
-        taken = set(self.concepts.ids)
-        for id in self.parents_first:
-            label, parents = self.new[id].label, self.parents[id]
-            if len(parents) > 1:
-                message = f"a concept without an id has one parent, but {label!r} was given several"
-                raise FormatError(self.path, f"{message}; choose one")
-            path = label
-            if parents:
-                path = f"{paths.get(parents[0], parents[0])}{SEPARATOR}{label}"
-            if path in taken:
-                message = f"the path {path!r} would occur twice; rename the new concept"
-                raise FormatError(self.path, message)
-            taken.add(path)
-            paths[id] = path
-        return paths
 
     def _refuse_unsupported(self) -> None:
         """Refuse concepts that would not be read back unchanged."""
@@ -237,10 +221,11 @@ class _Inserter:
             if conventions.integer_ids and not _INTEGER.fullmatch(concept.id):
                 message = f"the ids of this file are integers, but {concept.id!r} is not"
                 raise FormatError(self.path, f"{message}; give {concept.label!r} another id")
-            count = len(self.parents[concept.id])
-            if count > 1 and conventions.names_parents and conventions.single_parent:
-                message = f"{self.keys['parents']!r} holds one parent, but {concept.label!r} was"
-                raise FormatError(self.path, f"{message} given {count}; choose one")
+            is_path = conventions.nests and not self.concepts.has_ids
+            is_single = is_path or (conventions.names_parents and conventions.single_parent)
+            if len(self.parents[concept.id]) > 1 and is_single:
+                message = f"a concept of this file has one parent, but {concept.label!r} was given"
+                raise FormatError(self.path, f"{message} several; choose one")
 
 
 class _Conventions:
@@ -258,6 +243,7 @@ class _Conventions:
         references = list(filter(concepts.is_reference, indices))
         full: list[Any] = [concepts.objects[i] for i in sorted({*indices} - {*references})]
         leaves = [entry for entry in full if not concepts.children(entry)] or full
+        leaves = list(filter(concepts.parents, leaves)) or leaves
         self.sample: Any = leaves[0] if leaves else concepts.objects[0]
         self.keys = {field: self._used_key(field) or names[0] for field, names in KEYS.items()}
         self.integer_ids = concepts.has_ids and all(map(self._has_integer_id, concepts.objects))
@@ -279,7 +265,7 @@ class _Conventions:
         self.names_parents = self._used_key("parents") is not None or not otherwise
         self.single_parent = self._has_single_parents()
         self.copies = self._has_copies()
-        self.empty = self._empty_values(full, leaves)
+        self.empty = self._empty_values(leaves)
 
     def _used_key(self, field: str) -> str | None:
         """Return the first key in the file for a field, even if its value is null."""
@@ -314,30 +300,17 @@ class _Conventions:
             return all(all(map(self.concepts.children, same)) for same in parents)
         return bool(repeated) and all(same[0].keys() == e.keys() for same in repeated for e in same)
 
-    def _empty_values(self, full: list[Any], leaves: list[Any]) -> dict[str, Any]:
-        """Return the most frequent empty value of each key in leaves.
+    def _empty_values(self, leaves: list[Any]) -> dict[str, Any]:
+        """Return the empty values of the sample and of the parents of a root.
 
-        Only the value for parents comes from roots, because roots also lack other content.
+        A text that every leaf has is empty too.
         """
-        roots = [entry for entry in full if not self.concepts.parents(entry)]
-        children = list(filter(self.concepts.parents, leaves)) or leaves
-        texts, empty = (self.keys["definition"], self.keys["synonyms"]), dict[str, Any]()
-        for key in dict.fromkeys(key for entry in [*children, *roots[:1]] for key in entry):
-            lacking = [entry for entry in children if entry.get(key) in (None, "", [])]
-            if key == self.keys["deprecated"]:
-                lacking = [entry for entry in children if not entry.get(key)]
-            elif key == self.keys["parents"]:
-                lacking = roots
-            shown = Counter(_text(entry[key]) if key in entry else "" for entry in lacking)
-            if not lacking and key in texts and all(key in entry for entry in children):
-                shown["[]" if isinstance(children[0][key], list) else '""'] = 1
-            if text := max(shown, key=lambda text: (shown[text], not text), default=""):
-                empty[key] = decode(text)
+        roots = [entry for entry in self.concepts.objects if not self.concepts.parents(entry)]
+        key = self.keys["parents"]
+        empty = {name: value for name, value in self.sample.items() if value in _EMPTY}
+        if any(key in entry for entry in roots[:1]):
+            empty[key] = [] if isinstance(roots[0][key], list) else roots[0][key]
+        for name in (self.keys["definition"], self.keys["synonyms"]):
+            if name not in empty and leaves and all(name in entry for entry in leaves):
+                empty[name] = [] if isinstance(leaves[0][name], list) else ""
         return empty
-
-
-def _text(value: Any) -> str:
-    """Return the JSON of an empty value, such as null, [] or 0."""
-    if isinstance(value, Number):
-        return value
-    return "[]" if isinstance(value, list) else json.dumps(value)

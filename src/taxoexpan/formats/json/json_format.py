@@ -51,6 +51,8 @@ class JsonFormat(DocumentFormat):
                 if own_id:
                     rows[id] = row
             _describe(builder, row, concepts, index)
+        if any(map(concepts.translated, concepts.objects)):
+            builder.language, builder.languages = concepts.languages.tag, concepts.languages
         _add_relations(builder, concepts)
         builder.ignored.update(
             key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
@@ -135,6 +137,9 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
             remedy = "make them equal, or give one of the concepts another id"
             raise concepts.error(f"{message}; {remedy}", entry)
     builder.labels[row] = label or builder.labels[row]
+    if others := [name for _, name in concepts.translated(entry) if name != label]:
+        builder.foreign_names[row] = tuple(dict.fromkeys(others))
+        builder.ignored["labels in other languages"] += len(others)
     if definition:
         builder.definitions[row] = definition
     if synonyms:

@@ -23,6 +23,8 @@ _VALUE = re.compile(
     re.VERBOSE,
 )
 _KEY = re.compile(rf"[ \t\n\r]*+({_STRING})[ \t\n\r]*+:[ \t\n\r]*+")
+_OBJECT_MARK = re.compile(r"[ \t\n\r]*+([,}])")
+_ARRAY_MARK = re.compile(r"[ \t\n\r]*+([,\]])")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 LINES_SUFFIXES = (".jsonl", ".ndjson")
 
@@ -101,11 +103,6 @@ def is_json_lines(source: TextFile) -> bool:
         return False
 
 
-def decode(text: str) -> Any:
-    """Return the value of a JSON string, without positions."""
-    return _DECODER.decode(text)
-
-
 def objects_in(value: Any, leave_out: Collection[int] = ()) -> Iterator[tuple[Any, int]]:
     """Yield all objects inside a value with their depth; lists do not count as levels."""
     stack = [(value, 0)]
@@ -161,8 +158,9 @@ class _Parser:
         """Return the next value of the text."""
         opened: list[Object | Array] = []
         while True:
-            value, is_open = self._scalar_or_container()
-            if is_open:
+            match = self._match(_VALUE)
+            value = self._parsed(match)
+            if match["opening"] and len(match["opening"]) == 1:
                 opened.append(value)
                 self._start_part(value)
                 continue
@@ -172,8 +170,8 @@ class _Parser:
                     outer[next(reversed(outer.places))] = value
                 else:
                     outer.append(value)
-                closing = "}" if isinstance(outer, Object) else "]"
-                if self._punctuation(closing) == ",":
+                mark = self._match(_OBJECT_MARK if isinstance(outer, Object) else _ARRAY_MARK)
+                if mark[1] == ",":
                     self._start_part(outer)
                     break
                 outer.end = self.offset
@@ -181,53 +179,46 @@ class _Parser:
             else:
                 return value
 
-    def _scalar_or_container(self) -> tuple[Any, bool]:
-        """Return the next value, and whether it is a container that is still to be filled."""
-        match = _VALUE.match(self.text, self.offset)
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        """Read the next part of the text."""
+        match = pattern.match(self.text, self.offset)
         if match is None:
             raise self.invalid()
-        kind, written = match.lastgroup or "", match[match.lastindex or 0]
-        text = self._string(written) if kind == "string" else ""
         self.offset = match.end()
-        if kind == "string":
-            return text, False
-        if kind == "number":
-            return Number(written), False
-        if kind == "constant":
-            return _CONSTANTS[written], False
-        value = (Object if written[0] == "{" else Array)(match.start(kind))
+        return match
+
+    def _parsed(self, match: re.Match[str]) -> Any:
+        """Return a value; a container is still to be filled."""
+        if match["string"]:
+            return self._string(match, "string")
+        if match["number"]:
+            return Number(match["number"])
+        if match["constant"]:
+            return _CONSTANTS[match["constant"]]
+        value = (Object if match["opening"][0] == "{" else Array)(match.start("opening"))
         value.end = self.offset
-        return value, len(written) == 1
+        return value
 
     def _start_part(self, outer: Object | Array) -> None:
         """Store the offset of the next part, after reading its key in an object."""
         if isinstance(outer, Array):
             outer.places.append(self.skip_space())
             return
-        match = _KEY.match(self.text, self.offset)
-        if match is None:
-            raise self.invalid()
-        self.offset = match.start(1)
-        key = self._string(match[1])
+        match = self._match(_KEY)
+        key = self._string(match, 1)
         if key in outer.places:
+            self.offset = match.start(1)
             raise self.invalid(f"the key {key!r} is used twice in an object; remove one of them")
-        outer.places[key] = self.offset = match.end()
+        outer.places[key] = self.offset
 
-    def _string(self, written: str) -> str:
-        if "\\" not in written:
-            return written[1:-1]
+    def _string(self, match: re.Match[str], group: str | int) -> str:
+        if "\\" not in match[group]:
+            return match[group][1:-1]
         try:
-            return str(json.loads(written))
+            return str(json.loads(match[group]))
         except json.JSONDecodeError:
+            self.offset = match.start(group)
             raise self.invalid() from None
-
-    def _punctuation(self, closing: str) -> str:
-        """Read a comma or a closing bracket."""
-        mark = self.text[self.skip_space() : self.offset + 1]
-        if mark not in (",", closing):
-            raise self.invalid()
-        self.offset += 1
-        return mark
 
     def invalid(self, message: str = "") -> FormatError:
         """Return an error about the current offset."""

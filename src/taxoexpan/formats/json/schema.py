@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.document import JsonDocument
 from taxoexpan.formats.json.parser import objects_in
+from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.text_file import TextFile
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -44,6 +45,9 @@ _MAX_PATH_RATIO = 50
 
 _MAX_ENVELOPES = 3
 """How many objects may surround the object that has the list of concepts."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+"""A key of an object that has texts by language."""
 
 _RELATION = re.compile("parent|broader|super|is_a|child|narrower", re.IGNORECASE)
 """Words in keys that suggest a relation, such as `parentCategory`."""
@@ -98,6 +102,29 @@ class JsonConcepts(JsonDocument):
         """Return the string in a field without outer spaces, or "" if there is none."""
         key = find_key(entry, field)
         return self.text(entry, key) if key else ""
+
+    def text(self, container: Any, key: str | int) -> str:
+        """Return a string, or of an object with texts by language the text in the chosen one."""
+        if not isinstance(container[key], dict):
+            return super().text(container, key)
+        best = self.languages.best(texts) if (texts := _translations(container[key])) else None
+        expected = 'text in quotes, or texts by language such as {"en": "apple"}'
+        return best[1] if best else self.refuse(container, key, expected)
+
+    @cached_property
+    def languages(self) -> Languages:
+        """The chosen language of labels that are given in several languages."""
+        return Languages.choose(self.source, filter(None, map(self.translated, self.objects)))
+
+    def translated(self, entry: dict[str, Any], field: str = "label") -> list[Text]:
+        """Return the texts by language of a field, if there are any."""
+        return _translations(entry.get(find_key(entry, field) or ""))
+
+    def language_key(self, field: str) -> str:
+        """Return the key of the chosen language in this field, or "" if its values are texts."""
+        values = (entry[key] for entry in self.objects if (key := find_key(entry, field)))
+        keys = (key for value in values if _translations(value) for key in value)
+        return next((key for key in keys if _tag(key) == self.languages.tag), "")
 
     def synonyms(self, entry: dict[str, Any]) -> tuple[str, ...]:
         """Return the synonyms of an object, which are a list or a single string."""
@@ -334,6 +361,19 @@ def _is_graph(value: dict[str, Any]) -> bool:
         or (isinstance(edge, dict) and find_key(edge, "parent") and find_key(edge, "child"))
         for edge in value[edges]
     )
+
+
+def _tag(key: str) -> str:
+    """Return the language tag of a key such as `en_GB`."""
+    return key.lower().replace("_", "-")
+
+
+def _translations(value: Any) -> list[Text]:
+    """Return the language and the text of each member, if a value has texts by language."""
+    if not isinstance(value, dict) or not all(map(_LANGUAGE.fullmatch, value)):
+        return []
+    texts = [(_tag(key), text.strip()) for key, text in value.items() if type(text) is str]
+    return texts if len(texts) == len(value) else []
 
 
 def _texts(value: Any, numbers: bool = True) -> set[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -21,7 +22,7 @@ from taxoexpan.formats.openfoodfacts.blocks import (
     Blocks,
     Entry,
 )
-from taxoexpan.formats.openfoodfacts.tag_ids import escape_commas, label_key, tag_id
+from taxoexpan.formats.openfoodfacts.tag_ids import escape_commas, label_key
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -31,6 +32,8 @@ Reference = tuple[str, str]
 """A language code and a name, by which an entry is known as a parent."""
 
 _BREAKS = re.compile(r"[\t\n\v\f\r\0]+")
+_AFTER_SIGN = re.compile(r"^<( ?)", re.MULTILINE)
+_AFTER_COLON = re.compile(r"^(?:<\s*)?[a-z]{2}:( ?)", re.MULTILINE)
 _PLAIN_SUFFIXES = frozenset({".txt", ""})
 _LINES_TO_CHECK = 2_000
 _MIN_UNDERSTOOD = 0.98
@@ -78,7 +81,7 @@ class OpenFoodFactsFormat(Format):
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Add a block for each new concept after the last child of its first parent."""
-        inserter = BlockInserter(source.parsed(Blocks.parse), expanded, additions)
+        inserter = BlockInserter(source, expanded, additions)
         return {source.path: [*inserter.new_blocks(), *inserter.moves(), *inserter.synonyms()]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -147,17 +150,10 @@ class BlockStyle:
     after_colon: str = " "
 
     @classmethod
-    def of(cls, blocks: Blocks) -> BlockStyle:
+    def of(cls, source: TextFile) -> BlockStyle:
         """Return the style of most lines."""
-        lines = blocks.source.lines
-        parents = [lines[p.line - 1] for block in blocks.entries for p in block.parents]
-        names = [lines[n.line - 1] for block in blocks.entries for n in block.names]
-        spaced = sum(line[1:2].isspace() for line in parents)
-        after_colon = sum(line.partition(":")[2][:1].isspace() for line in [*parents, *names])
-        return cls(
-            " " if spaced * 2 >= len(parents) else "",
-            " " if after_colon * 2 >= len(parents) + len(names) else "",
-        )
+        found = (Counter(places.findall(source.text)) for places in (_AFTER_SIGN, _AFTER_COLON))
+        return cls(*(" " if counts[" "] >= counts[""] else "" for counts in found))
 
     def reference(self, parent: Reference) -> str:
         """Format a parent without the `<` in front of it."""
@@ -174,23 +170,12 @@ class BlockStyle:
         return [*lines, f"{DESCRIPTION}:{language}:{self.after_colon}{text}"] if text else lines
 
 
-@dataclass(frozen=True)
 class BlockInserter:
     """The additions in the language of the labels and in the style of the file."""
 
-    blocks: Blocks
-    expanded: Taxonomy
-    additions: Additions
-
-    @cached_property
-    def style(self) -> BlockStyle:
-        """The style of the file."""
-        return BlockStyle.of(self.blocks)
-
-    @cached_property
-    def source(self) -> TextFile:
-        """The file."""
-        return self.blocks.source
+    def __init__(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> None:
+        self.source, self.expanded, self.additions = source, expanded, additions
+        self.blocks, self.style = source.parsed(Blocks.parse), BlockStyle.of(source)
 
     @cached_property
     def language(self) -> str:
@@ -204,7 +189,8 @@ class BlockInserter:
     def new_blocks(self) -> Iterator[Insertion]:
         """Insert each new entry after the last child of its first parent, or at the end."""
         new = {concept.id: concept for concept in self.additions.concepts}
-        self._refuse_known_names()
+        for concept in new.values():
+            self._refuse_known(concept.id, (concept.label, *concept.synonyms), self.language)
         last_lines = {id: entry.blocks[-1].last_line for id, entry in self.blocks.by_id.items()}
         for block in self.blocks.entries:
             if block.parents:
@@ -239,8 +225,7 @@ class BlockInserter:
                 message = f"{id!r} has no block in this file, so it cannot get synonyms"
                 raise FormatError(self.source.path, f"{message}; leave them out")
             label = self.blocks.by_id[id].label
-            for name in names:
-                self._refuse_known(name, tag_id(label.language, name), id, {}, label.language)
+            self._refuse_known(id, names, label.language)
             line = self.source.lines[label.line - 1].rstrip()
             end = self.source.starts[label.line - 1] + len(line)
             yield Insertion(end, "".join(f", {escape_commas(name)}" for name in names))
@@ -265,27 +250,20 @@ class BlockInserter:
         message = f"every name of {id!r} also belongs to another entry; give it a name of its own"
         raise FormatError(self.source.path, message, entry.blocks[0].line)
 
-    def _refuse_known_names(self) -> None:
-        """Refuse names that Open Food Facts would read as names of another entry."""
-        labels: dict[str, str] = {}
-        for concept in self.additions.concepts:
-            key = label_key(self.language, concept.label)
-            if not key:
-                message = f"{concept.label!r} has no letter or digit; give it another label"
-                raise FormatError(self.source.path, message)
-            self._refuse_known(concept.label, key, concept.id, labels)
-            labels[key] = concept.id
-        for concept in self.additions.concepts:
-            for name in concept.synonyms:
-                self._refuse_known(name, tag_id(self.language, name), concept.id, labels)
+    @cached_property
+    def _new_labels(self) -> dict[str, str]:
+        """The first new concept of each new label."""
+        concepts = reversed(self.additions.concepts)
+        return {label_key(self.language, concept.label): concept.id for concept in concepts}
 
-    def _refuse_known(
-        self, name: str, key: str, id: str, labels: Mapping[str, str], language: str = ""
-    ) -> None:
-        owner = self.blocks.find_exact(language or self.language, key) or labels.get(key, id)
-        if owner != id:
-            message = f"the new name {name!r} is the same as a name of {owner!r} ({key})"
-            raise FormatError(self.source.path, f"{message}; rename it, or leave it out")
+    def _refuse_known(self, id: str, names: Iterable[str], language: str) -> None:
+        """Refuse names that Open Food Facts would read as names of another entry."""
+        for name in names:
+            key = label_key(language, name)
+            owner = self.blocks.find_exact(language, key) or self._new_labels.get(key, id)
+            if owner != id:
+                message = f"the new name {name!r} is the same as a name of {owner!r} ({key})"
+                raise FormatError(self.source.path, f"{message}; rename it, or leave it out")
 
 
 def _single_line(text: str) -> str:

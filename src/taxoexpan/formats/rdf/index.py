@@ -23,6 +23,9 @@ from taxoexpan.taxonomy import Taxonomy
 MOST = 0.8
 """A property or type that this share of the concepts has belongs to the style of the file."""
 
+_MAX_NAMED = 4
+"""How many types and properties a message names."""
+_LIKELY_RELATION = re.compile("broader|parent|super|subclass", re.IGNORECASE)
 _MARKUP = re.compile(r"<[^>]*>")
 _TRUE = ("true", "1")
 _LINKS = (vocabulary.BROADER, vocabulary.NARROWER, vocabulary.SUBCLASS_OF)
@@ -65,6 +68,8 @@ class GraphIndex:
     described_by: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     """The subjects of each predicate and language."""
     prefixes: dict[str, str] = field(default_factory=dict)
+    statements: Statements = field(init=False, repr=False)
+    """The source of the statements."""
     _blank_nodes: dict[str, str] = field(default_factory=dict)
     """Names of blank nodes that are the same each time the file is read."""
 
@@ -96,7 +101,7 @@ class GraphIndex:
         for texts, subject, node in references:
             if node in literal_forms:
                 texts.setdefault(subject, []).append(literal_forms[node])
-        index.prefixes = statements.prefixes
+        index.prefixes, index.statements = statements.prefixes, statements
         index._finish()
         return index
 
@@ -123,6 +128,12 @@ class GraphIndex:
     def notes(self) -> Iterator[Note]:
         """Yield notes about other content of the file."""
         raise NotImplementedError
+
+    @cached_property
+    def relative(self) -> int:
+        """The number of IRIs that are relative in the file, which has no base."""
+        base = self.statements.base
+        return sum(iri.startswith(base) for iri in self.resources) if base else 0
 
     def languages(self, source: TextFile) -> Languages:
         """Choose the language of the labels."""
@@ -180,6 +191,19 @@ class GraphIndex:
                 properties.having[name] = subjects & properties.concepts
         return properties
 
+    def without_concepts(self) -> str:
+        """Describe the content of a file without concepts, and what to do."""
+        types = Counter(type for found in self.types.values() for type in found)
+        counts = self.predicate_counts
+        likely = sorted(counts, key=lambda iri: (not _LIKELY_RELATION.search(iri), -counts[iri]))
+        message = "the file has no concept: no skos:Concept, no owl:Class"
+        for kind, iris in {"types": [*dict(types.most_common())], "properties": likely}.items():
+            some = [iri for iri in iris if iri != vocabulary.TYPE][:_MAX_NAMED]
+            short = ", ".join(_short_name(iri, self._namespaces()) for iri in some)
+            message += f"; its {kind} are {short}" if some else ""
+        fix = "write them as skos:Concept, skos:prefLabel and skos:broader"
+        return f"{message}; {fix}, for example with a CONSTRUCT query of SPARQL"
+
     def _namespaces(self) -> dict[str, str]:
         """Return the prefix of each namespace."""
         prefixes = {**self.prefixes, **vocabulary.USUAL_PREFIXES}
@@ -192,16 +216,12 @@ class GraphIndex:
         if isinstance(value, ox.Literal):
             if predicate == vocabulary.DEPRECATED and value.value in _TRUE:
                 self.deprecated.add(subject)
-            self._add_literal(subject, predicate, value)
             return
         object = self._key(value)
         self.resources.add(object)
         if predicate == vocabulary.TYPE:
             self.types.setdefault(subject, []).append(object)
         self._add_link(subject, predicate, object)
-
-    def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:
-        """Add a statement with another literal; most such statements are ignored."""
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types or relations; other statements are ignored."""

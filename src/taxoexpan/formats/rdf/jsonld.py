@@ -47,7 +47,7 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
     nodes = _compact_nodes(source, graph, context if graph is not value else None, triples)
     if isinstance(graph, Array):
         return JsonEditor(source, [graph or value], {"": graph}).append(graph, nodes)
-    return JsonEditor(source, [graph], {}).enlist((graph.start, graph.end), graph, nodes)
+    return JsonEditor(source, [graph], {}).enlist((graph.start, graph.end), nodes)
 
 
 def write_document(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> str:

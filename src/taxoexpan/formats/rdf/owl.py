@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -15,7 +14,7 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style
 from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.rdf.statements import Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import OBO_SYNONYMS, local_name, namespace_of, text
@@ -49,8 +48,6 @@ class OwlIndex(GraphIndex):
     OTHER_USED = (vocabulary.TYPE, vocabulary.DEPRECATED)
     INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.OBO_NAMESPACE)
 
-    obo_ids: set[str] = field(default_factory=set)
-    """Classes with an `oboInOwl:id` that follows from their IRI."""
     label_properties: list[str] = field(default_factory=list)
     """The properties of labels, the most frequent one first."""
     own_namespaces: set[str] = field(default_factory=set)
@@ -96,10 +93,6 @@ class OwlIndex(GraphIndex):
         )
         counts["classes of other vocabularies"] = len(self.bare)
         return {name: count for name, count in counts.items() if count > 0}
-
-    def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:
-        if predicate == vocabulary.OBO_ID and value.value == _obo_id(subject):
-            self.obo_ids.add(subject)
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types, superclasses or roots; other statements are ignored."""
@@ -147,11 +140,7 @@ class OwlFormat(RdfFormat):
     index = OwlIndex
     types = _CLASS_TYPES
     up = vocabulary.SUBCLASS_OF
-    new_style = Style(
-        TextProperty(vocabulary.RDFS_LABEL),
-        TextProperty(vocabulary.ALT_LABEL),
-        TextProperty(vocabulary.DEFINITION),
-    )
+    new_style = Style(vocabulary.RDFS_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
     container = ("ontology", vocabulary.ONTOLOGY)
     prefixes: ClassVar = {**vocabulary.PREFIXES, "rdfs": vocabulary.RDFS}
 
@@ -167,10 +156,8 @@ class OwlFormat(RdfFormat):
             return not counts.concepts
         return relations > len(counts.relations)
 
-    def style(self, source: TextFile) -> Style:
+    def style(self, index: OwlIndex) -> Style:
         """Return the text properties that most classes have."""
-        index = source.parsed(OwlIndex.read)
-        languages = index.languages(source)
         synonyms = {
             vocabulary.ALT_LABEL: len(index.texts[vocabulary.ALT_LABEL]),
             vocabulary.EXACT_SYNONYM: sum(len(index.texts[kind]) for kind in OBO_SYNONYMS),
@@ -181,12 +168,11 @@ class OwlFormat(RdfFormat):
             each: len(index.texts[each].keys() & index.concepts) for each in index.DEFINITIONS[:-1]
         }
         definition = max(definitions, key=lambda property: definitions[property])
-        chosen = (
+        return Style(
             index.label_properties[0],
             max(synonyms, key=lambda property: synonyms[property]),
             definition if definitions[definition] else vocabulary.COMMENT,
         )
-        return Style(*(TextProperty(iri, _language(index, languages, iri)) for iri in chosen))
 
     def further_triples(
         self,
@@ -198,9 +184,12 @@ class OwlFormat(RdfFormat):
         """Yield OBO ids if most classes have them."""
         _refuse_annotated_moves(source, additions.moves)
         index = source.parsed(OwlIndex.read)
-        if index.obo_ids and index.is_usual(index.obo_ids):
+        with_obo_id = index.described_by.get((vocabulary.OBO_ID, ""))
+        if with_obo_id and index.is_usual(with_obo_id):
             for concept in additions.concepts:
-                yield text(concept.id, vocabulary.OBO_ID, _obo_id(concept.id), "")
+                # The id of obo/SO_0000704 is SO:0000704.
+                obo_id = ":".join(local_name(concept.id).rsplit("_", 1))
+                yield text(concept.id, vocabulary.OBO_ID, obo_id, "")
 
     def provenance(
         self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
@@ -216,20 +205,6 @@ class OwlFormat(RdfFormat):
             yield text(id, vocabulary.COMMENT, f"Place {provenance.tasks[id]}.", "en")
 
 
-def _language(index: OwlIndex, languages: Languages, property: str) -> str:
-    """Return the tag for new values of a property: the tag in use that best fits the labels."""
-    used = Counter(
-        tag
-        for kind in (OBO_SYNONYMS if property in OBO_SYNONYMS else (property,))
-        for id, texts in index.texts[kind].items()
-        if id in index.concepts
-        for tag, _ in texts
-    )
-    fitting = [tag for tag in used if not languages.is_foreign(tag) or not languages.chosen]
-    rank = languages.rank
-    return min(fitting, key=lambda tag: (rank(tag), -used[tag], tag), default=languages.tag)
-
-
 def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:
     """Refuse to move a class whose old relation has annotations, which would still state it."""
     moved = {(move.child, vocabulary.SUBCLASS_OF, move.old_parent) for move in moves}
@@ -242,11 +217,6 @@ def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:
         if parts in moved:
             message = f"an owl:Axiom annotates that {child!r} is a subclass of {parent!r}"
             raise FormatError(source.path, f"{message}; move this class by hand")
-
-
-def _obo_id(iri: str) -> str:
-    """Return the OBO id of an IRI: `SO:0000704` for `http://purl.obolibrary.org/obo/SO_0000704`."""
-    return ":".join(local_name(iri).rsplit("_", 1))
 
 
 def _is_language_term(iri: str) -> bool:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urljoin
 from xml.parsers import expat
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.formats.json.document import JsonDocument
 from taxoexpan.formats.json.parser import Object, objects_in, parse
 from taxoexpan.formats.rdf.jsonld import Context
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
-from taxoexpan.formats.rdf.vocabulary import TYPE
+from taxoexpan.formats.rdf.vocabulary import TYPE, is_iri
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Move
 
@@ -58,7 +60,7 @@ def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
 
 def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
     """Search the starts of lines, and prefer lines without an indent, which are likely subjects."""
-    terms = {f"<{iri}>": iri for iri in iris}
+    terms = {f"<{text}>": iri for iri in iris for text in (iri, iri.removeprefix(DEFAULT_BASE))}
     for prefix, namespace in _PREFIX.findall(source.text):
         for iri in iris if namespace else ():
             local = iri.removeprefix(namespace)
@@ -78,7 +80,7 @@ def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
 
     def start(_: str, attributes: dict[str, str]) -> None:
         if not bases:
-            bases.append(attributes.get("xml:base", ""))
+            bases.append(attributes.get("xml:base", DEFAULT_BASE))
         for name, value in attributes.items():
             if name.endswith((":about", ":ID")):
                 iri = f"#{value}" if name.endswith(":ID") else value
@@ -133,8 +135,7 @@ def move_links(
     return insertions, linked_down
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A statement of three IRIs, with the position of its object.
 
     `list_start` identifies the list of objects; `previous_end` is the end of the previous object.
@@ -151,10 +152,9 @@ class Link:
 
 @dataclass(slots=True)
 class _Frame:
-    """The parts of an open statement: "" for a part without an IRI, None for a missing part."""
+    """An open statement: its subject and predicate, which are "" if they are not IRIs."""
 
-    subject: str | None = None
-    predicate: str | None = None
+    parts: list[str] = field(default_factory=list)
     list_start: int = 0
     previous_end: int | None = None
 
@@ -177,14 +177,30 @@ class TurtleLinks:
                 self._declare(text.lstrip("@").casefold(), tokens)
             elif kind == "datatype":
                 next(tokens, None)
-            elif kind == "mark" and text not in "[(":
-                _close(frames, token)
-            else:
-                link = _add_part(frames[-1], self._resolve(kind, text, frames[-1]), token)
-                if link is not None:
-                    yield link
+            elif text in ("]", ")") and len(frames) > 1:
+                frames.pop()
+                frames[-1].previous_end = token.end()
+            elif text == "." and len(frames) == 1:
+                frames[-1] = _Frame()
+            elif text == ";":
+                del frames[-1].parts[1:]
+            elif kind != "mark" or text in ("[", "("):
+                yield from self._add_part(frames[-1], token)
                 if kind == "mark":
-                    frames.append(_Frame("", None if text == "[" else ""))
+                    frames.append(_Frame([""] if text == "[" else ["", ""]))
+
+    def _add_part(self, frame: _Frame, token: re.Match[str]) -> Iterator[Link]:
+        """Add the next part to a statement, and yield a link if the part is its object."""
+        iri = self._resolve(token, is_predicate=len(frame.parts) == 1)
+        if len(frame.parts) < 2:
+            frame.parts.append(iri)
+            frame.list_start, frame.previous_end = token.start(), None
+            return
+        if iri and all(frame.parts):
+            subject, predicate = frame.parts
+            place = (*token.span(), frame.list_start, frame.previous_end)
+            yield Link(subject, predicate, iri, *place)
+        frame.previous_end = token.end()
 
     def format_iri(self, iri: str, replaced: str) -> str:
         """Format an IRI, with the prefix of the replaced name if possible."""
@@ -217,13 +233,14 @@ class TurtleLinks:
         else:
             self.prefixes[name] = iri
 
-    def _resolve(self, kind: str, text: str, frame: _Frame) -> str:
+    def _resolve(self, token: re.Match[str], is_predicate: bool) -> str:
         """Return the IRI of a token, or "" if there is none."""
-        if kind == "iri":
+        text = token[0]
+        if token["iri"]:
             return self._full_iri(text)
-        if kind != "word" or text.startswith("_:"):
+        if not token["word"] or text.startswith("_:"):
             return ""
-        if text == "a" and frame.subject is not None and frame.predicate is None:
+        if text == "a" and is_predicate:
             return TYPE
         prefix, colon, local = text.partition(":")
         if not colon or prefix not in self.prefixes:
@@ -232,30 +249,4 @@ class TurtleLinks:
 
     def _full_iri(self, text: str) -> str:
         inner = _UNICODE_ESCAPE.sub(lambda code: chr(int(code[1] or code[2], 16)), text[1:-1])
-        return urljoin(self.base, inner) if self.base else inner
-
-
-def _close(frames: list[_Frame], token: re.Match[str]) -> None:
-    """End an object, a predicate, a statement or a bracket."""
-    if token[0] in "])" and len(frames) > 1:
-        frames.pop()
-        frames[-1].previous_end = token.end()
-    elif token[0] == "." and len(frames) == 1:
-        frames[-1] = _Frame()
-    elif token[0] == ";":
-        frames[-1].predicate = None
-
-
-def _add_part(frame: _Frame, iri: str, token: re.Match[str]) -> Link | None:
-    """Add the next part to a statement, and return a link if the statement is complete."""
-    if frame.subject is None:
-        frame.subject = iri
-        return None
-    if frame.predicate is None:
-        frame.predicate, frame.list_start, frame.previous_end = iri, token.start(), None
-        return None
-    previous_end, frame.previous_end = frame.previous_end, token.end()
-    if not (frame.subject and frame.predicate and iri):
-        return None
-    start, end = token.span()
-    return Link(frame.subject, frame.predicate, iri, start, end, frame.list_start, previous_end)
+        return inner if is_iri(inner) else urljoin(self.base or DEFAULT_BASE, inner)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache, partial
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FileCycleError, FormatError, started_at
 from taxoexpan.formats.builder import LANGUAGE_TAGS, Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.format import Copy, Format, Insertions, Target, inherited
+from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Insertions, Target, inherited
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import MOST, GraphIndex, Node, is_blank_node
@@ -27,22 +28,16 @@ from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.ids import numbered
 
-
-@dataclass(frozen=True)
-class TextProperty:
-    """A text property, and the language tag of its values."""
-
-    iri: str
-    language: str = ""
+_BASE = re.compile(f'(?:(?<=<)|(?<==")){re.escape(DEFAULT_BASE)}')
+"""The base at the start of an IRI in Turtle or RDF/XML."""
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """The text properties of new concepts."""
 
-    label: TextProperty
-    synonym: TextProperty
-    definition: TextProperty
+    label: str
+    synonym: str
+    definition: str
 
 
 class RdfFormat(Format):
@@ -65,9 +60,9 @@ class RdfFormat(Format):
     """The properties from every concept and from every root to that resource, if there are any."""
     prefixes: ClassVar[dict[str, str]] = vocabulary.PREFIXES
 
-    @abstractmethod
-    def style(self, source: TextFile) -> Style:
+    def style(self, index: Any) -> Style:
         """Return the text properties of the concepts in a file."""
+        return self.new_style
 
     @abstractmethod
     def further_triples(
@@ -82,8 +77,10 @@ class RdfFormat(Format):
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read all concepts and relations; cycles get the lines of their concepts."""
         index = source.parsed(self.index.read)
+        if not index.concepts:
+            raise FormatError(source.path, index.without_concepts())
         builder = _read_concepts(source, index)
-        builder.notes += index.notes()
+        builder.notes += [*index.notes(), *_reading_notes(index)]
         try:
             return builder.finish()
         except FileCycleError as error:
@@ -103,17 +100,21 @@ class RdfFormat(Format):
                 message = f"the id {concept.id!r} of {concept.label!r} is not an IRI"
                 raise FormatError(source.path, f"{message}; write an IRI, or leave the id blank")
         moved, linked = move_links(source, additions.moves, self.up, self.down)
-        index, style = source.parsed(self.index.read), self.style(source)
+        index = source.parsed(self.index.read)
+        style, language = self.style(index), index.languages(source).tag
         triples = [
-            *self._new_triples(index, style, expanded, additions),
+            *self._new_triples(index, style, language, expanded, additions),
             *self.further_triples(source, expanded, additions, linked),
         ]
         if additions.provenance is not None:
             for concept in additions.concepts:
                 triples += self.provenance(index, expanded, concept.id, additions.provenance)
         for id, name in additions.synonyms:
-            triples.append(text(id, style.synonym.iri, name, style.synonym.language))
-        return {source.path: [*moved, *insert_triples(source, index.prefixes, triples)]}
+            triples.append(text(id, style.synonym, name, language))
+        inserted = [*moved, *insert_triples(source, index, triples)]
+        if index.relative:
+            inserted = [replace(each, text=_BASE.sub("", each.text)) for each in inserted]
+        return {source.path: inserted}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new vocabulary; ids that are not IRIs become IRIs."""
@@ -132,7 +133,12 @@ class RdfFormat(Format):
         return Copy({target.path: write_triples(triples, target, self.prefixes)}, ids)
 
     def _new_triples(
-        self, index: GraphIndex, style: Style, expanded: Taxonomy, additions: Additions
+        self,
+        index: GraphIndex,
+        style: Style,
+        language: str,
+        expanded: Taxonomy,
+        additions: Additions,
     ) -> Iterator[ox.Triple]:
         """Yield the triples of new concepts, with types like siblings and values like parents."""
         inherited_values = {
@@ -153,7 +159,7 @@ class RdfFormat(Format):
             links = [(vocabulary.TYPE, ox.NamedNode(type)) for type in types(parents)]
             for property, values in inherited_values.items():
                 links += [(property, value) for value in values[id]]
-            yield from self._triples(style, id, concept, links, parents)
+            yield from self._triples(style, id, concept, links, parents, lambda _: language)
 
     def _usual_types(self, index: GraphIndex, group: Sequence[str]) -> list[str]:
         """Return the types that most of these concepts have, with at least one concept type."""
@@ -170,15 +176,15 @@ class RdfFormat(Format):
         concept: Concept,
         links: Iterable[tuple[str, Node]],
         parents: Iterable[str],
-        tag: Callable[[str], str] | None = None,
+        tag: Callable[[str], str],
     ) -> Iterator[ox.Triple]:
-        """Yield the links, texts and parents of a concept; `tag` overrides the language tags."""
+        """Yield the links, texts and parents of a concept; `tag` returns the tag of a text."""
         for predicate, node in links:
             yield ox.Triple(ox.NamedNode(id), ox.NamedNode(predicate), node)
         texts = [(style.label, concept.label), *((style.synonym, n) for n in concept.synonyms)]
         texts += [(style.definition, concept.definition)] if concept.definition else []
         for property, value in texts:
-            yield text(id, property.iri, value, tag(value) if tag else property.language)
+            yield text(id, property, value, tag(value))
         if concept.deprecated:
             yield flag(id, vocabulary.DEPRECATED)
         yield from (link(id, self.up, parent) for parent in parents)
@@ -210,6 +216,14 @@ class RdfFormat(Format):
     def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
         """Return the lines that describe these concepts, as far as they are found."""
         return subject_lines(source, ids)
+
+
+def _reading_notes(index: GraphIndex) -> Iterator[Note]:
+    """Yield notes about the graphs and the base of a file."""
+    yield from index.statements.notes()
+    if index.relative:
+        message = f"relative IRIs, but no base; {DEFAULT_BASE} is used ({index.relative:,} IRIs)"
+        yield Note(1, f"{message}, and new IRIs are written without it")
 
 
 def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:

@@ -17,6 +17,8 @@ from taxoexpan.formats.text_file import Insertion, TextFile
 
 _MAX_DEPTH = 256
 """The time of the parser grows with the square of the depth; no vocabulary is that deep."""
+_MAX_ATTRIBUTES = 1000
+"""Attributes of an element and of those around it: the time grows with the square of the number."""
 _MAX_ENTITY_LENGTH = 1000
 _MAX_GROWTH = 10
 """How many times its size a file may have after its entities are expanded."""
@@ -48,18 +50,18 @@ class RootElement:
 
 
 def scan_elements(source: TextFile) -> RootElement:
-    """Find the root element; refuse deep nesting, and growing or external entities."""
+    """Find the root element; refuse deep nesting, too many attributes, and growing entities."""
     encoding = _ENCODING.match(source.text)
     if encoding and encoding[1].lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
         message = f"the file declares the encoding {encoding[1]}; save it as UTF-8 and declare that"
         raise FormatError(source.path, message, 1)
     _refuse_growing_entities(source)
     parser = expat.ParserCreate()
-    root, depth = RootElement(), 0
+    root, counts = RootElement(), [0]
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
-        depth += 1
+        depth = len(counts)
+        counts.append(counts[-1] + len(attributes))
         if depth == 1:
             root.name, root.attributes = name, attributes
         if depth not in root.indents:
@@ -69,11 +71,13 @@ def scan_elements(source: TextFile) -> RootElement:
             root.indents[depth] = None if before.strip() else before
         if depth > _MAX_DEPTH:
             raise refused(f"elements are nested more than {_MAX_DEPTH} levels deep; flatten them")
+        if counts[-1] > _MAX_ATTRIBUTES:
+            message = f"{name} has more than {_MAX_ATTRIBUTES:,} attributes or namespaces"
+            raise refused(f"{message}; remove those that are not used")
 
     def end(name: str) -> None:
-        nonlocal depth
-        depth -= 1
-        if depth == 0:
+        counts.pop()
+        if len(counts) == 1:
             root.end = parser.CurrentByteIndex
 
     def entity(name: str, parameter: bool, value: str | None, *_: object) -> None:

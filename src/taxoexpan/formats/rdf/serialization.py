@@ -12,10 +12,12 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf import jsonld, rdfxml
+from taxoexpan.formats.rdf.index import GraphIndex
 from taxoexpan.formats.rdf.statements import (
     JSON_LD,
     RDF_XML,
     SYNTAXES,
+    TRIG,
     TURTLE,
     Statements,
     detect_syntax,
@@ -55,6 +57,9 @@ def transcode(source: TextFile, target: Target) -> tuple[str, list[str]]:
     if in_named_graphs:
         count = pluralize(in_named_graphs, "statement")
         losses.append(f"moved from named graphs to the default graph: {count}")
+    if statements.others:
+        others = pluralize(statements.others, "statement")
+        losses.append(f"not converted, because only one graph is read: {others}")
     triples = list(dict.fromkeys(quad.triple for quad in quads))
     if syntax == RDF_XML:
         rdfxml.refuse_predicates_without_name(source, triples)
@@ -68,11 +73,13 @@ def transcode(source: TextFile, target: Target) -> tuple[str, list[str]]:
     # JSON-LD has no empty prefix.
     own = {name: iri for name, iri in statements.prefixes.items() if name or syntax != JSON_LD}
     text = _document(triples, syntax, _with_defaults(own, PREFIXES))
+    if statements.base:
+        text = text.replace(statements.base, target.base)
     return respell_tags(text, source.parsed(tag_spellings), syntax), losses
 
 
 def insert_triples(
-    source: TextFile, prefixes: Mapping[str, str], triples: list[ox.Triple]
+    source: TextFile, index: GraphIndex, triples: list[ox.Triple]
 ) -> list[Insertion]:
     """Return the insertions that add triples to a file, with its prefixes and indentation."""
     syntax = detect_syntax(source) or TURTLE
@@ -83,9 +90,10 @@ def insert_triples(
     elif syntax == JSON_LD:
         insertions = jsonld.insert_nodes(source, triples)
     else:
+        prefixes = index.prefixes
         known = _with_defaults(prefixes, _needed_prefixes(triples))
-        lines = _serialize_lines(triples, syntax, known)
-        if syntax == TURTLE:
+        lines = _serialize_lines(triples, syntax, known, index.statements.graph)
+        if syntax in (TURTLE, TRIG):
             declared = {f"@prefix {name}: <{iri}> ." for name, iri in prefixes.items()}
             found = _INDENT.search(_LONG_STRING.sub('""', source.text))
             new = [line for line in lines if line not in declared]
@@ -122,17 +130,22 @@ def _document(
     if syntax == JSON_LD:
         return jsonld.write_document(list(triples), prefixes)
     lines = _serialize_lines(triples, syntax, prefixes)
-    text = "".join(f"{line}\n" for line in (_lay_out(lines) if syntax == TURTLE else lines))
+    laid_out = _lay_out(lines) if syntax in (TURTLE, TRIG) else lines
+    text = "".join(f"{line}\n" for line in laid_out)
     # In XML, a plain "\r" would be read back as a line feed.
     return text.replace("\r", "&#13;") if syntax == RDF_XML else text
 
 
 def _serialize_lines(
-    triples: Iterable[ox.Triple], syntax: ox.RdfFormat, prefixes: Mapping[str, str]
+    triples: Iterable[ox.Triple],
+    syntax: ox.RdfFormat,
+    prefixes: Mapping[str, str],
+    graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph | None = None,
 ) -> list[str]:
-    """Serialize triples with pyoxigraph, grouped by subject."""
-    grouped = [triple for group in by_subject(triples) for triple in group]
-    text = ox.serialize(grouped, format=syntax, prefixes=dict(prefixes))
+    """Serialize triples with pyoxigraph, grouped by subject, in this graph."""
+    grouped = (triple for group in by_subject(triples) for triple in group)
+    quads = [ox.Quad(each.subject, each.predicate, each.object, graph) for each in grouped]
+    text = ox.serialize(quads, format=syntax, prefixes=dict(prefixes))
     lines = (text or b"").decode("utf-8").split("\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -142,9 +155,10 @@ def _lay_out(lines: Iterable[str], indent: str = _DEFAULT_INDENT) -> list[str]:
     laid_out: list[str] = []
     for line in lines:
         if line.startswith("\t"):
-            laid_out.append(indent + line[1:])
+            bare = line.lstrip("\t")
+            laid_out.append(indent * (len(line) - len(bare)) + bare)
             continue
-        if laid_out and not line.startswith("@prefix"):
+        if laid_out and not line.startswith(("@prefix", "}")):
             laid_out.append("")
         laid_out.append(line)
     return laid_out

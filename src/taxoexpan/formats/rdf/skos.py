@@ -11,19 +11,11 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style
 from taxoexpan.formats.rdf.statements import detect_syntax
 from taxoexpan.formats.rdf.vocabulary import SKOS_XL, link, local_name
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
-
-
-def _style(language: str) -> Style:
-    label, synonym, definition = (
-        TextProperty(iri, language)
-        for iri in (vocabulary.PREF_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
-    )
-    return Style(label, synonym, definition)
 
 
 @dataclass
@@ -101,17 +93,13 @@ class SkosFormat(RdfFormat):
     types = (vocabulary.CONCEPT,)
     parent_predicate = "skos:broader"
     up, down = vocabulary.BROADER, vocabulary.NARROWER
-    new_style = _style("")
+    new_style = Style(vocabulary.PREF_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
     container = ("scheme", vocabulary.SCHEME)
     container_links = (vocabulary.IN_SCHEME, vocabulary.TOP_CONCEPT_OF)
 
     def can_read(self, source: TextFile) -> bool:
         """Return whether the file is RDF."""
         return detect_syntax(source) is not None
-
-    def style(self, source: TextFile) -> Style:
-        """Return the properties of SKOS, in the language of the labels."""
-        return _style(source.parsed(SkosIndex.read).languages(source).tag)
 
     def further_triples(
         self,

@@ -1,4 +1,4 @@
-"""Parsing of RDF in four syntaxes, without network access and within limits.
+"""Parsing of RDF in six syntaxes, without network access and within limits.
 
 pyoxigraph limits neither entities nor nesting, so they are checked before. It converts language
 tags to lower case, so their spelling is searched in the text.
@@ -9,14 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.rdf import jsonld, rdfxml
+from taxoexpan.formats.builder import Note
+from taxoexpan.formats.format import DEFAULT_BASE
+from taxoexpan.formats.rdf import jsonld, rdfxml, vocabulary
 from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import pluralize
 
 TURTLE, N_TRIPLES = ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES
+TRIG, N_QUADS = ox.RdfFormat.TRIG, ox.RdfFormat.N_QUADS
 RDF_XML, JSON_LD = ox.RdfFormat.RDF_XML, ox.RdfFormat.JSON_LD
 
 SYNTAXES = {
@@ -26,6 +32,8 @@ SYNTAXES = {
     ".owl": RDF_XML,
     ".xml": RDF_XML,
     ".jsonld": JSON_LD,
+    ".nq": N_QUADS,
+    ".trig": TRIG,
 }
 
 _XML_PROLOGS = ("<?xml", "<!--", "<!DOCTYPE")
@@ -39,12 +47,18 @@ _OTHER_OWL_SYNTAXES = {
     "OWL/XML": re.compile(r"\A\s*(<[?!][^>]*>\s*)*<(\w+:)?Ontology\s"),
 }
 _SNIFF_LENGTH = 20_000
+_BUFFER = 1 << 24
+"""The length of pyoxigraph's buffer, which must hold every text as a whole."""
+_CONCEPT_TYPES = {vocabulary.CONCEPT, vocabulary.OWL_CLASS, vocabulary.RDFS_CLASS}
+_RELATIONS = {vocabulary.BROADER, vocabulary.NARROWER, vocabulary.SUBCLASS_OF}
 
 _TAG = r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)"
 _IN_TURTLE = re.compile(rf"""((?<!\\)"@){_TAG}(?![\w-])""")
 _TAG_PLACES = {
     TURTLE: _IN_TURTLE,
     N_TRIPLES: _IN_TURTLE,
+    TRIG: _IN_TURTLE,
+    N_QUADS: _IN_TURTLE,
     RDF_XML: re.compile(rf"""(<[^<>]*\sxml:lang\s*=\s*["']){_TAG}(?=["'])"""),
     JSON_LD: re.compile(rf"""("@?language"\s*:\s*"|"(?=[\w-]+"\s*:)){_TAG}(?=")"""),
 }
@@ -69,28 +83,79 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
 
 
 class Statements:
-    """The statements of a file; `prefixes` is complete after the last statement."""
+    """The statements of a file; `prefixes` is complete after the last statement.
+
+    Of TriG and N-Quads, only the statements of one `graph` are read. Relative IRIs of a file
+    without a base get the `base`.
+    """
 
     def __init__(self, source: TextFile) -> None:
         self.source = source
         self.syntax = detect_syntax(source) or TURTLE
         self.prefixes: dict[str, str] = {}
+        has_base = DEFAULT_BASE in source.text or self.syntax == JSON_LD
+        self.base = None if has_base else DEFAULT_BASE
+        self.graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph | None = None
+        self.others = 0
 
     def __iter__(self) -> Iterator[ox.Quad]:
-        """Yield the statements of all graphs, or raise a FormatError for a syntax error."""
+        """Yield the statements, or raise a FormatError for a syntax error."""
+        return self._chosen() if self.syntax in (TRIG, N_QUADS) else self._parsed()
+
+    def notes(self) -> Iterator[Note]:
+        """Yield notes about the graph that is read, and about the others."""
+        if isinstance(self.graph, ox.NamedNode):
+            yield Note(1, f"the default graph has no concept; the graph {self.graph} is read")
+        if self.others:
+            others = pluralize(self.others, "statement")
+            yield Note(1, f"only one graph is read; ignored in the others: {others}")
+
+    def _chosen(self) -> Iterator[ox.Quad]:
+        """Yield the statements of the default graph, or else of the only one with concepts."""
+        quads, default = list(self._parsed()), ox.DefaultGraph()
+        graphs = dict.fromkeys(
+            quad.graph_name
+            for quad in quads
+            if quad.predicate.value in _RELATIONS
+            or (isinstance(quad.object, ox.NamedNode) and quad.object.value in _CONCEPT_TYPES)
+        )
+        if len(graphs) > 1 and default not in graphs:
+            named = ", ".join(map(str, [*graphs][:3])) + (", …" if len(graphs) > 3 else "")
+            message = f"the concepts are in {len(graphs)} named graphs ({named})"
+            raise FormatError(self.source.path, f"{message}; write one of them to its own file")
+        self.graph = default if default in graphs or not graphs else next(iter(graphs))
+        chosen = [quad for quad in quads if not graphs or quad.graph_name == self.graph]
+        self.others = len(quads) - len(chosen)
+        yield from chosen
+
+    def _parsed(self) -> Iterator[ox.Quad]:
         if self.syntax == RDF_XML:
             _refuse_other_owl_syntaxes(self.source)
             self.source.parsed(rdfxml.scan_elements)
         elif self.syntax == JSON_LD:
             jsonld.refuse_deep_nesting(self.source)
         try:
-            parser = ox.parse(self.source.text, format=self.syntax)
+            parser = ox.parse(self.source.text, format=self.syntax, base_iri=self.base)
             yield from parser
         except SyntaxError as error:
             raise FormatError(self.source.path, _describe(error), error.lineno) from None
         except ValueError as error:
             raise FormatError(self.source.path, f"not well-formed: {error}") from None
+        except MemoryError as error:
+            if "buffer" not in str(error):
+                raise
+            message = f"a text has more than {_BUFFER:,} bytes; shorten it"
+            raise FormatError(self.source.path, message, self._long_text_line()) from None
         self.prefixes = dict(parser.prefixes)
+
+    def _long_text_line(self) -> int:
+        """Return the line at which the parser's buffer starts when it is full."""
+        content = self.source.text.encode()
+        stream = BytesIO(content)
+        with suppress(MemoryError):
+            for _ in ox.parse(stream, format=self.syntax):
+                pass
+        return content.count(b"\n", 0, max(stream.tell() - _BUFFER, 0)) + 1
 
 
 def tag_spellings(source: TextFile) -> dict[str, str]:

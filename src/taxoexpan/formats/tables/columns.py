@@ -11,7 +11,8 @@ from taxoexpan.errors import ConfigurationError
 COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": (
         *("id", "conceptid", "identifier", "uri", "code", "queryid", "uniqueid", "uid", "uuid"),
-        *("iri", "concepturi", "notation", "termid", "categoryid", "classid", "nodeid"),
+        *("iri", "concepturi", "notation", "termid", "categoryid", "categorycode", "classid"),
+        "nodeid",
     ),
     "label": (
         *("label", "name", "term", "concept", "title", "query", "preflabel", "category"),
@@ -21,27 +22,28 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "parents": (
         *("parents", "parent", "parentid", "parentids", "broader", "parentcode", "parenturi"),
         *("broaderid", "broaderuri", "broaderconcept", "parentconcept", "parentuniqueid"),
-        *("parentterm", "parentcategory", "broaderterm", "superclass", "subclassof"),
+        *("parentterm", "parentcategory", "broaderterm", "superclass", "subclassof", "subtypeof"),
     ),
     "parent_label": ("parentlabel", "parentname", "broaderlabel", "broadername", "parenttitle"),
     "child": ("child", "childid", "hyponym", "narrower", "childlabel", "childname", "subclass"),
     "parent": (
         *("parent", "parentid", "hypernym", "broader", "parentlabel", "parentname", "superclass"),
     ),
-    "path": ("path", "categorypath", "fullpath", "fullname"),
+    "path": ("path", "categorypath", "fullpath", "fullname", "overturetaxonomy"),
     "definition": ("definition", "description", "gloss", "definitions"),
     "synonyms": (
         *("synonyms", "synonym", "altlabel", "aliases", "altlabels", "alternativelabel"),
         *("alternativelabels", "alternativeterms", "alias"),
     ),
     "deprecated": ("deprecated", "obsolete", "isdeprecated", "isobsolete"),
+    "codes": (),  # only if chosen: the ids, which also state the parents
 }
 """The headers that each column may have, in the order of preference, as `_key` writes them."""
 
 LEVEL = re.compile(r"level([1-9]\d?)")
 """The name of a level column."""
 
-_RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path"})
+_RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path", "codes"})
 """Columns that relate concepts; if the user chooses one, others are not recognized."""
 
 _ALIASES = {"parent": "parents", "synonym": "synonyms", "name": "label"}
@@ -75,7 +77,11 @@ class Columns:
             if name not in chosen and not (relations_are_chosen and name in _RELATIONS):
                 known = next((free[key] for key in keys if key in free), None)
                 indices |= {} if known is None else {name: known}
+        if "codes" in indices:
+            return cls(indices | {"id": indices["codes"]})
         levels = _levels(header) if not any(map(LEVEL.fullmatch, chosen)) else []
+        if not levels and chosen.keys().isdisjoint({"id", "label", "definition"}):
+            _recognize_codes(indices, free)
         return cls(indices | {f"level{n}": index for n, index in enumerate(levels, start=1)})
 
     def has(self, *names: str) -> bool:
@@ -99,7 +105,8 @@ class Columns:
     def has_relations(self) -> bool:
         """Whether the columns state relations between concepts."""
         edges = self.has("child", "parent")
-        return edges or self.has_parents or self.has("path") or bool(self.levels)
+        chosen = self.has("path") or self.has("codes")
+        return edges or self.has_parents or chosen or bool(self.levels)
 
 
 def find_column(header: Sequence[str], text: str) -> int | None:
@@ -160,6 +167,18 @@ def _parse_choice(text: str) -> Iterator[tuple[str, str]]:
 def _key(header: str) -> str:
     """Return a header without case, spaces, underscores and punctuation."""
     return re.sub(r"[\W_]+", "", header.casefold())
+
+
+def _recognize_codes(indices: dict[str, int], free: Mapping[str, int]) -> None:
+    """Read the only column of codes as ids, and their descriptions as labels."""
+    if "parents" not in indices or not indices.keys().isdisjoint({"label", "path", "child"}):
+        return
+    codes = [i for key, i in free.items() if key.endswith("code")]
+    unknown = [i for i in codes if i not in indices.values()]
+    if "id" not in indices and len(unknown) == 1:
+        indices["id"] = unknown[0]
+    if indices.get("id") in codes and free.get("description", -1) == indices.get("definition"):
+        indices["label"] = indices.pop("definition")
 
 
 def _levels(header: Sequence[str]) -> list[int]:

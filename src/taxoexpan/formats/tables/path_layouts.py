@@ -58,14 +58,23 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class PathSeparator:
-    """The separator of the labels in a path, with the blanks around it."""
+    """The separator of the labels in a path, with the blanks around it.
+
+    With `brackets`, a path is written `[a,b,c]`.
+    """
 
     text: str = SEPARATOR
+    brackets: bool = False
 
     @property
     def sign(self) -> str:
         """The separator without blanks."""
-        return self.text.strip()
+        return self.text.strip() or self.text
+
+    def join(self, parts: Parts) -> str:
+        """Return the path with these parts."""
+        path = self.text.join(parts)
+        return f"[{path}]" if self.brackets else path
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -74,7 +83,10 @@ class PathSeparator:
 
     def split(self, source: Path, line: int, path: str) -> Parts:
         """Return the parts of a path, which must not be empty."""
-        parts = tuple(self.pattern.split(path.strip()))
+        bare = path.strip()
+        if self.brackets and bare.startswith("[") and bare.endswith("]"):
+            bare = bare[1:-1].strip()
+        parts = tuple(self.pattern.split(bare))
         if not all(parts):
             message = f"the path {path.strip()!r} has an empty part"
             raise FormatError(source, f"{message}; name it, or remove the {self.sign!r}", line)
@@ -95,6 +107,8 @@ DEFAULT_SEPARATOR = PathSeparator()
 def find_separator(source: Path, cells: Sequence[tuple[int, str]]) -> PathSeparator:
     """Return the separator of the numbered paths, or refuse a sign with an unclear role."""
     paths = [path for _, path in cells]
+    if paths and all(path.startswith("[") and path.endswith("]") for path in paths):
+        return PathSeparator(", " if any(", " in path for path in paths) else ",", brackets=True)
     if any(DEFAULT_SEPARATOR.sign in path for path in paths):
         return DEFAULT_SEPARATOR
     for sign in OTHER_SIGNS:
@@ -109,7 +123,8 @@ def find_separator(source: Path, cells: Sequence[tuple[int, str]]) -> PathSepara
             continue
         line = next(line for line, path in cells if sign in path)
         message = f"the paths have no '>', and it is not clear whether {sign!r} separates labels"
-        raise FormatError(source, f"{message}; write ' > ' between the labels of a path", line)
+        fix = "write ' > ' between the labels of a path, or give the text between them"
+        raise FormatError(source, f"{message}; {fix}", line, "separator")
     return DEFAULT_SEPARATOR
 
 
@@ -200,6 +215,8 @@ class PathTable:
     @cached_property
     def separator(self) -> PathSeparator:
         """The separator of the labels in the paths of this table."""
+        if chosen := self.table.file.options.separator:
+            return PathSeparator(chosen)
         cells = [(row.line, row["path"]) for row in self.table.rows]
         return find_separator(self.table.file.path, cells)
 
@@ -233,7 +250,7 @@ class PathTable:
     def insert_new(self, added: Sequence[Category]) -> list[Insertion]:
         """Append one row per new category."""
         rows = [
-            {"id": new.id, "path": self.separator.text.join(new.parts), "label": new.parts[-1]}
+            {"id": new.id, "path": self.separator.join(new.parts), "label": new.parts[-1]}
             for new in added
         ]
         return self.table.file.append(self.table.new_lines(rows))

@@ -32,7 +32,6 @@ from taxoexpan.formats.tables.table import (
     Table,
     is_table,
     open_if_table,
-    read_cells,
     table_text,
 )
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -45,6 +44,7 @@ SAMPLE_SIZE = 200
 _NOT_IN_LABELS = re.compile(r"[>\n\r]")
 _REPLACEMENTS = {">": "›", "\n": " ", "\r": " "}
 _SPACES = re.compile(r"\s+")
+_BULLET = re.compile(r"(?:[-*+]|\d+[.)])\s")
 
 
 class PathsFormat(Format):
@@ -58,17 +58,22 @@ class PathsFormat(Format):
             return True
         table = open_if_table(file)
         if table is not None and table.columns.has_relations:
-            edges = table.has("child", "parent") or table.columns.has_parents
-            return table.has("path") or not edges
+            return table.has("path") or (
+                bool(table.columns.levels)
+                and not table.has("child", "parent")
+                and not table.columns.has_parents
+            )
         if table is not None and _has_several_columns(table):
             return False
         first = [line for _, line in islice(PathLines(file).lines(), SAMPLE_SIZE)]
-        return sum(SEPARATOR in line for line in first) * 4 >= len(first)
+        return sum(SEPARATOR in line for line in first) * 4 >= max(1, len(first))
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read every path as a concept, and also ancestors without their own line."""
         layout, categories = file.parsed(_layout), file.parsed(_categories)
-        builder, ids = TaxonomyBuilder(file.path), _ids(file, categories)
+        if isinstance(layout, PathLines) and not file.text.startswith(MARKER):
+            _refuse_outline(layout, categories)
+        builder, ids = TaxonomyBuilder(file.path), path_ids(file, categories)
         # Tables of levels often list only leaves.
         notes_ancestors = not isinstance(layout, LevelTable) or layout.has_ids
         for category in categories:
@@ -92,7 +97,7 @@ class PathsFormat(Format):
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append one line per new concept, and insert its label into paths of moved concepts."""
         for concept in additions.concepts:
-            _refuse_unsupported(file, expanded, concept.id)
+            refuse_unsupported(file, expanded, concept.id, _NOT_IN_LABELS)
         added = [Category(0, c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
         moved = _apply_moves(file, expanded, additions.moves)
         return {file.path: [*moved, *file.parsed(_layout).insert_new(added)]}
@@ -100,7 +105,7 @@ class PathsFormat(Format):
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write one path per concept along first parents, after the id unless both are equal."""
         path = target.path
-        lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
+        lines = {id: SEPARATOR.join(parts) for id, parts in written_paths(taxonomy, path).items()}
         if format_suffix(path) in TABLE_SUFFIXES:
             _refuse_other_separator(path, list(lines.values()))
             ids = clean_ids(taxonomy, str.strip)
@@ -142,13 +147,7 @@ def _known_columns(table: Table) -> tuple[str, ...]:
 
 def _has_several_columns(table: Table) -> bool:
     """Return whether this is a table, whose cells must not be read as lines of paths."""
-    if len(table.header) < 2 or not is_table(table.file):
-        return False
-    try:
-        rows = islice(read_cells(table.file, table.delimiter), SAMPLE_SIZE)
-        return all(len(row) == len(table.header) for _, row in rows)
-    except FormatError:
-        return False
+    return is_table(table.file) and table.has_equal_rows
 
 
 def _layout(file: TextFile) -> PathLines | PathTable:
@@ -169,7 +168,7 @@ def _is_read_without_ids(path: Path, text: str) -> bool:
     return not layout.has_ids and not text.startswith("#") and "\n#" not in text
 
 
-def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
+def written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
     """Return a distinct path per concept; characters that labels cannot contain are replaced."""
     labels = [_NOT_IN_LABELS.sub(lambda m: _REPLACEMENTS[m[0]], label) for label in taxonomy.labels]
     labels = [label.strip() or "concept" for label in labels]
@@ -200,14 +199,14 @@ def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> I
     ids = {category.parts: category.id for category in file.parsed(_categories)}
 
     def inserted(parts: tuple[str, ...]) -> list[tuple[int, str]]:
-        path_ids = [ids.get(parts[:depth], "") for depth in range(1, len(parts) + 1)]
-        steps = enumerate(pairwise(path_ids), start=1)
+        along = [ids.get(parts[:depth], "") for depth in range(1, len(parts) + 1)]
+        steps = enumerate(pairwise(along), start=1)
         return [(index, labels[step]) for index, step in steps if step in labels]
 
     return file.parsed(_layout).insert_parts(inserted)
 
 
-def _ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:
+def path_ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:
     """Return the id or else the path of every category; refuse repeated paths."""
     lines: dict[Parts, int] = {}
     for category in categories:
@@ -217,6 +216,16 @@ def _ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:
             message = f"the path {path!r} is already on line {first}; remove one"
             raise FormatError(file.path, message, category.line)
     return {each.parts: each.id or SEPARATOR.join(each.parts) for each in categories}
+
+
+def _refuse_outline(layout: PathLines, categories: Sequence[Category]) -> None:
+    """Refuse lines without a separator that are indented, or that all have bullets."""
+    lines = list(layout.lines())
+    indented = next((number for number, line in lines if line[0].isspace()), 0)
+    bullets = bool(lines) and all(_BULLET.match(line) for _, line in lines)
+    if (indented or bullets) and all(len(category.parts) == 1 for category in categories):
+        message = "this is a line of an outline, not a path; choose the format outline"
+        raise FormatError(layout.file.path, message, indented or lines[0][0])
 
 
 def _refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
@@ -231,7 +240,9 @@ def _refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
         raise FormatError(path, f"{message}; {fix}")
 
 
-def _refuse_unsupported(file: TextFile, expanded: Taxonomy, id: str) -> None:
+def refuse_unsupported(
+    file: TextFile, expanded: Taxonomy, id: str, forbidden: re.Pattern[str]
+) -> None:
     """Refuse several parents, long paths, repeated paths and labels that do not read back."""
     label, parents, path = expanded.concept(id).label, expanded.parents(id), expanded.path(id)
     if len(parents) > 1:
@@ -240,7 +251,7 @@ def _refuse_unsupported(file: TextFile, expanded: Taxonomy, id: str) -> None:
     if len(path) > MAX_DEPTH:
         message = f"the path of {label!r} would have {len(path)} parts, but at most {MAX_DEPTH}"
         raise FormatError(file.path, f"{message} are allowed; choose a parent closer to a root")
-    if not label or label != label.strip() or _NOT_IN_LABELS.search(label):
+    if not label or label != label.strip() or forbidden.search(label):
         message = f"{label!r} would not be read back as one category; rename it"
         raise FormatError(file.path, message)
     siblings = expanded.children(parents[0]) if parents else expanded.roots

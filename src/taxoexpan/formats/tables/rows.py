@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, labels_as_ids
 from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.tables.codes import code_parents
 from taxoexpan.formats.tables.path_layouts import LevelStyle, cells_for, level_texts, style_of
 from taxoexpan.formats.tables.table import (
     VALUE_SEPARATOR,
@@ -34,18 +35,29 @@ MAX_FOOTER = 3
 """The number of rows below a blank row that may be a footer."""
 _TRUE = ("true", "yes", "1")
 MAX_NAMED_LINES = 5
-ROOT_MARKERS = frozenset({"0", "-", "--", "–", "—", "null", "none", "nil", "n/a", "na", "#n/a"})
+ROOT_MARKERS = frozenset(
+    {"0", "-", "--", "–", "—", "null", "none", "nil", "n/a", "na", "#n/a"}
+    | {"owl:thing", "http://www.w3.org/2002/07/owl#thing"}
+)
 """Texts that stand for "no parent", in lower case."""
+_SEPARATORS = (VALUE_SEPARATOR, ";", ",")
+"""Signs that may separate several parents in one cell."""
 
 
 @dataclass(frozen=True)
 class _ConceptTable:
-    """A parsed table; `by_label` means that `parents` holds labels although the table has ids."""
+    """A parsed table; `by_label` means that `parents` holds labels although the table has ids.
+
+    `by_codes` means that the parents come from the ids; `separators` has the text between several
+    values, by column.
+    """
 
     table: Table
     parsed: ParsedTaxonomy
     by_label: bool
     levels: LevelStyle | None
+    separators: Mapping[str, str]
+    by_codes: bool = False
 
 
 class RowsFormat(Format):
@@ -54,9 +66,11 @@ class RowsFormat(Format):
     is_table = True
 
     def can_read(self, file: TextFile) -> bool:
-        """Return whether the header has a parents column, and an id or a label column."""
+        """Return whether the table has ids or labels, and parents or hierarchical codes."""
         table = open_if_table(file)
-        return table is not None and table.columns.has_parents
+        if table is None or table.columns.has_parents or table.has("codes"):
+            return table is not None
+        return bool(file.parsed(_code_parents))
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read one concept per row; a missing id or label is replaced by the other."""
@@ -67,6 +81,8 @@ class RowsFormat(Format):
         table, read = file.parsed(Table.open), file.parsed(_read_table)
         names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
         writer = _RowWriter(read, expanded, names)
+        if read.by_codes:
+            _refuse_other_codes(file, expanded, additions)
         parents: dict[str, list[str]] = {}
         for parent, child in additions.relations:
             parents.setdefault(child, []).append(names.get(parent, parent))
@@ -97,7 +113,8 @@ class RowsFormat(Format):
 
     def supported_changes(self, file: TextFile) -> frozenset[str]:
         """Return moves unless level columns repeat the paths, and synonyms if there is a column."""
-        moves = {"moves"} if file.parsed(_read_table).levels is None else set()
+        read = file.parsed(_read_table)
+        moves = {"moves"} if read.levels is None and not read.by_codes else set()
         synonyms = {"synonyms"} if file.parsed(Table.open).has("synonyms") else set()
         return frozenset(moves | synonyms)
 
@@ -113,26 +130,39 @@ class RowsFormat(Format):
 
 def _read_table(file: TextFile) -> _ConceptTable:
     table, builder = file.parsed(Table.open), TaxonomyBuilder(file.path)
-    if not table.columns.has_parents:
-        raise column_error(table, "the table needs a column id or label, and a column parent")
+    above = file.parsed(_code_parents)
+    if not table.columns.has_parents and not (above and table.has("label")):
+        problem = "the table needs a column id or label, and a column parent"
+        if table.has("codes"):
+            problem = "the table needs a column label" if above else "no code begins with another"
+        raise column_error(table, problem)
     for row in table.rows:
         id, label = _id_and_label(table, row)
         if not id:
             message = "the row has neither an id nor a label; add one, or remove the row"
             raise FormatError(file.path, message, row.line)
         is_deprecated = row["deprecated"].casefold() in _TRUE
-        synonyms, definition = row.many("synonyms"), row["definition"]
-        builder.add(id, label or id, row.line, synonyms, definition, is_deprecated)
+        synonyms = row.many("synonyms", file.options.separator or VALUE_SEPARATOR)
+        builder.add(id, label or id, row.line, synonyms, row["definition"], is_deprecated)
     builder.notes += table.repeated_headers
     by_label = _parents_are_labels(table, builder)
+    names = set(builder.labels if by_label else builder.ids), set(builder.labels)
+    separators = {
+        column: _find_separator(table, column, known)
+        for column, known in zip(("parents", "parent_label"), names, strict=True)
+    }
+    separators["synonyms"] = file.options.separator or VALUE_SEPARATOR
     try:
-        _relate(table, builder, by_label)
+        if above:
+            _relate_codes(table, builder, above)
+        else:
+            _relate(table, builder, by_label, separators)
         parsed = builder.finish()
     except FileCycleError:
         raise
     except FormatError as error:
-        if table.has("id") or len(table.header) < 3:
-            raise
+        if table.has("id") or len(table.header) == len(set(table.columns.indices.values())):
+            raise  # no column is left that could be the id
         problem = f"{error.message}. No column is recognized as the id, so the label is the id"
         found = replace(table, line=error.line or table.line)
         raise column_error(found, problem, "id=NAME") from None
@@ -144,7 +174,39 @@ def _read_table(file: TextFile) -> _ConceptTable:
     known = ("parents", "parent_label", *_COLUMNS.values(), *levels)
     notes = (*parsed.notes, *_footer_notes(table, builder, parsed.taxonomy))
     parsed = replace(parsed, notes=notes, ignored=table.other_columns(*known))
-    return _ConceptTable(table, parsed, by_label, style)
+    return _ConceptTable(table, parsed, by_label, style, separators, bool(above))
+
+
+def _code_parents(file: TextFile) -> dict[str, str]:
+    """Return the parents of the ids, if these are codes and no other column states parents."""
+    table = file.parsed(Table.open)
+    is_chosen = table.has("codes")
+    if not is_chosen and (table.columns.has_relations or not table.has("id", "label")):
+        return {}
+    return code_parents([row["id"] for row in table.rows], is_chosen)
+
+
+def _relate_codes(table: Table, builder: TaxonomyBuilder, above: Mapping[str, str]) -> None:
+    """Add the relations of the codes, and a note that says so."""
+    for row in table.rows:
+        if row["id"] in above:
+            builder.relate(above[row["id"]], row["id"], row.line)
+    column, child = table.header[table.columns.indices["id"]], next(iter(above))
+    message = f"the parents come from the codes in the column {column!r}"
+    count = f"{len(table.rows) - len(above):,} of {len(table.rows):,} concepts have no parent"
+    builder.note(table.line, f"{message}: {child} is below {above[child]}; {count}")
+
+
+def _refuse_other_codes(file: TextFile, expanded: Taxonomy, additions: Additions) -> None:
+    """Refuse new concepts whose codes would not be read as below their parents."""
+    above = code_parents(expanded.ids, is_chosen=True) if additions.concepts else {}
+    for concept in additions.concepts:
+        parents = list(expanded.parents(concept.id))
+        if parents != [above[id] for id in (concept.id,) if id in above]:
+            over = ", ".join(map(repr, parents)) or "no other concept"
+            message = f"the parents come from codes, and {concept.id!r} is not a code below {over}"
+            fix = f"give {concept.label!r} another id or one other parent, or add a column parent"
+            raise FormatError(file.path, f"{message}; {fix}")
 
 
 def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
@@ -158,18 +220,37 @@ def _parents_are_labels(table: Table, builder: TaxonomyBuilder) -> bool:
     """Return whether the values in `parents` are labels although the table has ids."""
     if not table.has("id"):
         return False
-    unknown_ids, unknown_labels = (
-        sum(
-            value not in known and not is_root_marker(value)
-            for row in table.rows
-            for value in _values(row, "parents", known)
-        )
-        for known in (set(builder.ids), set(builder.labels))
-    )
-    return unknown_ids > unknown_labels
+
+    def count_unknown(known: set[str]) -> int:
+        separator = _find_separator(table, "parents", known)
+        values = (each for row in table.rows for each in _values(row, "parents", known, separator))
+        return sum(value not in known and not is_root_marker(value) for value in values)
+
+    unknown_ids = count_unknown(set(builder.ids))
+    return unknown_ids > 0 and unknown_ids > count_unknown(set(builder.labels))
 
 
-def _relate(table: Table, builder: TaxonomyBuilder, by_label: bool) -> None:
+def _find_separator(table: Table, column: str, known: Collection[str]) -> str:
+    """Return the chosen separator, or the only sign that splits cells into known values."""
+    if table.file.options.separator:
+        return table.file.options.separator
+    rows = table.rows if table.has(column) else []
+    cells = {cell for row in rows if (cell := row[column]) and cell not in known}
+    found = list[str]()
+    for sign in _SEPARATORS:
+        split = {
+            cell: [part.strip() for part in cell.split(sign)] for cell in cells if sign in cell
+        }
+        several = [cell for cell, parts in split.items() if all(part in known for part in parts)]
+        forms = (f" {sign} ", f"{sign} ", sign)
+        same = (f for f in forms if all(each.count(f) == each.count(sign) for each in several))
+        found += [next(same)] if several else []
+    return found[0] if len(found) == 1 else VALUE_SEPARATOR
+
+
+def _relate(
+    table: Table, builder: TaxonomyBuilder, by_label: bool, separators: Mapping[str, str]
+) -> None:
     """Add the relations of all rows; a concept that is its own parent is a root."""
     rows = [*zip(builder.ids, builder.labels, table.rows, strict=True)]
     labels = {id: label for id, label, _ in rows}
@@ -183,11 +264,16 @@ def _relate(table: Table, builder: TaxonomyBuilder, by_label: bool) -> None:
         names_labels = by_label if column == "parents" else table.has("id")
         known: Mapping[str, object] = with_label if names_labels else labels
         if row["parents"] and row["parent_label"] and not by_label:
-            _note_disagreement(builder, row, labels)
-        for value in _values(row, column, known):
+            _note_disagreement(builder, row, labels, separators)
+        for value in _values(row, column, known, separators[column]):
             if value not in known and is_root_marker(value):
                 markers.setdefault(value, []).append(row.line)
                 continue
+            if value not in known and any(sign in value for sign in _SEPARATORS):
+                kind = "label" if names_labels else "id"
+                message = f"no concept has the {kind} {value!r}; add the concept, or correct the"
+                message += f" {kind}, or if these are several parents, give the text between them"
+                raise FormatError(table.file.path, message, row.line, "separator")
             parent = value
             if names_labels:
                 parent = _resolve(builder, with_label.get(value, []), value, row.line)
@@ -199,10 +285,12 @@ def _relate(table: Table, builder: TaxonomyBuilder, by_label: bool) -> None:
     builder.notes += root_marker_notes(markers)
 
 
-def _note_disagreement(builder: TaxonomyBuilder, row: Row, labels: Mapping[str, str]) -> None:
+def _note_disagreement(
+    builder: TaxonomyBuilder, row: Row, labels: Mapping[str, str], separators: Mapping[str, str]
+) -> None:
     """Note a given parent label that differs from the label of the parent id."""
-    ids = _values(row, "parents", labels)
-    found = VALUE_SEPARATOR.join(labels.get(id, id) for id in ids)
+    ids = _values(row, "parents", labels, separators["parents"])
+    found = separators["parent_label"].join(labels.get(id, id) for id in ids)
     if found != row["parent_label"] and all(id in labels for id in ids):
         message = f"the parent {row['parents']!r} is {found!r}"
         message += f", but its name is given as {row['parent_label']!r}; the id is used"
@@ -241,10 +329,10 @@ def root_marker_notes(markers: Mapping[str, Sequence[int]]) -> list[Note]:
     ]
 
 
-def _values(row: Row, column: str, known: Container[str]) -> tuple[str, ...]:
+def _values(row: Row, column: str, known: Collection[str], separator: str) -> tuple[str, ...]:
     """Return the values of a cell; a known id or label may contain the separator."""
     cell = row[column]
-    return (cell,) if cell in known else row.many(column)
+    return (cell,) if cell in known else row.many(column, separator)
 
 
 def _footer_notes(table: Table, builder: TaxonomyBuilder, taxonomy: Taxonomy) -> list[Note]:
@@ -273,16 +361,17 @@ class _RowWriter:
     def row(self, concept: Concept, parents: Sequence[str]) -> dict[str, str]:
         """Return the cells of a new concept."""
         self._refuse_ambiguous(concept.label, parents)
-        has_separator = VALUE_SEPARATOR in concept.id and concept.id != concept.label
-        if has_separator and VALUE_SEPARATOR not in "".join(self.read.parsed.taxonomy.ids):
-            message = f"the id {concept.id!r} contains {VALUE_SEPARATOR!r}, which separates values"
+        separator = self.read.separators["parents"]
+        has_separator = separator in concept.id and concept.id != concept.label
+        if has_separator and not any(separator in id for id in self.read.parsed.taxonomy.ids):
+            message = f"the id {concept.id!r} contains {separator!r}, which separates values"
             raise FormatError(self.read.table.file.path, f"{message}; give another id")
         cells = {
             "id": concept.id,
             "label": concept.label,
             "definition": concept.definition,
-            "synonyms": VALUE_SEPARATOR.join(concept.synonyms),
-            **self._parent_texts(parents),
+            "synonyms": self.read.separators["synonyms"].join(concept.synonyms),
+            **({} if self.read.by_codes else self._parent_texts(parents)),
         }
         if self.read.levels:
             names, path = self.read.table.columns.levels, self.expanded.path(concept.id)
@@ -303,7 +392,7 @@ class _RowWriter:
                     cells[column] = self._moved(row, column, moves[id])
             if id in synonyms and table.has("synonyms"):
                 values = [row["synonyms"], *synonyms[id]]
-                cells["synonyms"] = VALUE_SEPARATOR.join(filter(None, values))
+                cells["synonyms"] = self.read.separators["synonyms"].join(filter(None, values))
             if cells:
                 edits[number] = cells
         return edits
@@ -316,11 +405,11 @@ class _RowWriter:
 
         child = self.expanded.concept(moves[0].child)
         self._refuse_ambiguous(child.label, [text(id) for id in self.expanded.parents(child.id)])
-        cell = row.cells[row.columns[column]]
+        cell, separator = row.cells[row.columns[column]], self.read.separators[column]
         for _, old_parent, new_parent in moves:
             old, new = text(old_parent), text(new_parent)
-            parts = [cell] if cell.strip() == old else cell.split(VALUE_SEPARATOR)
-            cell = VALUE_SEPARATOR.join(
+            parts = [cell] if cell.strip() == old else cell.split(separator)
+            cell = separator.join(
                 part.replace(old, new) if part.strip() == old else part for part in parts
             )
         return cell
@@ -336,7 +425,7 @@ class _RowWriter:
                     fix = f"rename one of them, or choose another parent than {id!r}"
                     raise FormatError(self.read.table.file.path, f"{message} here; {fix}")
         texts = {"parents": labels if by_label else parents, "parent_label": labels}
-        return {name: VALUE_SEPARATOR.join(values) for name, values in texts.items()}
+        return {name: self.read.separators[name].join(values) for name, values in texts.items()}
 
     @cached_property
     def _label_counts(self) -> Counter[str]:
@@ -344,11 +433,12 @@ class _RowWriter:
 
     def _refuse_ambiguous(self, label: str, parents: Sequence[str]) -> None:
         """Refuse several parents if one of their ids contains the separator."""
-        joined = VALUE_SEPARATOR.join(parents)
+        separator = self.read.separators["parents"]
+        joined = separator.join(parents)
         clash = joined if joined in self.expanded else None
-        found = len(parents) > 1 and next((id for id in parents if VALUE_SEPARATOR in id), clash)
+        found = len(parents) > 1 and next((id for id in parents if separator in id), clash)
         if found:
-            message = f"the id {found!r} contains {VALUE_SEPARATOR!r}, which separates parents"
+            message = f"the id {found!r} contains {separator!r}, which separates parents"
             path = self.read.table.file.path
             raise FormatError(path, f"{message}; choose one parent for {label!r}")
 

@@ -13,6 +13,10 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from openpyxl.packaging.relationship import get_dependents
+from openpyxl.utils import get_column_letter
+from openpyxl.utils.cell import coordinate_to_tuple
+
 from taxoexpan.errors import FormatError
 
 _TABLE_KIND = "relationships/table"
@@ -164,8 +168,6 @@ class SheetXml:
 
     def _cells(self, row: re.Match[str] | None) -> dict[int, re.Match[str]]:
         """Return the cells of a row by column."""
-        from openpyxl.utils.cell import coordinate_to_tuple
-
         cells = {}
         for match in _CELL.finditer(row[0] if row else ""):
             try:
@@ -214,8 +216,6 @@ def damaged(path: Path, error: Exception) -> FormatError:
 
 
 def _cell(prefix: str, edit: CellEdit, style: str) -> str:
-    from openpyxl.utils import get_column_letter
-
     place = f"{get_column_letter(edit.column)}{edit.row}"
     reference = f'r="{place}"' + (f' s="{style}"' if style else "")
     p = prefix
@@ -234,8 +234,6 @@ def _attribute(attributes: str, name: str) -> str:
 
 def _relations(archive: zipfile.ZipFile, part: str) -> list[Any]:
     """Return the relations of a part to other parts, if there are any."""
-    from openpyxl.packaging.relationship import get_dependents
-
     file = "/_rels/".join(part.rsplit("/", 1)) + ".rels"
     return list(get_dependents(archive, file)) if file in archive.namelist() else []
 

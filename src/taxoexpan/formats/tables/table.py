@@ -27,6 +27,9 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".xlsx")
 MAX_TITLE_ROWS = 20
 """The number of rows among which the header is looked for."""
 
+MAX_SAMPLE = 200
+"""The number of rows that are compared to find the delimiter."""
+
 MAX_SHOWN = 40
 """The number of characters of a header that a message shows."""
 
@@ -49,10 +52,9 @@ class Row:
         index = self.columns.get(name)
         return "" if index is None else self.cells[index].strip()
 
-    def many(self, name: str) -> tuple[str, ...]:
+    def many(self, name: str, separator: str = VALUE_SEPARATOR) -> tuple[str, ...]:
         """Return the values of a cell with several values."""
-        cell = self[name]
-        return tuple(filter(None, map(str.strip, cell.split(VALUE_SEPARATOR)))) if cell else ()
+        return tuple(filter(None, map(str.strip, self[name].split(separator))))
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Table:
         found = next((table for table in tables if table.columns.has_relations), None)
         # If a chosen column does not exist, the message should list the columns of the header.
         named = (table for table in tables if Columns.of(table.header, {}).has_relations)
-        return found or next(named, None) or max(tables, key=lambda table: len(table.header))
+        found = found or next(named, None)
+        return found or max(tables, key=lambda one: (one.has_equal_rows, len(one.header)))
 
     @classmethod
     def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
@@ -116,6 +119,26 @@ class Table:
                 return table
             most = max(most, size)
         return likely
+
+    @property
+    def has_equal_rows(self) -> bool:
+        """Whether the first rows below the header have as many cells, and more than one."""
+        try:
+            rows = list(islice(read_cells(self.file, self.delimiter), MAX_SAMPLE))
+        except FormatError:
+            return False
+        sizes = {len(cells) for _, cells in rows[self.rows_above :]}
+        return sizes == {len(self.header)} and len(self.header) > 1
+
+    @property
+    def problem(self) -> str:
+        """The reason why the columns are not those of a taxonomy."""
+        if self.has("parents") or self.has("parent_label"):
+            return "a column has parents, but none is recognized as the id or the label"
+        if self.has("child"):
+            return "a column has children, but none is recognized as the parent"
+        codes = "if the ids are hierarchical codes (01, 0101), name them by the option codes"
+        return f"the columns do not say how the concepts are related; {codes}"
 
     @property
     def quote_all(self) -> bool:
@@ -290,13 +313,16 @@ def column_error(table: Table, problem: str, example: str = "label=1,parent=2") 
     ]
     rest = len(table.header) - MAX_LISTED
     listing = "\n".join([*lines, f"  … and {rest:,} more"] if rest > 0 else lines)
-    others = "id, label, parent, parent_label, child, path, definition, synonyms, deprecated"
+    others = "id, label, parent, parent_label, child, path, codes, definition, synonyms"
+    others += ", deprecated"
     chosen = table.file.options.columns.values()
     missing = next((t for t in chosen if t and find_column(table.header, t) is None), "")
     absent = f"There is no column {missing!r}. " if missing else ""
-    how = "Choose columns by name or number with the option columns, for example"
-    message = f"{problem}. {absent}The columns are:\n{listing}\n{how} {example}"
-    message += f"; the names are {others}, level1, level2, …"
+    how = f"Choose columns by name or number with the option columns, for example {example}"
+    how += f"; the names are {others}, level1, level2, …"
+    if len(table.header) < 2:
+        how = "If it has paths, choose it with the option columns as path=1; else add the parents"
+    message = f"{problem}. {absent}The columns are:\n{listing}\n{how}"
     return FormatError(table.file.path, message, table.line)
 
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+from openpyxl.cell import WriteOnlyCell
+
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import max_size
 from taxoexpan.formats.tables.sheet_xml import CellEdit, SheetXml, damaged
@@ -25,6 +28,13 @@ MAX_BYTES = 2 << 30
 
 MAX_CELL = 32_767
 """The number of characters that Excel allows in one cell."""
+
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
+"""The size of Excel's sheets."""
+MAX_CELLS = 100_000_000
+"""The number of cells that are read, of which most may be empty."""
+MAX_GAPS = 100
+"""The number of empty cells per filled cell, in tables with more than a million cells."""
 
 _NUMBER = re.compile(r"0|-?[1-9]\d{0,14}")
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -63,16 +73,18 @@ class SheetFile(TextFile):
         if _FORBIDDEN.search(text) or len(text) > MAX_CELL:
             message = f"{text[:50]!r} cannot be written into a cell of Excel; shorten or correct it"
             raise FormatError(self.path, message)
+        _refuse_row(self.path, row + 1)
         is_number = column in self.numeric_columns and _NUMBER.fullmatch(text) is not None
         return CellEdit(row + 1, column + 1, text, is_number)
 
 
 def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile:
     """Read the sheet that the options name, or else the first sheet of a workbook."""
-    openpyxl = _import_openpyxl(path)
     _refuse_unreadable(path, content)
     try:
-        names, sheet, rows = _load(openpyxl, content, options.sheet)
+        names, sheet, rows = _load(path, content, options.sheet)
+    except FormatError:
+        raise
     except Exception as error:  # openpyxl raises errors of many kinds on damaged files
         raise damaged(path, error) from None
     listed = ", ".join(map(repr, names)) or "none"
@@ -132,35 +144,32 @@ def _is_taxonomy(file: SheetFile) -> bool:
 
 def new_workbook(path: Path, text: str) -> bytes:
     """Return a workbook with one sheet of string cells, from a tab-separated table."""
-    openpyxl = _import_openpyxl(path)
+    rows = _parse(text)
+    _refuse_row(path, len(rows))
     workbook = openpyxl.Workbook(write_only=True)
     sheet = workbook.create_sheet("Taxonomy")
-    for row in _parse(text):
-        sheet.append([_text_cell(path, openpyxl, sheet, cell) for cell in row])
+    for row in rows:
+        sheet.append([_text_cell(path, sheet, cell) for cell in row])
     content = io.BytesIO()
     workbook.save(content)
     return content.getvalue()
 
 
-def _text_cell(path: Path, openpyxl: Any, sheet: Any, text: str) -> Any:
+def _refuse_row(path: Path, number: int) -> None:
+    if number > MAX_ROWS:
+        raise FormatError(path, f"a sheet of Excel has at most {MAX_ROWS:,} rows; use a CSV file")
+
+
+def _text_cell(path: Path, sheet: Any, text: str) -> Any:
     """Return a cell with exactly this string; Excel would read `=a` as a formula."""
     if len(text) > MAX_CELL:
         message = f"{text[:50]!r} is too long for a cell of Excel; choose another format"
         raise FormatError(path, message)
     cleaned = _FORBIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    cell = openpyxl.cell.WriteOnlyCell(sheet, cleaned or None)
+    cell = WriteOnlyCell(sheet, cleaned or None)
     if cleaned:
         cell.data_type = "s"
     return cell
-
-
-def _import_openpyxl(path: Path) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        message = "Excel files need openpyxl; install it with pip install 'taxoexpan[excel]'"
-        raise FormatError(path, f"{message}, or save the sheet as CSV") from None
-    return openpyxl
 
 
 def _refuse_unreadable(path: Path, content: bytes) -> None:
@@ -180,7 +189,7 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
 
 
 def _load(
-    openpyxl: Any, content: bytes, name: str | None
+    path: Path, content: bytes, name: str | None
 ) -> tuple[tuple[str, ...], str, list[tuple[object, ...]]]:
     """Return the names of all sheets, the name of the chosen sheet, and its rows, equally long."""
     with warnings.catch_warnings():
@@ -192,11 +201,32 @@ def _load(
             return names, chosen, []
         sheet = workbook[chosen]
         sheet.reset_dimensions()  # some programs write wrong ones
-        rows = list(sheet.iter_rows(values_only=True))
-    while rows and not any(map(_text, rows[-1])):
-        rows.pop()
-    width = max((i + 1 for row in rows for i, v in enumerate(row) if _text(v)), default=0)
-    return names, chosen, [(*row[:width], *[None] * (width - len(row))) for row in rows]
+        rows = _filled_rows(path, sheet.iter_rows(values_only=True))
+    width = max(map(len, rows), default=0)
+    filled = sum(len(row) - row.count(None) for row in rows)
+    if len(rows) * width > 1_000_000 + MAX_GAPS * filled:
+        message = f"the sheet {chosen!r} has {len(rows):,} rows and {width:,} columns, but only"
+        fix = "delete the cells that are far from the table"
+        raise FormatError(path, f"{message} {filled:,} filled cells; {fix}", len(rows))
+    return names, chosen, [(*row, *[None] * (width - len(row))) for row in rows]
+
+
+def _filled_rows(path: Path, rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Return the rows up to the last filled one, each up to its last filled cell."""
+    found, last, read = list[tuple[object, ...]](), 0, 0
+    for number, row in enumerate(rows, 1):
+        read += len(row)
+        if number > MAX_ROWS or len(row) > MAX_COLUMNS or read > MAX_CELLS:
+            size = f"{MAX_ROWS:,} rows, {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells"
+            fix = "delete the cells that are far from the table"
+            raise FormatError(path, f"the sheet has more than {size}; {fix}", number)
+        if len(row) == row.count(None):  # this is fast
+            found.append(())
+            continue
+        end = next((i for i in range(len(row), 0, -1) if _text(row[i - 1])), 0)
+        found.append(row[:end])
+        last = number if end else last
+    return found[:last]
 
 
 def _text(value: object) -> str:

@@ -135,8 +135,7 @@ def _learn_weights(
     if added is None:
         return learn_fusion(examples, prior, device)
     theirs = collect_examples(added.ranker, added.queries, seed, added.rejected)
-    both = FusionExamples.concatenate([examples, theirs.weighted(added.weight)])
-    return learn_fusion(both, prior, device)
+    return learn_fusion(FusionExamples.concatenate([examples, theirs]), prior, device)
 
 
 def _without_held_out(prepared: PreparedTaxonomy, prior: SignalFusion | None) -> Calibrators:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -13,18 +13,20 @@ from torch import Tensor
 
 from taxoexpan.device import release_memory
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.features.embedding import names_of, refuse_unknown
+from taxoexpan.features.embedding import head_word, names_of, refuse_unknown
 from taxoexpan.features.mentions import Mentions
+from taxoexpan.features.sentence_model import MAX_TOKENS
 from taxoexpan.files import check_output
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.text_tower import query_text
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.progress import Progress
+from taxoexpan.progress import Progress, Stage
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
@@ -52,7 +54,6 @@ class AddedQueries:
     ranker: Ranker
     queries: LabeledQueries
     rejected: Sequence[Indices]
-    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def prepare_refit(
     leaves = set(active.leaves) - set(active.roots)
     holdout = hold_out(active, [id for id in start.held_out if id in leaves])
     settings = recipe.changed(embedder.config)
-    added = _added_queries(judged, start, embedder, recipe, seed)
+    added = _added_queries(judged, start, embedder, seed)
     as_growth = settings.validation == "growth"
     prepared = embed_holdout(taxonomy, replace(embedder, config=settings), holdout, as_growth)
     news = _news(judged, start.taxonomy, holdout.taxonomy, recipe)
@@ -202,7 +203,7 @@ def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe
 
 
 def _added_queries(
-    judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, recipe: Recipe, seed: int
+    judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, seed: int
 ) -> AddedQueries | None:
     """Return the concepts that the earlier model has not seen, as queries to this model."""
     old, active = start.taxonomy, judged.taxonomy.active
@@ -217,10 +218,60 @@ def _added_queries(
             parents.append(np.array(own))
     count = embedder.config.max_validation_leaves
     concepts, parents = concepts[:count], parents[:count]
-    if not concepts or not recipe.weight:
+    if not concepts:
         return None
     holdout = Holdout(old, tuple(concepts), tuple(parents))
     queries = embedder.labeled_queries(holdout, embedder.lexicon(old))
     rejected = judged.rejections.anchors_of(old, concepts)
     wrong = [np.setdiff1d(r, own) for r, own in zip(rejected, parents, strict=True)]
-    return AddedQueries(start.ranker.with_fusion(None), queries, wrong, recipe.weight)
+    return AddedQueries(start.ranker.with_fusion(None), queries, wrong)
+
+
+# CPU seconds of one thread on one machine; only their ratios matter.
+ENCODING, LOOKUP = 0.7e-3, 1e-5
+"""Of one token, with and without a sentence model."""
+NETWORK, MAPS = 0.57e-3, 0.45e-3
+"""Of one relation in one epoch."""
+TUNING = 3
+"""Of one epoch of fine-tuning, relative to the encoding of all texts."""
+CALIBRATION, COMPARISON = 0.01, 2e-6
+"""Of one held-out concept, and of its comparison with one anchor."""
+SAMPLE_SIZE = 5_000
+"""Concepts whose words are counted, at most about; the others are assumed to be like them."""
+
+
+def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:
+    """Return the stages of a training in their order."""
+    config, size, relations = embedder.config, len(taxonomy), len(taxonomy.relations)
+    sample = taxonomy.concepts[:: -(-size // SAMPLE_SIZE)]
+    scale = size / len(sample)
+    names, joined = set(names_of(sample)), config.join_definitions
+    definitions = {query_text(c) if joined else c.definition for c in sample if c.definition}
+    texts = {*names, *map(head_word, names), *definitions}
+    model = embedder.encoder.part_with_model()
+    seconds = scale * _tokens(texts) * (LOOKUP if model is None else ENCODING)
+    stages = {"vectors": Stage(seconds, scale * len(texts))}
+    if config.epochs:
+        stages["network"] = Stage(config.epochs * relations * NETWORK)
+    held_out = min(size / 10, config.max_validation_leaves)
+    calibration = held_out * (CALIBRATION + COMPARISON * size)
+    if model is not None and config.learn_fusion:
+        # The encoder's vectors of labels, and of joined definitions, are already in the cache.
+        tuned, composes = bool(config.tower_epochs), config.compose_anchors
+        queries = [query_text(c) for c in sample if tuned or (c.definition and not joined)]
+        anchors = [f"{query_text(c)} < {c.label}" for c in sample if tuned or not composes]
+        seconds = scale * (_tokens(queries) + _tokens(anchors)) * ENCODING
+        if tuned:
+            stages["fine-tuning"] = Stage(config.tower_epochs * TUNING * seconds)
+        if config.map_epochs and seconds:
+            stages["tower"] = Stage(seconds, scale * (len(queries) + len(anchors)))
+        if config.map_epochs:
+            stages["maps"] = Stage(config.map_epochs * relations * MAPS)
+        if not config.map_epochs:
+            calibration += seconds
+    return {**stages, "calibration": Stage(calibration)}
+
+
+def _tokens(texts: Iterable[str]) -> float:
+    """Return the approximate number of tokens that are read."""
+    return sum(min(1.4 * len(text.split()) + 2, MAX_TOKENS) for text in texts)

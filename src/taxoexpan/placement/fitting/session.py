@@ -33,11 +33,11 @@ from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.storage import taxonomy_digest
-from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.record import History
+from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.text_maps import learn_maps
 from taxoexpan.training.tower import similar_concepts, train_tower
@@ -63,8 +63,7 @@ def train_network(
     def validate(network: MatchingNetwork) -> Metrics:
         return compute_metrics(Ranker(network, data.anchors).true_ranks(data.validation, TIES))
 
-    keep_best = data.news is None or data.news.recipe.keep_best
-    validation = validate if len(data.validation) and keep_best else None
+    validation = validate if len(data.validation) else None
     gpus = [vectors.device] if vectors.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
@@ -169,16 +168,10 @@ def _learn_maps(
         remaining,
         embedder.config,
         seed,
-        validate if _selects_best(prepared) else None,
+        validate if prepared.holdout.concepts else None,
         progress,
         prepared.data.news,
     )
-
-
-def _selects_best(prepared: PreparedTaxonomy) -> bool:
-    """Return whether held-out concepts select the best epoch."""
-    news = prepared.data.news
-    return bool(prepared.holdout.concepts) and (news is None or news.recipe.keep_best)
 
 
 def _validate(queries: Tensor, anchors: Tensor, parents: Sequence[Indices]) -> Metrics:
@@ -198,18 +191,6 @@ class FittingOutputs:
     log: Path | None = None
     checkpoint: Path | None = None
     tensorboard: Path | None = None
-
-    @classmethod
-    def of(
-        cls,
-        progress: bool,
-        log: str | Path | None = None,
-        checkpoint: str | Path | None = None,
-        tensorboard: str | Path | None = None,
-    ) -> FittingOutputs:
-        """Create the outputs from paths or strings."""
-        paths = (log, checkpoint, tensorboard)
-        return cls(progress, *(None if path is None else Path(path) for path in paths))
 
 
 @dataclass(frozen=True)

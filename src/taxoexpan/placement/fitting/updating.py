@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,10 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.taxonomy.version_rows import VersionRows
+from taxoexpan.taxonomy.arrays import Indices
 
 Relation = tuple[str, str]
+Flags = NDArray[np.bool_]
 
 RETRAINING_SHARE = 0.05
 """If this share of the concepts was added, a continued training ranks measurably better
@@ -40,9 +43,7 @@ class TaxonomyGrowth:
     relations_removed: frozenset[Relation] = frozenset()
 
     def __bool__(self) -> bool:
-        return any(
-            (self.added, self.removed, self.changed, self.relations_added, self.relations_removed)
-        )
+        return any(vars(self).values())
 
     def followed_by(self, later: TaxonomyGrowth) -> TaxonomyGrowth:
         """Return the combined difference; a concept removed and added again is changed."""
@@ -99,9 +100,6 @@ def _share(count: int, total: int) -> str:
     return f"{100 * count / max(total, 1):.1f}\N{NO-BREAK SPACE}%"
 
 
-Flags = NDArray[np.bool_]
-
-
 @dataclass(frozen=True)
 class EncodedTaxonomy:
     """A taxonomy with its precomputed `keys` [N, k]; `texts` are None without a fusion."""
@@ -133,7 +131,7 @@ def update_encoding(
 ) -> tuple[EncodedTaxonomy, UpdateReport]:
     """Encode only the changes of a newer taxonomy; the result is as if all were encoded."""
     versions = VersionRows.match(old.taxonomy, taxonomy)
-    is_stale = _has_other_texts(versions)
+    is_stale = versions.has_other_texts
     vectors = _updated_vectors(old.vectors, versions, is_stale, embedder)
     siblings = embedder.config.max_siblings
     changed = np.flatnonzero(_has_other_egonet(versions, is_stale, siblings))
@@ -155,19 +153,14 @@ def update_encoding(
 def growth_between(versions: VersionRows) -> TaxonomyGrowth:
     """Return the differences between two versions by id."""
     old, new = versions.old, versions.new
-    changed = _has_other_texts(versions) | versions.with_other_deprecation
+    changed = versions.has_other_texts | versions.has_other_deprecation
     return TaxonomyGrowth(
         frozenset(new.ids[i] for i in np.flatnonzero(versions.is_new).tolist()),
         frozenset(old.ids[i] for i in np.flatnonzero(versions.new_of < 0).tolist()),
         frozenset(new.ids[i] for i in np.flatnonzero(changed & ~versions.is_new).tolist()),
-        frozenset(versions.relations_only_in_new()),
-        frozenset(versions.relations_only_in_old()),
+        frozenset(_missing_relations(new, old, versions.old_of)),
+        frozenset(_missing_relations(old, new, versions.new_of)),
     )
-
-
-def _has_other_texts(versions: VersionRows) -> Flags:
-    """Return whether each concept is new, or has other names or another definition: [N]."""
-    return versions.is_new | versions.relabeled | versions.redefined | versions.with_other_synonyms
 
 
 def _has_other_egonet(versions: VersionRows, is_stale: Flags, siblings: int) -> Flags:
@@ -212,7 +205,7 @@ def _updated_texts(
     words = LabelWords.from_taxonomy(versions.new)
     if tower is None or old.tower is None:
         return AnchorTexts(words), 0
-    renamed = versions.is_new | versions.relabeled | versions.redefined
+    renamed = versions.has_other_description
     named = np.flatnonzero(renamed)
     queries = [query_text(versions.new.concept_at(index)) for index in named.tolist()]
     former, newer = (v.without_deprecated_relations for v in (versions.old, versions.new))
@@ -238,3 +231,92 @@ def _rows_of(old: Tensor, versions: VersionRows) -> Tensor:
     """Return a copy of the newer concepts' rows; rows of new concepts are undefined."""
     rows = torch.from_numpy(versions.old_of.clip(min=0)).to(old.device)
     return old.index_select(0, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class VersionRows:
+    """Two versions of a taxonomy with M and N concepts, matched by id.
+
+    `old_of` [N] and `new_of` [M] are the rows of the concepts in the other version, or -1.
+    """
+
+    old: Taxonomy
+    new: Taxonomy
+    old_of: Indices
+    new_of: Indices
+
+    @classmethod
+    def match(cls, old: Taxonomy, new: Taxonomy) -> VersionRows:
+        """Match the concepts of two versions."""
+        rows = (old.index(id) if id in old else -1 for id in new.ids)
+        old_of = np.fromiter(rows, dtype=np.int64, count=len(new))
+        new_of = np.full(len(old), -1, dtype=np.int64)
+        shared = np.flatnonzero(old_of >= 0)
+        new_of[old_of[shared]] = shared
+        return cls(old, new, old_of, new_of)
+
+    @property
+    def is_new(self) -> Flags:
+        """Whether each newer concept is missing in the older version: [N]."""
+        return self.old_of < 0
+
+    @cached_property
+    def has_other_description(self) -> Flags:
+        """Whether each concept is new, or has another label or definition: [N]."""
+        old, pairs = list(self.old.labels), zip(self.new.labels, self.old_of.tolist(), strict=True)
+        relabeled = np.array([row >= 0 and old[row] != label for label, row in pairs], np.bool_)
+        return self.is_new | relabeled | self._differs(self.old.definitions, self.new.definitions)
+
+    @cached_property
+    def has_other_texts(self) -> Flags:
+        """Whether each concept also has other or reordered synonyms: [N]."""
+        return self.has_other_description | self._differs(self.old.synonyms, self.new.synonyms)
+
+    def _differs(self, old: Mapping[int, object], new: Mapping[int, object]) -> Flags:
+        """Return whether each shared concept has another value; empty values count as missing."""
+        differs = np.zeros(len(self.new), dtype=np.bool_)
+        for row in {*new, *(int(self.new_of[before]) for before in old)} - {-1}:
+            before = int(self.old_of[row])
+            differs[row] = before >= 0 and (old.get(before) or None) != (new.get(row) or None)
+        return differs
+
+    @property
+    def has_other_deprecation(self) -> Flags:
+        """Whether each concept is deprecated in only one of both versions: [N]."""
+        before = np.isin(self.old_of, list(self.old.deprecated))
+        now = np.isin(np.arange(len(self.new)), list(self.new.deprecated))
+        differs: Flags = ~self.is_new & (before != now)
+        return differs
+
+    def has_other_targets(self, old: Adjacency, new: Adjacency, is_changed: Flags) -> Flags:
+        """Return whether each row is new, or has other neighbors or one that `is_changed`: [N].
+
+        The order of neighbors does not matter, because some programs reorder a file each time.
+        """
+        shared = np.flatnonzero(self.old_of >= 0)
+        is_as_large = old.degrees[self.old_of[shared]] == new.degrees[shared]
+        other = np.ones(len(self.new), dtype=np.bool_)
+        same = shared[is_as_large]
+        other[same] = False
+        of, targets = _sorted_targets(*new.of_many(same))
+        before_of, before = old.of_many(self.old_of[same])
+        _, earlier = _sorted_targets(before_of, self.new_of[before])
+        other[same[of[(earlier != targets) | is_changed[targets]]]] = True
+        return other
+
+
+def _sorted_targets(rows: Indices, targets: Indices) -> tuple[Indices, Indices]:
+    """Sort the neighbors of each row; the rows are ascending."""
+    order = np.lexsort((targets, rows))
+    return rows[order], targets[order]
+
+
+def _missing_relations(taxonomy: Taxonomy, other: Taxonomy, rows: Indices) -> Iterator[Relation]:
+    """Yield the relations that `other` lacks; `rows` are the rows of the concepts in `other`."""
+    parents, children = taxonomy.relation_indices
+    others = other.relation_indices
+    known = others[0] * len(other) + others[1]
+    above, below = rows[parents], rows[children]
+    missing = (above < 0) | (below < 0) | ~np.isin(above * len(other) + below, known)
+    for index in np.flatnonzero(missing).tolist():
+        yield taxonomy.ids[int(parents[index])], taxonomy.ids[int(children[index])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,20 +62,13 @@ class FusionExamples:
     features: NDArray[np.float32]
     is_parent: NDArray[np.bool_]
     log_counts: NDArray[np.float32]
-    weights: NDArray[np.float32]
 
     def __len__(self) -> int:
         return len(self.features)
 
     def __getitem__(self, rows: NDArray[np.bool_]) -> FusionExamples:
         """Return the selected queries."""
-        return FusionExamples(
-            self.features[rows], self.is_parent[rows], self.log_counts[rows], self.weights[rows]
-        )
-
-    def weighted(self, weight: float) -> FusionExamples:
-        """Return the same queries, each with this weight."""
-        return replace(self, weights=np.full(len(self), weight, dtype=np.float32))
+        return FusionExamples(self.features[rows], self.is_parent[rows], self.log_counts[rows])
 
     @classmethod
     def concatenate(cls, parts: Sequence[FusionExamples]) -> FusionExamples:
@@ -90,7 +83,6 @@ class FusionExamples:
             np.concatenate([padded(part.features, 0) for part in parts]),
             np.concatenate([padded(part.is_parent, False) for part in parts]),
             np.concatenate([padded(part.log_counts, -np.inf) for part in parts]),
-            np.concatenate([part.weights for part in parts]),
         )
 
 
@@ -144,7 +136,6 @@ def _examples_of(
         picked.permute(2, 1, 0).cpu().numpy(),
         is_parent & np.isfinite(log_counts),
         log_counts.astype(np.float32),
-        np.ones(len(index), dtype=np.float32),
     )
 
 
@@ -188,18 +179,14 @@ def fit_fusion(
     )
     is_parent = torch.from_numpy(examples.is_parent).to(device)
     log_counts = torch.from_numpy(examples.log_counts).to(device)
-    weights = torch.from_numpy(examples.weights).to(device)
-    total = float(examples.weights.sum())
-    # The effective number of queries: a few with large weights say no more than a few.
-    count = total**2 / float(np.square(examples.weights).sum())
     # What all candidates have in common makes no difference, so the mean is removed.
     standardized, offset = (features - mean) / scale, features @ center + log_counts
 
     def closure() -> Tensor:
         optimizer.zero_grad()
         losses = _losses(standardized @ change + offset, is_parent)
-        loss = (weights * losses).sum() / total
-        loss = loss + PRIOR_STRENGTH / count * change.square().sum()
+        loss = losses.sum() / len(examples)
+        loss = loss + PRIOR_STRENGTH / len(examples) * change.square().sum()
         loss.backward()
         return loss
 

@@ -59,13 +59,19 @@ class QueryCosines:
         return self._product("heads", self.families.heads, self.queries.vectors[1])
 
     @cached_property
+    def texts(self) -> Tensor | None:
+        """The cosines with the texts of the concepts that occur [n, B], if there is a tower."""
+        if self.children is None or self.queries.tower is None:
+            return None
+        return self.children @ self.queries.tower.T
+
+    @cached_property
     def _of_children(self) -> tuple[Tensor, ...]:
         """The cosines with the nearest and the mean child, as in `Input`, and by tower [I, B]."""
         by_name, by_head = self.families.children, self.families.head_children
         nearest = by_name.maximum(self.names)
-        by_tower = torch.zeros_like(nearest)
-        if self.children is not None and self.queries.tower is not None:
-            by_tower = by_name.maximum(self.children @ self.queries.tower.T)
+        texts = self.texts
+        by_tower = torch.zeros_like(nearest) if texts is None else by_name.maximum(texts)
         nearest_head = by_head.maximum(self.heads)
         return nearest, nearest_head, by_name.mean(self.names), by_head.mean(self.heads), by_tower
 

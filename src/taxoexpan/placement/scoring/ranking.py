@@ -97,6 +97,13 @@ class Ranker:
         """Return the same ranker with another learned fusion, or without one."""
         return self._changed(fusion=fusion)
 
+    def among(self, chosen: Indices) -> Ranker:
+        """Return the ranker of some anchors only, given by index."""
+        a, rows = self.anchors, torch.from_numpy(chosen).to(self.keys.device)
+        anchors = Anchors(a.taxonomy, a.vectors, a.siblings, chosen, a.texts)
+        keys = self.keys.index_select(0, rows)
+        return Ranker(self.network, anchors, keys, self.leaf_bonus, self.fusion)
+
     def _changed(self, **changes: object) -> Ranker:
         other = copy.copy(self)
         other.__dict__.pop("_scorer", None)

@@ -144,7 +144,7 @@ class Scorer:
         self._is_folded = is_bilinear and not self._takes_log
         self._folded = self._fold(weights)
         self._children = None
-        if self._tower is not None and weights[0, Input.TOWER_NEAREST_CHILD]:
+        if self._tower is not None:
             self._children = families.occurring(self._tower[1])
         # A logarithm is taken of the network's score only, so the head is not added to the rest.
         head, alone = network.fusion, np.zeros_like(weights)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.learned.abstention import NEAREST, abstention_features, features_of_block
+from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
 from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.learned.regression import sigmoid
@@ -101,15 +101,12 @@ class Placer:
             excluded = self.rejections.anchors_of(taxonomy, queries.concepts)
         features: list[Floats] = []
         nearest_rows: list[Indices] = []
-        # The features have the scores of the ranking, but no leaf bonus and no rejected parents.
-        is_plain = excluded is None and (ranker.fusion is not None or not ranker.leaf_bonus)
 
         def assess(block: RankedBlock) -> None:
-            cosines = block.cosines.names
-            nearest, rows = best_of(cosines, min(NEAREST, len(cosines)))
-            nearest_rows.append(rows.T.cpu().numpy())
-            if abstention is not None and is_plain:
-                features.append(features_of_block(ranker, block, nearest))
+            names = block.cosines.names
+            nearest_rows.append(best_of(names, min(NEAREST, len(names)))[1].T.cpu().numpy())
+            if abstention is not None:
+                features.append(features_of_cosines(names, block.cosines.texts))
 
         is_assessed = abstention is not None or calibrators.duplicates is not None
         on_block = assess if is_assessed else None
@@ -118,8 +115,7 @@ class Placer:
         ranking = ranker.rank(queries, top_k, temperature, excluded, on_block, with_levels)
         has_parent = np.ones(len(queries), dtype=bool)
         if abstention is not None:
-            known = np.concatenate(features) if features else abstention_features(ranker, queries)
-            has_parent = abstention.has_parent(known)
+            has_parent = abstention.has_parent(np.concatenate(features))
         duplicates = None
         if calibrators.duplicates is not None:
             detector = DuplicateDetector(

@@ -14,25 +14,22 @@ from fastapi import APIRouter, Form, Query, Request
 from jinja2 import Template
 from starlette.responses import HTMLResponse
 
-from taxoexpan.desk.service.concepts import find_concept
 from taxoexpan.desk.service.problems import NOT_FOUND
-from taxoexpan.desk.service.reconciliation.candidates import (
-    CONCEPT_TYPE,
-    PARENT_TYPE,
-    TYPES,
-    describe_path,
-    reconcile,
-)
 from taxoexpan.desk.service.reconciliation.queries import (
+    CONCEPT_TYPE,
     DEFINITION,
     PARENT,
+    PARENT_TYPE,
     PATH,
     SYNONYM,
+    TYPES,
     ExtensionQuery,
+    describe_path,
     parse_extension,
     parse_query_batch,
+    reconcile,
 )
-from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET
+from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET, find_concept
 from taxoexpan.desk.service.suggester import ServiceState
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access, sent_tokens
 from taxoexpan.desk.web.problem import ProblemError
@@ -116,7 +113,16 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
         """Return concepts whose id is the prefix, or whose name has a word beginning with it."""
         by_id = [taxonomy.index(prefix)] if prefix in taxonomy else []
         found = dict.fromkeys([*by_id, *state.index.search(prefix, cursor + SUGGESTIONS)])
-        return {"result": [_entity(state, i) for i in [*found][cursor : cursor + SUGGESTIONS]]}
+        shown = [
+            {
+                "id": taxonomy.ids[index],
+                "name": taxonomy.labels[index],
+                "description": describe_path(taxonomy, index),
+                "notable": [CONCEPT_TYPE],
+            }
+            for index in [*found][cursor : cursor + SUGGESTIONS]
+        ]
+        return {"result": shown}
 
     @router.get("/suggest/property", summary="Complete the name of a property")
     def suggest_property(prefix: Prefix = "", cursor: Cursor = 0) -> Results:
@@ -239,15 +245,6 @@ def identifier_space(ids: Sequence[str]) -> str:
     end = max(common.rfind("/"), common.rfind("#")) + 1
     is_space = common.startswith(("http://", "https://")) and end > len("https://")
     return common[:end] if is_space else LOCAL_SPACE
-
-
-def _entity(state: ServiceState, index: int) -> dict[str, Any]:
-    return {
-        "id": state.taxonomy.ids[index],
-        "name": state.taxonomy.labels[index],
-        "description": describe_path(state.taxonomy, index),
-        "notable": [CONCEPT_TYPE],
-    }
 
 
 def _starting(choices: tuple[dict[str, str], ...], prefix: str) -> list[dict[str, str]]:

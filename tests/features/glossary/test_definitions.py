@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from taxoexpan.features.glossary.sense_selection import article_text, first_sentence
+from taxoexpan.features.glossary.glossary import article_text, first_sentence
 
 
 @pytest.mark.parametrize(

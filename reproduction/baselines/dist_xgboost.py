@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reproduction.baselines.distance_features import FEATURES, EgonetDistances, Pairs
+from reproduction.baselines.trained_method import Problem, TrainedMethod
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.evaluation.distance_features import FEATURES, EgonetDistances, Pairs
-from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
@@ -34,7 +34,7 @@ class Instances:
 
 
 @dataclass(eq=False)
-class DistXGBoost(Method):
+class DistXGBoost(TrainedMethod):
     """Boosted trees that score a pair by its 39 distances.
 
     Every relation is a positive, with `negatives` drawn for its query. Boosting stops early if the
@@ -126,7 +126,7 @@ def refuse_without_xgboost() -> None:
         import xgboost  # noqa: F401
     except ImportError as error:
         message = f"dist-XGBoost needs xgboost, which cannot be imported ({error})"
-        raise ConfigurationError(f"{message}; pip install 'taxoexpan[boost]'") from None
+        raise ConfigurationError(f"{message}; pip install xgboost-cpu") from None
 
 
 def _from_relations(

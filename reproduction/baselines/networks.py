@@ -12,14 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from reproduction.baselines.trained_method import Problem, TrainedMethod
 from taxoexpan.config import Config, load_preset
-from taxoexpan.evaluation.methods import Method, Problem
 from taxoexpan.features.mentions import resolve_mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
-from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import ReluMLPMatch
-from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.matching_network import LOSSES, MatchingNetwork
 from taxoexpan.network.propagation import Layer
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.fitting.preparation import TrainingData
@@ -123,7 +122,7 @@ class DeepSetNetwork(ParentNetwork):
         return F.linear(torch.cat([anchors, sets], dim=1), self.match.anchor_weight)
 
 
-class NetworkMethod(Method):
+class NetworkMethod(TrainedMethod):
     """A network trained by self-supervision (Section 4.3), with a preset and changed settings."""
 
     ranker: Ranker

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from taxoexpan.desk.mcp.server import printing_to_standard_error
+from taxoexpan.desk.mcp import printing_to_standard_error
 
 
 def test_what_libraries_print_does_not_reach_standard_output(

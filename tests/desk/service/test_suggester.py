@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from taxoexpan.desk.service.batching import RequestBatcher
+from taxoexpan.desk.service.suggester import RequestBatcher
 from taxoexpan.desk.web.problem import ProblemError
 
 
@@ -41,7 +41,6 @@ def test_requests_that_wait_together_are_answered_together() -> None:
         assert await asyncio.gather(*others) == [[4, 6], [8], [10]]
         assert double.batches == [([1], "a"), ([2, 3, 5], "a"), ([4], "b")]
         assert batcher.waiting == 0
-        await batcher.close()
 
     asyncio.run(scenario())
 
@@ -58,7 +57,6 @@ def test_a_full_queue_refuses_and_has_room_again_later() -> None:
         double.may_begin.set()
         assert await large == [2, 4, 6, 8]
         assert await batcher.submit([5], "a") == [10]
-        await batcher.close()
 
     asyncio.run(scenario())
 
@@ -74,20 +72,6 @@ def test_an_error_reaches_only_its_own_batch() -> None:
         assert isinstance(bad, ValueError)
         assert good == [4]
         assert batcher.waiting == 0
-        await batcher.close()
-
-    asyncio.run(scenario())
-
-
-def test_closing_answers_what_waits() -> None:
-    async def scenario() -> None:
-        double = Doubler()
-        batcher = RequestBatcher(double, 1000)
-        waiting = [asyncio.create_task(batcher.submit([i], str(i))) for i in range(3)]
-        await asyncio.sleep(0)
-        double.may_begin.set()
-        await batcher.close()
-        assert await asyncio.gather(*waiting) == [[0], [2], [4]]
 
     asyncio.run(scenario())
 
@@ -105,6 +89,5 @@ def test_a_client_that_has_gone_does_not_disturb_the_others() -> None:
         double.may_begin.set()
         assert await first == [2]
         assert await other == [6]
-        await batcher.close()
 
     asyncio.run(scenario())

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly, taxonomies
 
-from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.evaluation import distance_features
-from taxoexpan.evaluation.dist_xgboost import (
+from reproduction.baselines import distance_features
+from reproduction.baselines.dist_xgboost import (
     DistXGBoost,
     Instances,
     _from_queries,
     _from_relations,
 )
-from taxoexpan.evaluation.distance_features import EMPTY, FEATURES, EgonetDistances, Pairs
-from taxoexpan.evaluation.methods import Problem, true_ranks_by
+from reproduction.baselines.distance_features import EMPTY, FEATURES, EgonetDistances, Pairs
+from reproduction.baselines.trained_method import Problem
+from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
@@ -292,7 +293,7 @@ def test_without_validation_queries_all_rounds_are_made() -> None:
 
 def test_without_xgboost_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[boost\]'"):
+    with pytest.raises(ConfigurationError, match="pip install xgboost-cpu"):
         DistXGBoost().fit(clusters(0)[0], 0, SILENT)
 
 

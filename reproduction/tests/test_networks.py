@@ -9,15 +9,16 @@ from builders import random_taxonomy, star
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.config import Config, load_preset
-from taxoexpan.evaluation.methods import Problem, true_ranks_by
-from taxoexpan.evaluation.networks import (
+from reproduction.baselines.networks import (
     DeepSetMLP,
     DeepSetNetwork,
     NetworkMethod,
     ParentMLP,
     ParentNetwork,
 )
+from reproduction.baselines.trained_method import Problem
+from taxoexpan.config import Config, load_preset
+from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import LabeledQueries, Queries

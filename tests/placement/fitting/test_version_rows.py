@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from taxoexpan.placement.fitting.updating import VersionRows, growth_between
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.version_rows import VersionRows
 
 OLD = Taxonomy(
     [
@@ -39,30 +39,29 @@ def test_concepts_are_matched_by_their_ids_in_both_directions() -> None:
     assert ids(VERSIONS.is_new) == ["cake"]
 
 
-def test_every_kind_of_change_is_told_apart() -> None:
-    assert ids(VERSIONS.relabeled) == ["tea"]
-    assert ids(VERSIONS.redefined) == ["soup", "food"]
-    assert ids(VERSIONS.with_other_synonyms) == ["soup", "tea"]
-    assert ids(VERSIONS.with_other_deprecation) == ["soup"]
+def test_changed_texts_and_deprecations_are_found() -> None:
+    assert ids(VERSIONS.has_other_texts) == ["cake", "soup", "tea", "food"]
+    assert ids(VERSIONS.has_other_deprecation) == ["soup"]
 
 
 def test_a_version_without_concepts_has_no_changes() -> None:
     empty = VersionRows.match(Taxonomy([]), NEW)
     assert empty.is_new.all()
-    for changed in (empty.relabeled, empty.redefined, empty.with_other_deprecation):
-        assert not changed.any()
+    assert empty.has_other_texts.all()
+    assert not empty.has_other_deprecation.any()
 
 
 def test_relations_of_one_version_only_are_found() -> None:
-    assert sorted(VERSIONS.relations_only_in_new()) == [("food", "cake"), ("milk", "tea")]
-    assert sorted(VERSIONS.relations_only_in_old()) == [("food", "gone"), ("food", "tea")]
+    changes = growth_between(VERSIONS)
+    assert sorted(changes.relations_added) == [("food", "cake"), ("milk", "tea")]
+    assert sorted(changes.relations_removed) == [("food", "gone"), ("food", "tea")]
 
 
 def test_other_neighbors_and_changed_neighbors_count_and_their_order_does_not() -> None:
     nothing = np.zeros(len(NEW), dtype=np.bool_)
     parents = VERSIONS.has_other_targets(OLD.parents_of, NEW.parents_of, nothing)
     assert ids(parents) == ["cake", "tea"]
-    above = VERSIONS.has_other_targets(OLD.parents_of, NEW.parents_of, VERSIONS.redefined)
+    above = VERSIONS.has_other_targets(OLD.parents_of, NEW.parents_of, VERSIONS.has_other_texts)
     assert ids(above) == ["cake", "soup", "tea", "milk"]
     same = Taxonomy(OLD.concepts, reversed(OLD.relations))
     reordered = VersionRows.match(OLD, same)

@@ -1,0 +1,1 @@
+"""The trained baselines of the paper: dist-XGBoost, ParentMLP and DeepSetMLP."""

@@ -1,1 +1,0 @@
-"""A server for assistants (Model Context Protocol): tools that read a model's taxonomy."""
