@@ -175,7 +175,7 @@ def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
     assert undecided
     (line,) = (each for each in messages.splitlines() if "undecided" in each)
     assert line.startswith(f"{undecided} of 2 new concepts ")
-    assert "not sure enough; to review them, write accepted" in line
+    assert "without a suitable parent; to review them, write accepted" in line
     assert line.endswith(
         f"into the column decision of {table}, then run: taxoexpan apply {out} {table} "
         f"--concepts '{new}' -o {out} --force --format edges --columns "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import open_taxonomy
-from taxoexpan.cli.messages import print_json, print_line
+from taxoexpan.cli.messages import print_json, print_language, print_line
 from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import argument, switch
 from taxoexpan.phrasing import percent, pluralize
@@ -49,6 +50,7 @@ def run(options: Options) -> int:
         model["growth"] = summary.growth.sentence(sizes[0]) if summary.growth else "none"
     else:
         file = open_taxonomy(options.taxonomy, options)
+        print_language(file)
         taxonomy, understood = file.taxonomy, _understood(file)
     degrees = taxonomy.children_of.degrees
     largest = sorted(taxonomy.roots, key=lambda id: -len(taxonomy.children(id)))
@@ -90,11 +92,13 @@ def _understood(file: TaxonomyFile) -> dict[str, object]:
     if table is not None and table.columns.has_relations:
         for name, index in table.columns.indices.items():
             columns.setdefault(index, name)
+    languages = file.parsed.languages.labels if file.parsed.languages else {}
+    counts = Counter({tag: len(labels) for tag, labels in languages.items()})
     return {
         "format": file.format.name,
         "columns": {name: table.header[i] for i, name in sorted(columns.items())} if table else {},
         "language": file.parsed.language,
-        "languages": dict(file.format.label_languages(file.file).most_common()),
+        "languages": dict(counts.most_common()),
     }
 
 

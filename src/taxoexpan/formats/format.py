@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,10 +120,6 @@ class Format(ABC):
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the properties of each concept, if the format allows any properties."""
         return PropertyIndex()
-
-    def label_languages(self, file: TextFile) -> Counter[str]:
-        """Return the number of labels in each language ("" for none), if they have languages."""
-        return Counter()
 
     def read_with_lines(self, file: TextFile) -> ParsedTaxonomy:
         """Read the taxonomy with the line of every concept, even if this is slower."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
 
 from taxoexpan.errors import FormatError
@@ -53,7 +52,7 @@ class JsonFormat(DocumentFormat):
                     rows[id] = row
             _describe(builder, row, concepts, index)
         if any(map(concepts.translated, concepts.objects)):
-            builder.language = concepts.languages.tag
+            builder.language, builder.languages = concepts.languages.tag, concepts.languages
         _add_relations(builder, concepts)
         builder.ignored.update(
             key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
@@ -92,11 +91,6 @@ class JsonFormat(DocumentFormat):
             return Copy({target.path: "".join(f"{line}\n" for line in lines)}, ids)
         listed = ",\n    ".join(lines)
         return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
-
-    def label_languages(self, source: TextFile) -> Counter[str]:
-        """Return the number of labels in each language."""
-        concepts = source.parsed(JsonConcepts.load)
-        return Counter(tag for entry in concepts.objects for tag, _ in concepts.translated(entry))
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the keys with a value in the objects of each concept."""

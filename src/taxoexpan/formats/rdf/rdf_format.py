@@ -213,11 +213,6 @@ class RdfFormat(Format):
         """Return the predicates of each concept in a file."""
         return source.parsed(self.index.read).properties(taxonomy)
 
-    def label_languages(self, source: TextFile) -> Counter[str]:
-        """Return the number of preferred labels in each language."""
-        index = source.parsed(self.index.read)
-        return Counter(tag for id in index.concepts for tag, _ in index.labels(id))
-
     def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
         """Return the lines that describe these concepts, as far as they are found."""
         return subject_lines(source, ids)
