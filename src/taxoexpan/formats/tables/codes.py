@@ -143,7 +143,10 @@ def _ranges(codes: Sequence[str]) -> dict[str, str]:
 
 
 def _counted_levels(codes: Sequence[str], padded: bool = False) -> set[int]:
-    """Return the levels, by the number of numbers in a code, whose last numbers are counted."""
+    """Return the levels, by the number of numbers in a code, whose last numbers are counted.
+
+    A hyphen starts a new number even if many numbers are not used: IAB1-10 is not below IAB1-1.
+    """
     stems: dict[int, dict[str, list[str]]] = {}
     for code in codes:
         match = _LAST_NUMBER.fullmatch(code)
@@ -156,7 +159,8 @@ def _counted_levels(codes: Sequence[str], padded: bool = False) -> set[int]:
         values = [[*map(int, numbers)] for numbers in groups.values()]
         span = sum(max(numbers) - (min(numbers) if padded else 1) + 1 for numbers in values)
         zeros = any(number.startswith("0") and len(number) > 1 for number in every)
-        if (padded or not zeros) and len(every) >= MIN_DENSITY * span:
+        hyphens = not padded and all(stem.endswith("-") for stem in groups)
+        if (padded or not zeros) and (hyphens or len(every) >= MIN_DENSITY * span):
             counted.add(level)
     return counted
 
