@@ -51,6 +51,10 @@ CODES = {
         ["11", "111", "31-33", "311", "3111", "321", "331", "44-45", "441"],
         {"321": "31-33", "441": "44-45", "3111": "311"},
     ),
+    "sections above zeros": (
+        ["A", "0100", "0110", "0111", "0119", "0130", "0131", "B", "1000", "1010", "1011"],
+        {"0100": "A", "0110": "0100", "0111": "0110", "1000": "B", "1011": "1010"},
+    ),
     "sections": (
         ["A", "01", "011", "0111", "02", "021", "B", "05", "051", "0510"],
         {"02": "A", "05": "B", "0510": "051"},
@@ -146,6 +150,27 @@ def test_a_column_of_codes_can_be_chosen(tmp_path: Path) -> None:
     flat = code_table(tmp_path / "flat.csv", ["1", "2", "3"])
     with pytest.raises(FormatError, match="no code begins with another"):
         TaxonomyFile.open(flat, options=ReadOptions(columns={"codes": "code"}))
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["IAB Code,IAB Category", "atc_code,atc_name", "Code,Description", "US Code,US Title"],
+)
+def test_the_only_column_of_codes_is_recognized(tmp_path: Path, header: str) -> None:
+    taxonomy = TaxonomyFile.open(code_table(tmp_path / "x.csv", HS, header)).taxonomy
+    assert taxonomy.parents("0101") == ("01",)
+    assert taxonomy.concept("01").label == "label of 01"
+
+
+def test_a_repeated_code_and_a_missing_header_are_named(tmp_path: Path) -> None:
+    path = code_table(tmp_path / "x.csv", [*HS, "0202"])
+    assert f"{path}, line 12: the id '0202' is already used on line 11" in refusal(path)
+    path = code_table(tmp_path / "y.csv", HS, "00,label of 00")
+    options = read_options(ReadingOptions(codes="1", columns="label=2"))
+    with pytest.raises(FormatError, match="not a header; add one above it") as caught:
+        TaxonomyFile.open(path, options=options)
+    assert caught.value.line == 1
+    assert "not a header; add one above it" in refusal(path)
 
 
 def test_a_column_with_parents_comes_before_codes(tmp_path: Path) -> None:

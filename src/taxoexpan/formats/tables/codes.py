@@ -44,8 +44,10 @@ def code_parents(codes: Sequence[str], is_chosen: bool = False) -> dict[str, str
         or (not is_chosen and _are_names(codes))
     ):
         return {}
-    above = _padded_parents(bare, is_chosen)
-    if not above:
+    above = _padded_parents([c for c in bare if len(c) > 1 or c.isdigit()], is_chosen)
+    if above:
+        above |= _section_parents(bare, above)
+    else:
         above = _prefix_parents(bare)
         above |= _section_parents(bare, above)
         if not is_chosen and not _has_levels(above):
@@ -76,7 +78,7 @@ def _bare_codes(codes: Sequence[str]) -> list[str]:
 def _padded_parents(codes: Sequence[str], is_chosen: bool) -> dict[str, str]:
     """Return the parents of codes with one length, which are filled with zeros at the end."""
     plain = [_SEPARATORS.sub("", code) for code in codes]
-    length = len(plain[0])
+    length = len(plain[0]) if plain else 0
     known = dict(zip(plain, codes, strict=True))
     if {*map(len, plain)} != {length} or not 2 <= length <= MAX_LENGTH or len(known) < len(plain):
         return {}
