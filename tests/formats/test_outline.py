@@ -214,6 +214,19 @@ def test_tabs_and_spaces_before_bullets_end_at_the_same_columns(tmp_path: Path) 
     assert expanded(path, "Food > Rice") == f"{text} \t- Rice\n"
 
 
+@pytest.mark.parametrize("blanks", [" ", " " * 8])
+def test_a_first_child_in_markdown_begins_below_the_label(tmp_path: Path, blanks: str) -> None:
+    text = f"- Food\n{blanks}- Fruit\n- Drinks\n"
+    path = write_file(tmp_path / "x.md", text)
+    assert expanded(path, "Drinks > Tea") == f"{text}  - Tea\n"
+
+
+def test_new_lines_stay_inside_an_html_element(tmp_path: Path) -> None:
+    text = "# Food\n\n<details>\n\n- Fruit\n- Bread\n</details>\n\n## Drinks\n"
+    path = write_file(tmp_path / "x.md", text)
+    assert expanded(path, "Food > Rice") == text.replace("- Bread\n", "- Bread\n- Rice\n")
+
+
 def test_labels_in_markdown_are_the_texts_of_links(tmp_path: Path) -> None:
     text = """\
 # Food [![badge](https://x.org/b.svg)](https://x.org)

@@ -363,6 +363,10 @@ class Outline:
                 return Item(0, "", f"{'#' * more}{over.mark}", label, over.level + more, parts)
             return Item(0, "", "- ", label, 0, parts)
         indent = like.indent if over.level else over.indent + like.indent[len(old.indent) :]
+        if over.mark and not over.level and self.file.suffix not in PLAIN_SUFFIXES:
+            # Markdown shows a line as a child only if it begins at the label above, or a bit later.
+            step = len(indent.expandtabs(4)) - len(over.indent.expandtabs(4)) - len(over.mark)
+            indent = indent if 0 <= step < 4 else over.indent + " " * len(over.mark)
         return Item(0, indent, _first_mark(like.mark, over.mark), label, 0, parts)
 
     def _line_before(self, over: Item, siblings: Sequence[Item], new: Item) -> int:
@@ -396,7 +400,7 @@ class Outline:
             content = self.file.lines[number - 1]
             width = len(content) - len(content.lstrip())
             is_text = number in scanned.texts and not _RULE.fullmatch(content)
-            is_adjacent = number == line + 1 and is_text and not content.startswith("#")
+            is_adjacent = number == line + 1 and is_text and not content.startswith(("#", "</"))
             is_inside = number in scanned.skipped and line in scanned.skipped
             if not (is_adjacent or is_inside or width > len(indent)):
                 break
