@@ -268,8 +268,8 @@ def refuse_unsupported(
         raise FormatError(file.path, message)
     while parents:
         if _has_namesake(expanded, parents[0]):
-            path = SEPARATOR.join(expanded.path(parents[0]))
-            message = f"{label!r} cannot be added: two categories have the path {path!r}"
+            over = SEPARATOR.join(expanded.path(parents[0]))
+            message = f"{label!r} cannot be added: two categories have the path {over!r}"
             raise FormatError(file.path, f"{message}; rename one of them")
         parents = expanded.parents(parents[0])
 
