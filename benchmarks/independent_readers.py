@@ -1,7 +1,8 @@
 """Compare a taxonomy file with an expanded copy, as libraries outside this package read them.
 
-rdflib reads RDF, fastobo reads OBO, csv, json and openpyxl read tables, JSON and workbooks. Lines
-of text, blocks of Open Food Facts and synsets of WordNet are read here, in the simplest way.
+rdflib reads RDF, fastobo reads OBO, csv, json and openpyxl read tables, JSON and workbooks, and
+markdown-it reads Markdown. Lines of text, blocks of Open Food Facts and synsets of WordNet are
+read here, in the simplest way.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ RDF_SYNTAXES = {
     ".owl": "xml",
     ".rdf": "xml",
     ".nt": "nt",
+    ".nq": "nquads",
     ".jsonld": "json-ld",
 }
 
@@ -60,6 +62,8 @@ def compare_files(old: Path, new: Path, format: str) -> Comparison:
     read: Callable[[Path], list[tuple[str, ...]]]
     if suffix == ".xlsx":
         reader, unit, read = "openpyxl", "rows", _workbook_rows
+    elif suffix == ".md":
+        reader, unit, read = "markdown-it", "items", _markdown_paths
     elif suffix in (".csv", ".tsv"):
         reader, unit, read = "csv", "rows", _table_rows
     elif format == "openfoodfacts":
@@ -99,7 +103,7 @@ def _triples(path: Path) -> Counter[tuple[str, ...]]:
     """Return all triples; a blank node is replaced by its description, which is its content."""
     import rdflib
 
-    graph = rdflib.Graph().parse(path, format=RDF_SYNTAXES[path.suffix.lower()])
+    graph = rdflib.Dataset(default_union=True).parse(path, format=RDF_SYNTAXES[path.suffix.lower()])
 
     def describe(node: object, above: frozenset[object] = frozenset()) -> str:
         if not isinstance(node, rdflib.BNode):
@@ -112,7 +116,7 @@ def _triples(path: Path) -> Counter[tuple[str, ...]]:
         )
         return f"[{'; '.join(sorted(inside))}]"
 
-    return Counter((describe(s), describe(p), describe(o)) for s, p, o in graph)
+    return Counter((describe(s), describe(p), describe(o)) for s, p, o, *_ in graph)
 
 
 def _compare_obo(old: Path, new: Path) -> Comparison:
@@ -136,6 +140,30 @@ def _table_rows(path: Path) -> list[tuple[str, ...]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
         return [tuple(row) for row in csv.reader(file, delimiter=delimiter)]
+
+
+def _markdown_paths(path: Path) -> list[tuple[str, ...]]:
+    """Return the path of every heading, list item and other block, from the top."""
+    from markdown_it import MarkdownIt
+
+    above: list[tuple[int, str]] = []
+    found, depth = list[tuple[str, ...]](), 0
+    for token in MarkdownIt().parse(path.read_text(encoding="utf-8")):
+        if token.type == "heading_open" and not depth:
+            above = [each for each in above if each[0] < int(token.tag[1])]
+            above.append((int(token.tag[1]), ""))
+        elif token.type == "list_item_open":
+            depth += 1
+            above.append((10 + depth, ""))
+        elif token.type == "list_item_close":
+            depth -= 1
+            above = [each for each in above if each[0] <= 10 + depth]
+        elif token.content:
+            if above and not above[-1][1]:
+                texts = [part.content for part in token.children or () if part.type == "text"]
+                above[-1] = (above[-1][0], "".join(texts) or token.content)
+            found.append((*(text for _, text in above), token.content))
+    return found
 
 
 def _workbook_rows(path: Path) -> list[tuple[str, ...]]:

@@ -206,6 +206,52 @@ def test_a_level_that_does_not_exist_is_named(tmp_path: Path) -> None:
         assert "same spaces or tabs" in message
 
 
+def test_tabs_and_spaces_before_bullets_end_at_the_same_columns(tmp_path: Path) -> None:
+    text = "- Food\n\t- Fruit\n        - Apples\n    \t- Pears\n \t- Bread\n"
+    path = write_file(tmp_path / "x.md", text)
+    fruit = [f"Food > Fruit > {name}" for name in ("Apples", "Pears")]
+    assert paths_in(path) == ["Food", "Food > Fruit", *fruit, "Food > Bread"]
+    assert expanded(path, "Food > Rice") == f"{text} \t- Rice\n"
+
+
+@pytest.mark.parametrize("blanks", [" ", " " * 8])
+def test_a_first_child_in_markdown_begins_below_the_label(tmp_path: Path, blanks: str) -> None:
+    text = f"- Food\n{blanks}- Fruit\n- Drinks\n"
+    path = write_file(tmp_path / "x.md", text)
+    assert expanded(path, "Drinks > Tea") == f"{text}  - Tea\n"
+
+
+def test_new_lines_stay_inside_an_html_element(tmp_path: Path) -> None:
+    text = "# Food\n\n<details>\n\n- Fruit\n- Bread\n</details>\n\n## Drinks\n"
+    path = write_file(tmp_path / "x.md", text)
+    assert expanded(path, "Food > Rice") == text.replace("- Bread\n", "- Bread\n- Rice\n")
+
+
+def test_labels_in_markdown_are_the_texts_of_links(tmp_path: Path) -> None:
+    text = """\
+# Food [![badge](https://x.org/b.svg)](https://x.org)
+
+- [Fruit](#fruit)
+- [Bread](https://x.org/bread) - baked
+- [ ] Rice
+- [Tea](https://x.org/1)
+- [Tea](https://x.org/2)
+
+## Fruit
+
+- [Apples](https://x.org/apples)
+"""
+    path = write_file(tmp_path / "x.md", text)
+    labels = ["Food", "Bread - baked", "Rice", "Tea", "[Tea](https://x.org/2)", "Fruit", "Apples"]
+    opened = TaxonomyFile.open(path)
+    assert list(opened.taxonomy.labels) == labels
+    assert [note.line for note in opened.notes] == [3]
+    assert expanded(path, "Food > Fruit > Pears") == f"{text}- Pears\n"
+    write_file(path.with_suffix(".txt"), text)
+    assert "Food > [ ] Rice" not in paths_in(path)
+    assert any(id.endswith("[ ] Rice") for id in paths_in(path.with_suffix(".txt")))
+
+
 def test_a_repeated_path_is_refused_and_a_repeated_label_is_not(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.txt", "Food\n  Other\nDrinks\n  Other\n")
     assert paths_in(path) == ["Food", "Food > Other", "Drinks", "Drinks > Other"]

@@ -33,6 +33,10 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _RULE = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
 _UNDERLINE = re.compile(r"=+\s*|-{2,}\s*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[[ xX]\] ")
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+_CONTENTS = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)")
+"""An entry of a table of contents: a link to a place in the same file."""
 _NOT_IN_LABELS = re.compile(r"[\n\r]")
 
 
@@ -59,13 +63,18 @@ class Item:
     @property
     def place(self) -> tuple[int, str, int]:
         """The level, the indentation and the number of numbers, which siblings share."""
-        return self.level, self.indent, self.numbers
+        return self.level, self._blanks, self.numbers
+
+    @property
+    def _blanks(self) -> str:
+        """The indentation; before a mark, a tab ends at the next multiple of 4, as in Markdown."""
+        return self.indent.expandtabs(4) if self.mark else self.indent
 
     def is_below(self, other: Item) -> bool:
         """Return whether this list item is indented or numbered below another one."""
-        if self.indent == other.indent:
+        if self._blanks == other._blanks:
             return self.numbers > other.numbers
-        return self.indent.startswith(other.indent)
+        return self._blanks.startswith(other._blanks)
 
 
 ROOT = Item(0, "", "", "")
@@ -152,8 +161,12 @@ class OutlineFormat(Format):
 
 
 def scan_lines(file: TextFile) -> Lines:
-    """Find the items of a file; in a list with bullets, other lines are only text."""
-    found, unmarked = Lines(), list[Item]()
+    """Find the items of a file; in a list with bullets, other lines are only text.
+
+    Tables of contents in Markdown are only text, too.
+    """
+    found, unmarked, contents = Lines(), list[Item](), set[int]()
+    is_markdown = file.suffix not in PLAIN_SUFFIXES
     found.skipped = set(_skipped_lines(file.lines))
     for number, line in enumerate(file.lines, start=1):
         content = line.strip()
@@ -164,6 +177,9 @@ def scan_lines(file: TextFile) -> Lines:
         mark = None if _RULE.fullmatch(line) else heading or _MARK.match(content)
         sign = mark[0] if mark else ""
         label = content[len(sign) :]
+        if is_markdown and mark and _CONTENTS.fullmatch(label):
+            contents.add(number)
+            continue
         level = heading[0].count("#") if heading else 0
         label = _HEADING_END.sub("", label) if heading else label
         (found.items if mark else unmarked).append(Item(number, indent, sign, label, level))
@@ -175,13 +191,13 @@ def scan_lines(file: TextFile) -> Lines:
             if number
         ]
         unmarked = [item for item, n in zip(unmarked, numbers, strict=True) if not n]
-    is_markdown, every = file.suffix not in PLAIN_SUFFIXES, [*found.items, *unmarked]
+    every = [*found.items, *unmarked]
     if not _is_marked(found.items, unmarked, is_markdown):
         # Here, lines with # are comments.
         found.items = [i for i in every if not i.level and not _RULE.fullmatch(i.mark + i.label)]
     elif is_markdown:
         _refuse_underlines(file, unmarked)
-    found.texts = {item.line for item in every} - {item.line for item in found.items}
+    found.texts = contents | {item.line for item in every} - {item.line for item in found.items}
     found.items.sort(key=lambda item: item.line)
     return found
 
@@ -253,6 +269,7 @@ class Outline:
         """Read the items of a file; refuse a line that is indented like no line above it."""
         items, children = list[Item](), dict[Parts, list[Item]]()
         headings, above = list[Item](), list[Item]()
+        is_markdown, paths = file.suffix not in PLAIN_SUFFIXES, set[Parts]()
         for found in file.parsed(scan_lines).items:
             if found.level:
                 above.clear()
@@ -267,7 +284,11 @@ class Outline:
             if len(over) >= MAX_DEPTH:
                 message = f"more than {MAX_DEPTH} levels; check that this is an outline"
                 raise FormatError(file.path, message, found.line)
-            item = replace(found, parts=(*over, found.label))
+            label = _plain_text(found.label) if is_markdown else found.label
+            # Two links may have the same text.
+            label = found.label if (*over, label) in paths else label
+            item = replace(found, label=label, parts=(*over, label))
+            paths.add(item.parts)
             items.append(item)
             children.setdefault(over, []).append(item)
             (headings if item.level else above).append(item)
@@ -342,6 +363,10 @@ class Outline:
                 return Item(0, "", f"{'#' * more}{over.mark}", label, over.level + more, parts)
             return Item(0, "", "- ", label, 0, parts)
         indent = like.indent if over.level else over.indent + like.indent[len(old.indent) :]
+        if over.mark and not over.level and self.file.suffix not in PLAIN_SUFFIXES:
+            # Markdown shows a line as a child only if it begins at the label above, or a bit later.
+            step = len(indent.expandtabs(4)) - len(over.indent.expandtabs(4)) - len(over.mark)
+            indent = indent if 0 <= step < 4 else over.indent + " " * len(over.mark)
         return Item(0, indent, _first_mark(like.mark, over.mark), label, 0, parts)
 
     def _line_before(self, over: Item, siblings: Sequence[Item], new: Item) -> int:
@@ -375,12 +400,17 @@ class Outline:
             content = self.file.lines[number - 1]
             width = len(content) - len(content.lstrip())
             is_text = number in scanned.texts and not _RULE.fullmatch(content)
-            is_adjacent = number == line + 1 and is_text and not content.startswith("#")
+            is_adjacent = number == line + 1 and is_text and not content.startswith(("#", "</"))
             is_inside = number in scanned.skipped and line in scanned.skipped
             if not (is_adjacent or is_inside or width > len(indent)):
                 break
             line = number
         return line
+
+
+def _plain_text(label: str) -> str:
+    """Return a label of Markdown without images, boxes and addresses, unless it is empty."""
+    return _LINK.sub(r"\1", _IMAGE.sub("", label)).strip() or label
 
 
 def _wrong_indent(file: TextFile, item: Item, above: Sequence[Item]) -> FormatError:

@@ -21,6 +21,10 @@ CODES = {
         + [f"IAB{n}-1" for n in range(2, 10)],
         {"IAB1-10": "IAB1", "IAB10-1": "IAB10"},
     ),
+    "hyphens and gaps": (
+        ["IAB1", "IAB1-1", "IAB1-2", "IAB1-10", "IAB2", "IAB2-1", "IAB2-3", "IAB2-12"],
+        {"IAB1-1": "IAB1", "IAB1-10": "IAB1", "IAB2-12": "IAB2"},
+    ),
     "dots": (
         ["A00", "A00.0", "A00.1", "A00.01", "B00", "B00.1", "B00.10", "B00.9", "B00.90"],
         {"A00.1": "A00", "B00.10": "B00.1", "A00.01": "A00.0"},
@@ -46,6 +50,10 @@ CODES = {
     "ranges": (
         ["11", "111", "31-33", "311", "3111", "321", "331", "44-45", "441"],
         {"321": "31-33", "441": "44-45", "3111": "311"},
+    ),
+    "sections above zeros": (
+        ["A", "0100", "0110", "0111", "0119", "0130", "0131", "B", "1000", "1010", "1011"],
+        {"0100": "A", "0110": "0100", "0111": "0110", "1000": "B", "1011": "1010"},
     ),
     "sections": (
         ["A", "01", "011", "0111", "02", "021", "B", "05", "051", "0510"],
@@ -142,6 +150,27 @@ def test_a_column_of_codes_can_be_chosen(tmp_path: Path) -> None:
     flat = code_table(tmp_path / "flat.csv", ["1", "2", "3"])
     with pytest.raises(FormatError, match="no code begins with another"):
         TaxonomyFile.open(flat, options=ReadOptions(columns={"codes": "code"}))
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["IAB Code,IAB Category", "atc_code,atc_name", "Code,Description", "US Code,US Title"],
+)
+def test_the_only_column_of_codes_is_recognized(tmp_path: Path, header: str) -> None:
+    taxonomy = TaxonomyFile.open(code_table(tmp_path / "x.csv", HS, header)).taxonomy
+    assert taxonomy.parents("0101") == ("01",)
+    assert taxonomy.concept("01").label == "label of 01"
+
+
+def test_a_repeated_code_and_a_missing_header_are_named(tmp_path: Path) -> None:
+    path = code_table(tmp_path / "x.csv", [*HS, "0202"])
+    assert f"{path}, line 12: the id '0202' is already used on line 11" in refusal(path)
+    path = code_table(tmp_path / "y.csv", HS, "00,label of 00")
+    options = read_options(ReadingOptions(codes="1", columns="label=2"))
+    with pytest.raises(FormatError, match="not a header; add one above it") as caught:
+        TaxonomyFile.open(path, options=options)
+    assert caught.value.line == 1
+    assert "not a header; add one above it" in refusal(path)
 
 
 def test_a_column_with_parents_comes_before_codes(tmp_path: Path) -> None:

@@ -119,6 +119,19 @@ def test_a_single_root_is_read_if_the_format_is_given(tmp_path: Path) -> None:
     assert TaxonomyFile.open(file(tmp_path, "Food\n"), "paths").taxonomy.labels == ("Food",)
 
 
+def test_categories_with_ids_may_have_the_same_path(tmp_path: Path) -> None:
+    lines = ["1 - A", "2 - A > B", "3 - A > B > C", "4 - A > B", "5 - A > B > D", "6 - A > E"]
+    path = file(tmp_path, "".join(f"{line}\n" for line in lines))
+    opened = TaxonomyFile.open(path)
+    assert [opened.taxonomy.parents(id) for id in "2345"] == [("1",), ("2",), ("1",), ("4",)]
+    assert opened.supported_changes == frozenset()
+    for parent in "235":
+        message = expansion_refusal(path, under(parent))
+        assert "two categories have the path 'A > B'; rename one" in message
+    new = expand_file(path, under("6", concept=Concept("7", "kiwi")))
+    assert TaxonomyFile.open(new).taxonomy.parents("7") == ("6",)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -44,8 +44,10 @@ def code_parents(codes: Sequence[str], is_chosen: bool = False) -> dict[str, str
         or (not is_chosen and _are_names(codes))
     ):
         return {}
-    above = _padded_parents(bare, is_chosen)
-    if not above:
+    above = _padded_parents([c for c in bare if len(c) > 1 or c.isdigit()], is_chosen)
+    if above:
+        above |= _section_parents(bare, above)
+    else:
         above = _prefix_parents(bare)
         above |= _section_parents(bare, above)
         if not is_chosen and not _has_levels(above):
@@ -76,7 +78,7 @@ def _bare_codes(codes: Sequence[str]) -> list[str]:
 def _padded_parents(codes: Sequence[str], is_chosen: bool) -> dict[str, str]:
     """Return the parents of codes with one length, which are filled with zeros at the end."""
     plain = [_SEPARATORS.sub("", code) for code in codes]
-    length = len(plain[0])
+    length = len(plain[0]) if plain else 0
     known = dict(zip(plain, codes, strict=True))
     if {*map(len, plain)} != {length} or not 2 <= length <= MAX_LENGTH or len(known) < len(plain):
         return {}
@@ -143,7 +145,10 @@ def _ranges(codes: Sequence[str]) -> dict[str, str]:
 
 
 def _counted_levels(codes: Sequence[str], padded: bool = False) -> set[int]:
-    """Return the levels, by the number of numbers in a code, whose last numbers are counted."""
+    """Return the levels, by the number of numbers in a code, whose last numbers are counted.
+
+    A hyphen starts a new number even if many numbers are not used: IAB1-10 is not below IAB1-1.
+    """
     stems: dict[int, dict[str, list[str]]] = {}
     for code in codes:
         match = _LAST_NUMBER.fullmatch(code)
@@ -156,7 +161,8 @@ def _counted_levels(codes: Sequence[str], padded: bool = False) -> set[int]:
         values = [[*map(int, numbers)] for numbers in groups.values()]
         span = sum(max(numbers) - (min(numbers) if padded else 1) + 1 for numbers in values)
         zeros = any(number.startswith("0") and len(number) > 1 for number in every)
-        if (padded or not zeros) and len(every) >= MIN_DENSITY * span:
+        hyphens = not padded and all(stem.endswith("-") for stem in groups)
+        if (padded or not zeros) and (hyphens or len(every) >= MIN_DENSITY * span):
             counted.add(level)
     return counted
 

@@ -170,8 +170,8 @@ def _key(header: str) -> str:
 
 
 def _recognize_codes(indices: dict[str, int], free: Mapping[str, int]) -> None:
-    """Read the only column of codes as ids, and their descriptions as labels."""
-    if "parents" not in indices or not indices.keys().isdisjoint({"label", "path", "child"}):
+    """Read the only column of codes as ids, and their names or descriptions as labels."""
+    if not indices.keys().isdisjoint({"label", "path", "child"}):
         return
     codes = [i for key, i in free.items() if key.endswith("code")]
     unknown = [i for i in codes if i not in indices.values()]
@@ -179,6 +179,11 @@ def _recognize_codes(indices: dict[str, int], free: Mapping[str, int]) -> None:
         indices["id"] = unknown[0]
     if indices.get("id") in codes and free.get("description", -1) == indices.get("definition"):
         indices["label"] = indices.pop("definition")
+        return
+    names = [i for key, i in free.items() if key.endswith(("name", "title", "label", "category"))]
+    unknown = [i for i in names if i not in indices.values()]
+    if indices.get("id") in codes and len(unknown) == 1:
+        indices["label"] = unknown[0]
 
 
 def _levels(header: Sequence[str]) -> list[int]:

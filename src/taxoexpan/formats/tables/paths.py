@@ -73,10 +73,13 @@ class PathsFormat(Format):
         layout, categories = file.parsed(_layout), file.parsed(_categories)
         if isinstance(layout, PathLines) and not file.text.startswith(MARKER):
             _refuse_outline(layout, categories)
-        builder, ids = TaxonomyBuilder(file.path), path_ids(file, categories)
+        may_repeat = not isinstance(layout, LevelTable)
+        builder, ids = TaxonomyBuilder(file.path), path_ids(file, categories, may_repeat)
         # Tables of levels often list only leaves.
         notes_ancestors = not isinstance(layout, LevelTable) or layout.has_ids
         for category in categories:
+            if category.id:
+                ids[category.parts] = category.id  # children follow the last one with this path
             for depth in range(1, len(category.parts) + 1):
                 parts = category.parts[:depth]
                 if parts not in ids:
@@ -129,7 +132,8 @@ class PathsFormat(Format):
         categories = file.parsed(_categories)
         with_id = {(), *(category.parts for category in categories if category.id)}
         all_ids = all(c.parts in with_id and c.parts[:-1] in with_id for c in categories)
-        return frozenset({"moves"} if all_ids else ())
+        is_distinct = len({category.parts for category in categories}) == len(categories)
+        return frozenset({"moves"} if all_ids and is_distinct else ())
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the other columns with a value in the row of each category of a table."""
@@ -206,14 +210,19 @@ def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> I
     return file.parsed(_layout).insert_parts(inserted)
 
 
-def path_ids(file: TextFile, categories: Sequence[Category]) -> dict[Parts, str]:
-    """Return the id or else the path of every category; refuse repeated paths."""
-    lines: dict[Parts, int] = {}
+def path_ids(
+    file: TextFile, categories: Sequence[Category], may_repeat: bool = False
+) -> dict[Parts, str]:
+    """Return the id or else the path of every category; refuse repeated paths.
+
+    With `may_repeat`, two categories with ids may have the same path, as in translations.
+    """
+    firsts: dict[Parts, Category] = {}
     for category in categories:
-        first = lines.setdefault(category.parts, category.line)
-        if first != category.line:
+        first = firsts.setdefault(category.parts, category)
+        if first is not category and not (may_repeat and first.id and category.id):
             path = SEPARATOR.join(category.parts)
-            message = f"the path {path!r} is already on line {first}; remove one"
+            message = f"the path {path!r} is already on line {first.line}; remove one"
             raise FormatError(file.path, message, category.line)
     return {each.parts: each.id or SEPARATOR.join(each.parts) for each in categories}
 
@@ -254,7 +263,19 @@ def refuse_unsupported(
     if not label or label != label.strip() or forbidden.search(label):
         message = f"{label!r} would not be read back as one category; rename it"
         raise FormatError(file.path, message)
-    siblings = expanded.children(parents[0]) if parents else expanded.roots
-    if any(other != id and expanded.concept(other).label == label for other in siblings):
+    if _has_namesake(expanded, id):
         message = f"the path {SEPARATOR.join(path)!r} would occur twice; rename the new concept"
         raise FormatError(file.path, message)
+    while parents:
+        if _has_namesake(expanded, parents[0]):
+            over = SEPARATOR.join(expanded.path(parents[0]))
+            message = f"{label!r} cannot be added: two categories have the path {over!r}"
+            raise FormatError(file.path, f"{message}; rename one of them")
+        parents = expanded.parents(parents[0])
+
+
+def _has_namesake(taxonomy: Taxonomy, id: str) -> bool:
+    """Return whether a sibling has the same label, so that both have the same path."""
+    parents, label = taxonomy.parents(id), taxonomy.concept(id).label
+    siblings = taxonomy.children(parents[0]) if parents else taxonomy.roots
+    return any(other != id and taxonomy.concept(other).label == label for other in siblings)

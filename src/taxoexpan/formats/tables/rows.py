@@ -135,7 +135,7 @@ def _read_table(file: TextFile) -> _ConceptTable:
         problem = "the table needs a column id or label, and a column parent"
         if table.has("codes"):
             problem = "the table needs a column label" if above else "no code begins with another"
-        raise column_error(table, problem)
+        raise column_error(table, problem, "label=2" if above else "label=1,parent=2")
     for row in table.rows:
         id, label = _id_and_label(table, row)
         if not id:
@@ -183,11 +183,14 @@ def _code_parents(file: TextFile) -> dict[str, str]:
     is_chosen = table.has("codes")
     if not is_chosen and (table.columns.has_relations or not table.has("id", "label")):
         return {}
-    return code_parents([row["id"] for row in table.rows], is_chosen)
+    # A repeated code is refused with its line.
+    return code_parents([*dict.fromkeys(row["id"] for row in table.rows)], is_chosen)
 
 
 def _relate_codes(table: Table, builder: TaxonomyBuilder, above: Mapping[str, str]) -> None:
     """Add the relations of the codes, and a note that says so."""
+    if table.has_concept_as_header:
+        raise column_error(table, table.problem)
     for row in table.rows:
         if row["id"] in above:
             builder.relate(above[row["id"]], row["id"], row.line)

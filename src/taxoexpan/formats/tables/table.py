@@ -36,6 +36,7 @@ MAX_SHOWN = 40
 MAX_LISTED = 30
 """The number of columns that a message lists."""
 
+_CODE = re.compile(r"[A-Z]{0,3}\d[\dA-Z.-]*")
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertical bar"}
 
 
@@ -131,8 +132,15 @@ class Table:
         return sizes == {len(self.header)} and len(self.header) > 1
 
     @property
+    def has_concept_as_header(self) -> bool:
+        """Whether the header of the ids is a code, so that the first row is a concept."""
+        return _CODE.fullmatch(self.header[self.columns.indices.get("id", 0)]) is not None
+
+    @property
     def problem(self) -> str:
         """The reason why the columns are not those of a taxonomy."""
+        if self.has_concept_as_header:
+            return "the first row is not a header; add one above it, such as code,label"
         if self.has("parents") or self.has("parent_label"):
             return "a column has parents, but none is recognized as the id or the label"
         if self.has("child"):
