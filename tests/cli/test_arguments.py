@@ -103,8 +103,8 @@ def test_expand_file_takes_a_glossary(
 
 
 def test_clean_and_evaluate_take_a_glossary(pantry: Path, glossary: Path, tmp_path: Path) -> None:
-    report = tmp_path / "report.html"
-    arguments = ["clean", pantry, "-o", report, "--folds", "2", "--glossary", glossary, *QUICK]
+    output = tmp_path / "suspicious.csv"
+    arguments = ["clean", pantry, "-o", output, "--folds", "2", "--glossary", glossary, *QUICK]
     assert "glossary: definitions for 2 of 89 concepts" in run(*list(map(str, arguments))).err
     old, milk = tmp_path / "old.csv", "rye milk"
     lines = pantry.read_text(encoding="utf-8").splitlines()
