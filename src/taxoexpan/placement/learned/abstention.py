@@ -29,7 +29,7 @@ NEAREST = 10
 FEATURES = {"mean cosine of the nearest names": 2.0, "the same by the text encoder": 1.0}
 """The features, and their weights after standardization.
 
-The weights were fitted to the labels of 13 vocabularies, each against labels of the others
+The weights were fitted to the labels of 12 vocabularies, each against labels of the others
 (docs/results/calibration.md).
 """
 
