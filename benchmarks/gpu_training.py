@@ -31,8 +31,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.training.cuda_graph import GraphedGradients
-from taxoexpan.training.loop import train
+from taxoexpan.training.loop import GraphedGradients, train
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
 

@@ -46,7 +46,7 @@ from taxoexpan.placement.learned.calibration import (
 )
 from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH, Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.proposals import Placer, with_similar
@@ -56,10 +56,10 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
-from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.record import History, TrainingRecord
+from taxoexpan.training.sampling import DEFAULT_RECIPE, Recipe
 
 
 class TaxoExpan:

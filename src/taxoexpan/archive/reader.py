@@ -26,7 +26,7 @@ from taxoexpan.device import choose_device
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.features.stored_words import check_words, words_from_arrays
+from taxoexpan.features.label_words import check_words, words_from_arrays
 from taxoexpan.files.inputs import reason_of
 from taxoexpan.model_directory import (
     ANCHORS,
@@ -42,7 +42,7 @@ from taxoexpan.model_directory import (
 )
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork, make_network
-from taxoexpan.network.text_maps import NAMES as MAPS
+from taxoexpan.network.text_tower import NAMES as MAPS
 from taxoexpan.network.text_tower import TUNED, TextTower
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators

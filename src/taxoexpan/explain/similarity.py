@@ -19,8 +19,7 @@ from taxoexpan.network.matching import MentionBonus
 from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.taxonomy.english import STOP_WORDS, singular
-from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.names import STOP_WORDS, normalize_name, singular
 
 MAX_CHILDREN = 3
 """The number of nearest children that are listed per suggestion."""

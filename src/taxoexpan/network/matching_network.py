@@ -12,9 +12,15 @@ from taxoexpan.config import Config
 from taxoexpan.device import beside
 from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings
-from taxoexpan.network.matching import LogBilinearMatch, MentionBonus, make_match
+from taxoexpan.network.matching import (
+    Cosines,
+    FusionHead,
+    LogBilinearMatch,
+    MentionBonus,
+    cosine_features,
+    make_match,
+)
 from taxoexpan.network.pooling import make_readout
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
-from taxoexpan.taxonomy.additions import Additions
-from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.concept import Additions, Concept
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, fitting_policy, number_template
 from taxoexpan.taxonomy.ids import IdMaker, are_paths, id_style, numbered, numbering, slug
 from taxoexpan.taxonomy.parent_codes import BranchNumbers, HierarchicalCodes, PaddedCodes

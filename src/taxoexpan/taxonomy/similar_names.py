@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH
-from taxoexpan.taxonomy.names import normalize_name, words_key
+from taxoexpan.taxonomy.names import MIN_PLURAL_LENGTH, normalize_name, words_key
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy.taxonomy import Taxonomy

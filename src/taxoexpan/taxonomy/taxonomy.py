@@ -12,10 +12,9 @@ from types import MappingProxyType
 import numpy as np
 
 from taxoexpan.errors import CycleError, TaxonomyError
-from taxoexpan.taxonomy.additions import Additions, impossible_move
 from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.concept import Additions, Concept, impossible_move
 from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 from taxoexpan.taxonomy.sequences import LazySequence

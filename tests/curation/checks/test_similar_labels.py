@@ -11,9 +11,9 @@ from strategies import quickly
 
 from taxoexpan.curation.checks import Finding
 from taxoexpan.curation.checks.all_checks import check_taxonomy
-from taxoexpan.curation.checks.similar_labels import MAX_GROUP_SIZE, one_edit_apart
+from taxoexpan.curation.checks.labels import MAX_GROUP_SIZE, one_edit_apart
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.english import singular
+from taxoexpan.taxonomy.names import singular
 
 
 def codes(taxonomy: Taxonomy) -> list[tuple[str, str]]:

@@ -6,8 +6,12 @@ from builders import random_taxonomy, star
 from labeled_taxonomies import build
 
 from taxoexpan.curation.checks import Finding
-from taxoexpan.curation.checks.all_checks import check_taxonomy
-from taxoexpan.curation.checks.structure import BATCH_SIZE, MAX_CHAIN_LENGTH, MAX_CHILDREN
+from taxoexpan.curation.checks.all_checks import (
+    BATCH_SIZE,
+    MAX_CHAIN_LENGTH,
+    MAX_CHILDREN,
+    check_taxonomy,
+)
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -116,7 +120,7 @@ def test_two_paths_to_the_same_ancestor_are_not_redundant() -> None:
 def test_redundant_relations_are_exactly_those_implied_by_others(
     seed: int, batch_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taxoexpan.curation.checks.structure.BATCH_SIZE", batch_size)
+    monkeypatch.setattr("taxoexpan.curation.checks.all_checks.BATCH_SIZE", batch_size)
     taxonomy = random_taxonomy(seed)
     expected = [
         child

@@ -18,7 +18,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.fitting import calibrator_learning
-from taxoexpan.placement.learned.fusion import FusionExamples
+from taxoexpan.placement.fitting.calibrator_learning import FusionExamples
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES
 from taxoexpan.placement.scoring.ranking import Ranker

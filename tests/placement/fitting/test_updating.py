@@ -26,12 +26,11 @@ from taxoexpan.placement.fitting.updating import (
     growth_between,
     update_encoding,
 )
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
-from taxoexpan.training.continuation import Recipe
+from taxoexpan.training.sampling import Recipe
 
 
 def between(old: Taxonomy, new: Taxonomy) -> TaxonomyGrowth:

@@ -30,11 +30,9 @@ from taxoexpan.placement.learned.calibration import (
     score_held_out,
     score_held_out_by_fold,
 )
-from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Reliability
-from taxoexpan.placement.learned.regression import sigmoid
+from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Reliability, sigmoid
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.branches import is_informative
-from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker, is_informative
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
 

@@ -8,8 +8,7 @@ from fused_cases import fused_case
 
 from taxoexpan import Taxonomy
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_maps import TextMaps
-from taxoexpan.network.text_tower import TextTower
+from taxoexpan.network.text_tower import TextMaps, TextTower
 from taxoexpan.placement.scoring.anchors import AnchorTexts
 
 

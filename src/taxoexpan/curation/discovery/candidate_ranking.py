@@ -12,8 +12,7 @@ from taxoexpan.curation.discovery.observations import Count, Observations
 from taxoexpan.features.embedding import BLOCK_SIZE
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.taxonomy.english import singular
-from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.names import normalize_name, singular
 
 WORD_COHESION = 0.35
 """The cohesion of a single word, for which it cannot be measured."""

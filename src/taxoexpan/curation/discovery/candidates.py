@@ -16,8 +16,7 @@ import numpy as np
 
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import split_sentences
-from taxoexpan.taxonomy.english import STOP_WORDS, singular
-from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.names import STOP_WORDS, normalize_name, singular
 
 MAX_PHRASE_WORDS = 4
 MAX_CACHED_WORDS = 500_000

@@ -34,9 +34,8 @@ from taxoexpan.formats.tables.table import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.known_names import known_names
-from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.names import normalize_name, singular
 
 TOP = 500
 MIN_COUNT = 5

@@ -99,7 +99,9 @@ class TransformerEncoder(Encoder):
         with Progress("encoding", len(known), "texts", shown=False) as bar:
             for start in range(0, len(known), BATCH_SIZE):
                 batch = known[start : start + BATCH_SIZE]
-                vectors[start : start + len(batch)] = self._encode_batch(batch)
+                with _quiet():
+                    encoded = normalize_rows(_vectors(self._model, batch))
+                vectors[start : start + len(batch)] = encoded
                 bar.update(len(batch))
         return vectors[[rows.get(text, -1) for text in texts]]
 
@@ -113,10 +115,6 @@ class TransformerEncoder(Encoder):
         special = set(tokenizer.all_special_ids)  # including the token for unknown words
         rows = [row for row, ids in enumerate(tokens) if not special.issuperset(ids)]
         return [texts[row] for row in sorted(rows, key=lambda row: -len(tokens[row]))]
-
-    def _encode_batch(self, batch: list[str]) -> Vectors:
-        with _quiet():
-            return normalize_rows(_vectors(self._model, batch))
 
     @cached_property
     def _model(self) -> SentenceTransformer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH
-from taxoexpan.placement.scoring.branches import is_informative
+from taxoexpan.placement.scoring.ranking import is_informative
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices

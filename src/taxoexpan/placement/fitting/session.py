@@ -18,17 +18,18 @@ from taxoexpan.config import Config
 from taxoexpan.device import release_memory
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.network.matching_network import MatchingNetwork, make_network
-from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
 from taxoexpan.network.text_tower import (
+    EncodedTexts,
     KnownVectors,
+    TextMaps,
     TextTower,
     query_text,
+    vocabulary_of,
 )
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, TrainingData
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.arrays import Indices
@@ -39,8 +40,7 @@ from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
-from taxoexpan.training.text_maps import learn_maps
-from taxoexpan.training.tower import similar_concepts, train_tower
+from taxoexpan.training.tower import learn_maps, similar_concepts, train_tower
 
 
 def train_network(

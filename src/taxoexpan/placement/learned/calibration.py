@@ -26,14 +26,14 @@ from taxoexpan.placement.learned.confidence import (
     Calibration,
     Curve,
     Reliability,
+    isotonic,
+    logistic,
+    logit,
     safe_placements,
 )
-from taxoexpan.placement.learned.regression import isotonic, logistic, logit
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.branches import true_levels
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.pair_features import SignalFusion
-from taxoexpan.placement.scoring.ranking import Ranker, padded_levels
+from taxoexpan.placement.scoring.ranking import Ranker, padded_levels, true_levels
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices

@@ -13,8 +13,8 @@ from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
 from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
+from taxoexpan.placement.learned.confidence import sigmoid
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
-from taxoexpan.placement.learned.regression import sigmoid
 from taxoexpan.placement.scoring.ranking import RankedBlock, Ranker, Ranking
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
