@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -109,13 +110,8 @@ class LabelWords:
 
     def select(self, anchors: Indices) -> LabelWords:
         """Return the words of some anchors, with the weights from all anchors."""
-        labels, weighted, paths, named = (
-            matrix[anchors] for matrix in (self.labels, self.weighted, self.paths, self.named)
-        )
-        heads = self.heads[anchors]
-        return replace(
-            self, labels=labels, weighted=weighted, paths=paths, named=named, heads=heads
-        )
+        chosen = {name: getattr(self, name)[anchors] for name in (*MATRICES, "heads")}
+        return replace(self, **chosen)
 
     def of_queries(self, concepts: Sequence[Concept]) -> QueryWords:
         """Return the words of queries by this vocabulary; unknown words only lower the weights."""
@@ -141,10 +137,10 @@ class LabelWords:
         return any(True for _ in self._names_in(label_words(concept.label)))
 
     def _names_in(self, words: Sequence[str]) -> Iterator[tuple[int, bool]]:
-        """Yield each name that is a part of these words, and whether it is at the end."""
-        for start, stop in _parts(len(words)):
+        """Yield each name that is a proper part of these words, and whether it is at the end."""
+        for start, stop in combinations(range(len(words) + 1), 2):
             name = self.names.get(tuple(words[start:stop]))
-            if name is not None:
+            if name is not None and stop - start < len(words):
                 yield name, stop == len(words)
 
     def compare(self, queries: QueryWords, start: int, stop: int) -> Numbers:
@@ -172,16 +168,6 @@ class LabelWords:
 def first_parents(taxonomy: Taxonomy) -> Indices:
     """Return the first parent of each concept, or -1 for roots: [N]."""
     return np.where(taxonomy.parents_of.degrees > 0, taxonomy.first_parents, -1)
-
-
-def _parts(length: int) -> list[tuple[int, int]]:
-    """Return the start and the end of every proper part of a name with this many words."""
-    return [
-        (start, stop)
-        for start in range(length)
-        for stop in range(start + 1, length + 1)
-        if stop - start < length
-    ]
 
 
 def _incidence(rows: Sequence[Sequence[int]], width: int) -> csr_array:
@@ -214,7 +200,7 @@ def _path_words(labels: csr_array, parents: Indices) -> csr_array:
     return csr_array(words, dtype=np.float32)
 
 
-MATRICES = ("labels", "weighted", "paths", "named")
+MATRICES, CSR_PARTS = ("labels", "weighted", "paths", "named"), ("data", "indices", "indptr")
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -261,12 +247,7 @@ def words_arrays(words: LabelWords) -> dict[str, NDArray[Any]]:
         "unknown_weight": np.array([words.unknown_weight]),
     }
     for name in MATRICES:
-        matrix: csr_array = getattr(words, name)
-        arrays |= {
-            f"{name}.data": matrix.data,
-            f"{name}.indices": matrix.indices,
-            f"{name}.indptr": matrix.indptr,
-        }
+        arrays |= {f"{name}.{part}": getattr(getattr(words, name), part) for part in CSR_PARTS}
     return arrays
 
 
@@ -280,7 +261,7 @@ def words_from_arrays(arrays: Arrays) -> LabelWords:
         raise ValueError("the vocabulary has a word twice")
 
     def matrix(name: str) -> csr_array:
-        parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+        parts = tuple(arrays[f"{name}.{part}"] for part in CSR_PARTS)
         width = len(names) if name == "named" else len(words)
         return csr_array(parts, shape=(count, width), copy=False)
 
@@ -288,12 +269,9 @@ def words_from_arrays(arrays: Arrays) -> LabelWords:
         vocabulary,
         StoredNames(names, arrays["names.numbers"]),
         arrays["idf"],
-        matrix("labels"),
-        matrix("weighted"),
-        matrix("paths"),
-        matrix("named"),
-        arrays["heads"],
-        float(arrays["unknown_weight"][0]),
+        **{name: matrix(name) for name in MATRICES},
+        heads=arrays["heads"],
+        unknown_weight=float(arrays["unknown_weight"][0]),
     )
 
 

@@ -17,17 +17,10 @@ from scipy.sparse import csr_array
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.files import file_digest
-from taxoexpan.taxonomy.adjacency import ranges
 from taxoexpan.taxonomy.arrays import Indices
 
 if TYPE_CHECKING:
     from wordllama.inference import WordLlamaInference
-
-
-SHORT_TEXT = 8
-"""The largest number of tokens that numpy adds one after the other."""
-LONG_BLOCK = 4096
-"""Longer texts that are summed at a time, which limits the memory for their token vectors."""
 
 
 _SHARED: WeakValueDictionary[str, WordLlamaInference] = WeakValueDictionary()
@@ -94,22 +87,12 @@ class StaticEncoder(Encoder):
 def sum_tokens(embedding: Vectors, tokens: Indices, counts: Indices) -> Vectors:
     """Return the sum of the token vectors of each text; no count is zero.
 
-    A sparse product is much faster than `reduceat`. For up to `SHORT_TEXT` tokens it gives the same
-    bits, if the first token is added last.
+    A sparse product is much faster than `reduceat`. The first token is added last, so that short
+    texts have the same bits.
     """
     starts = np.cumsum(counts) - counts
-    sums = np.empty((len(counts), embedding.shape[1]), dtype=np.float32)
-    is_short = counts <= SHORT_TEXT
-    is_later = np.repeat(is_short, counts)
-    is_later[starts] = False
-    offsets = np.append(0, np.cumsum(counts[is_short] - 1))
-    ones = np.ones(offsets[-1], dtype=np.float32)
-    shape = (len(offsets) - 1, len(embedding))
-    later = csr_array((ones, tokens[is_later], offsets), shape=shape)
-    sums[is_short] = embedding[tokens[starts[is_short]]] + later @ embedding
-    long = np.flatnonzero(~is_short)
-    for start in range(0, len(long), LONG_BLOCK):
-        rows = long[start : start + LONG_BLOCK]
-        own = embedding[tokens[ranges(starts[rows], counts[rows])]]
-        sums[rows] = np.add.reduceat(own, np.cumsum(counts[rows]) - counts[rows], axis=0)
+    offsets, later = np.append(0, np.cumsum(counts - 1)), np.delete(tokens, starts)
+    ones, shape = np.ones(len(later), dtype=np.float32), (len(counts), len(embedding))
+    sums: Vectors = embedding[tokens[starts]]
+    sums += csr_array((ones, later, offsets), shape=shape) @ embedding
     return sums

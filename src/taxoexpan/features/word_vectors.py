@@ -15,18 +15,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import open_unpacked
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.files import file_digest
-
-OovPolicy = Literal["skip", "zero"]
-"""What a word without a vector counts as: nothing at all, or a vector of zeros."""
 
 MAX_DIMENSION = 20_000
 MAX_WORD_BYTES = 4_000
@@ -38,12 +35,12 @@ _HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})\s*")
 
 
 class WordVectorEncoder(Encoder):
-    """An encoder by the vector of a name in the file, or else the mean vector of its words."""
+    """An encoder by the vector of a name in the file, or else the mean vector of its words.
+
+    With `oov="zero"`, a word without a vector counts as zeros, and with `skip` not at all.
+    """
 
     def __init__(self, path: Path, oov: str = "skip") -> None:
-        if oov not in get_args(OovPolicy):
-            choices = " or ".join(get_args(OovPolicy))
-            raise ConfigurationError(f"oov (unknown words) is {oov!r}; choose {choices}")
         self.path = path
         self.oov = oov
         self.name = f"vectors:{path}"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from taxoexpan.features.transformer.loaded_transformer import LoadedTransformer
+    from taxoexpan.features.sentence_model import LoadedTransformer
 
 
 BATCH_SIZE = 64
@@ -72,7 +72,7 @@ class TransformerEncoder(Encoder):
 
     def copy_model(self) -> LoadedTransformer:
         """Return a copy of the model, whose weights may be changed."""
-        from taxoexpan.features.transformer.loaded_transformer import LoadedTransformer
+        from taxoexpan.features.sentence_model import LoadedTransformer
 
         return LoadedTransformer(copy.deepcopy(self._model))
 
@@ -209,8 +209,7 @@ def _quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             yield
     finally:
         logging.disable(before)
