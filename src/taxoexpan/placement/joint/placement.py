@@ -258,9 +258,7 @@ def _best_parents(scores: BatchScores, among: Floats, known: int) -> tuple[Indic
     children, columns = np.nonzero(weights > scores.best[:, None])
     candidates, weights = nearest[children, columns], weights[children, columns]
     found = best_arborescence(scores.best, candidates, children, weights)
-    highest = np.maximum(scores.total, among.max(1))
-    summed = np.exp(scores.total - highest) + np.exp(among - highest[:, None]).sum(1)
-    total = highest + np.log(summed)
+    total = np.logaddexp(scores.total, np.logaddexp.reduce(among, 1))
     chosen = np.where(found == ROOT, scores.best, among[np.arange(len(found)), found])
     return np.where(found == ROOT, scores.anchors, known + found), np.exp(chosen - total)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor
 
 from taxoexpan.network.queries import Queries
@@ -34,12 +36,15 @@ The weights were fitted to the labels of 12 vocabularies, each against labels of
 """
 
 
+Deviation = Annotated[float, Field(ge=1e-9)]
+
+
 @dataclass(frozen=True)
 class AbstentionModel:
     """The mean and deviation of each feature of held-out leaves, and the least weighted sum."""
 
-    center: tuple[float, ...]
-    scale: tuple[float, ...]
+    center: tuple[float, float]
+    scale: tuple[Deviation, Deviation]
     threshold: float
 
     def closeness(self, features: Floats) -> Floats:
