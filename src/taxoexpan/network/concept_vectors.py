@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 import torch
@@ -14,8 +15,6 @@ from taxoexpan.taxonomy.arrays import Indices
 
 MAX_MEMORY_SHARE = 0.25
 """The largest share of a GPU's memory that the vectors may take; otherwise they are streamed."""
-HASH_BLOCK = 8192
-"""Rows to hash at a time."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,9 @@ class ConceptVectors:
         return self.to(device)
 
     def to(self, device: torch.device) -> ConceptVectors:
-        """Return the same vectors on a device."""
+        """Return the same vectors on a device, which computes with them."""
         names, heads = self.names.to(device), self.heads.to(device)
         return ConceptVectors(names, heads, self.head_of.to(device))
-
-    def stored(self) -> ConceptVectors:
-        """Return the same vectors without streaming, to compute on the storing device."""
-        return ConceptVectors(self.names, self.heads, self.head_of)
 
     def select(self, concepts: Tensor) -> ConceptVectors:
         """Select the vectors of some concepts by index, on the computing device."""
@@ -123,17 +118,9 @@ def distinct_rows(matrix: NDArray[np.floating]) -> tuple[Indices, Indices]:
 
     Rows are compared by a 64-bit hash; a million rows have a collision with probability 10^-7.
     """
-    rng = np.random.default_rng(0)
-    factors = np.frombuffer(rng.bytes(8 * matrix.shape[1]), dtype=np.uint64)
-    hashes = np.zeros(len(matrix), dtype=np.uint64)
-    for start in range(0, len(matrix), HASH_BLOCK):
-        block = hashes[start : start + HASH_BLOCK]
-        words = np.ascontiguousarray(matrix[start : start + HASH_BLOCK].T).view(
-            f"u{matrix.itemsize}"
-        )
-        for column in range(len(words)):
-            block ^= words[column]
-            block *= factors[column] | np.uint64(1)
-            block ^= block >> np.uint64(32)
-    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    rows = np.ascontiguousarray(matrix)
+    hashes = b"".join(blake2b(row.data, digest_size=8).digest() for row in rows)
+    _, first, inverse = np.unique(
+        np.frombuffer(hashes, np.uint64), return_index=True, return_inverse=True
+    )
     return first, inverse

@@ -63,7 +63,6 @@ def test_many_examples_recover_the_weights(parents: int) -> None:
 def test_without_examples_the_weights_are_the_prior() -> None:
     prior = SignalFusion.from_mapping({"name": 2.0, "network": 0.3})
     none = drawn_examples(0, {}, 0)
-    assert fit_fusion(None, prior) == prior
     assert fit_fusion(none, prior) == prior
 
 

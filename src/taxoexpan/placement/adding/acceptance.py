@@ -96,14 +96,16 @@ def select_additions(
         ranks.setdefault(suggestion.query.id, set()).add(suggestion.rank)
     first = {id: frozenset(sorted(own)[: acceptance.top_k]) for id, own in ranks.items()}
     selected = _reachable([s for s in good if s.is_decided or s.rank in first[s.query.id]], queries)
+    additions = additions_of(selected, merging if acceptance.allow_merges else ())
+    return additions if acceptance.allow_moves else replace(additions, moves=())
+
+
+def additions_of(selected: Sequence[Suggestion], merging: Sequence[Suggestion]) -> Additions:
+    """Return all that is to be added for some placements and merges."""
     concepts = {s.query.id: s.query for s in selected}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in selected)
-    return Additions(
-        tuple(concepts.values()),
-        tuple(relations),
-        moves=_moves_of(selected) if acceptance.allow_moves else (),
-        synonyms=_synonyms_of(merging) if acceptance.allow_merges else (),
-    )
+    moves, synonyms = _moves_of(selected), _synonyms_of(merging)
+    return Additions(tuple(concepts.values()), tuple(relations), moves=moves, synonyms=synonyms)
 
 
 def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:

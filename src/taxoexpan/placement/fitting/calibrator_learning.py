@@ -18,7 +18,7 @@ from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork, NoNetwork
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.network.text_tower import query_text
-from taxoexpan.placement.fitting.preparation import AddedQueries, PreparedTaxonomy
+from taxoexpan.placement.fitting.preparation import PreparedTaxonomy
 from taxoexpan.placement.learned.abstention import learn_abstention
 from taxoexpan.placement.learned.calibration import (
     HeldOutScores,
@@ -57,13 +57,7 @@ PRIOR_STRENGTH = 10.0
 MAX_STEPS = 60
 """Steps of the optimizer, at most; it usually stops earlier."""
 PRIOR = SignalFusion.from_mapping(
-    {
-        "network": 0.5,
-        "tower_anchor": 1.0,
-        "name": 0.5,
-        "ending": 1.0,
-        "query_words": 1.0,
-    }
+    {"network": 0.5, "tower_anchor": 1.0, "name": 0.5, "ending": 1.0, "query_words": 1.0}
 )
 """The weights before anything is learned, with and without a tower. They were set by hand. Weights
 fitted to 20 small taxonomies were no better for others, so these stayed."""
@@ -108,10 +102,7 @@ class FusionExamples:
 
 
 def collect_examples(
-    ranker: Ranker,
-    queries: LabeledQueries,
-    seed: int,
-    rejected: Sequence[Indices] | None = None,
+    ranker: Ranker, queries: LabeledQueries, seed: int, rejected: Sequence[Indices] | None = None
 ) -> FusionExamples:
     """Return the best candidates by each signal, with true, rejected and random ones."""
     rng, parts = np.random.default_rng(seed), []
@@ -183,12 +174,10 @@ def fold_of(count: int) -> Indices:
 
 
 def fit_fusion(
-    examples: FusionExamples | None,
-    prior: SignalFusion,
-    device: torch.device | str = "cpu",
+    examples: FusionExamples, prior: SignalFusion, device: torch.device | str = "cpu"
 ) -> SignalFusion:
     """Return the weights near the prior that maximize the likelihood of the true parents."""
-    if examples is None or not len(examples):
+    if not len(examples):
         return prior
     features = torch.from_numpy(examples.features).to(device)
     valid = torch.from_numpy(np.isfinite(examples.log_counts)).to(device)
@@ -275,14 +264,17 @@ def _learn_fused_calibrators(
         encoded = embedder.tower.encode_queries(described).to(queries.vectors.device)
         queries = replace(queries, tower=encoded)
     examples = collect_examples(ranker, queries, seed)
+    if added is not None:
+        theirs = collect_examples(added.ranker, added.queries, seed, added.rejected)
+        examples = FusionExamples.concatenate([examples, theirs])
     release_memory()
-    fusion, *by_fold = _learn_weights(examples, added, prior_for(ranker), embedder.device, seed)
+    fusion, *by_fold = learn_fusion(examples, prior_for(ranker), embedder.device)
     folds = fold_of(len(queries) + (0 if added is None else len(added.queries)))
     held_out = score_held_out_by_fold(ranker, queries, by_fold, folds[: len(queries)])
     metrics = compute_metrics(held_out.ranks)
     if added is not None:
-        theirs = folds[len(queries) :]
-        scores = score_held_out_by_fold(added.ranker, added.queries, by_fold, theirs)
+        own_folds = folds[len(queries) :]
+        scores = score_held_out_by_fold(added.ranker, added.queries, by_fold, own_folds)
         held_out = HeldOutScores.concatenate([held_out, scores])
     release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
@@ -303,20 +295,6 @@ def _with_branches(
         return None
     heat = calibration.temperature
     return replace(calibration, branches=calibrate_branches(ranker, queries, fusions, folds, heat))
-
-
-def _learn_weights(
-    examples: FusionExamples,
-    added: AddedQueries | None,
-    prior: SignalFusion,
-    device: torch.device,
-    seed: int,
-) -> list[SignalFusion]:
-    """Learn the weights of the fusion from held-out and added concepts."""
-    if added is None:
-        return learn_fusion(examples, prior, device)
-    theirs = collect_examples(added.ranker, added.queries, seed, added.rejected)
-    return learn_fusion(FusionExamples.concatenate([examples, theirs]), prior, device)
 
 
 def _without_held_out(prepared: PreparedTaxonomy, prior: SignalFusion | None) -> Calibrators:

@@ -43,20 +43,12 @@ def logistic(table: Floats, truth: Floats) -> Floats:
 
 def isotonic(values: Floats, truth: Floats) -> tuple[Floats, Floats]:
     """Fit an isotonic regression; return both ends of each block and its height at both."""
+    from scipy.optimize import isotonic_regression
+
     order = np.argsort(values, kind="stable")
-    heights: list[float] = []
-    sizes: list[int] = []
-    for height in truth[order].tolist():
-        heights.append(height)
-        sizes.append(1)
-        while len(heights) > 1 and heights[-2] >= heights[-1]:
-            size = sizes.pop()
-            total = heights.pop() * size + heights[-1] * sizes[-1]
-            sizes[-1] += size
-            heights[-1] = total / sizes[-1]
-    ends = np.cumsum(sizes)
-    positions = np.stack([ends - sizes, ends - 1], axis=1).ravel()
-    return values[order][positions], np.repeat(heights, 2)
+    fitted = isotonic_regression(truth[order])
+    positions = np.stack([fitted.blocks[:-1], fitted.blocks[1:] - 1], axis=1).ravel()
+    return values[order][positions], fitted.x[positions]
 
 
 BIN_COUNT = 10

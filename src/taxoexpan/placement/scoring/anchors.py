@@ -53,11 +53,9 @@ class Embedder:
     def queries(self, concepts: Sequence[Concept], lexicon: Lexicon | None) -> Queries:
         """Embed concepts, and find the concepts of a lexicon that they mention."""
         mentions = None if lexicon is None else lexicon.mentions(concepts)
-        tower = (
-            None
-            if self.tower is None
-            else self.tower.encode_queries([query_text(c) for c in concepts])
-        )
+        tower = None
+        if self.tower is not None:
+            tower = self.tower.encode_queries([query_text(c) for c in concepts])
         return Queries(self.tensor(concepts), mentions, concepts, tower)
 
     def labeled_queries(self, holdout: Holdout, lexicon: Lexicon | None) -> LabeledQueries:
@@ -288,7 +286,7 @@ class Anchors:
 
     def stored(self) -> Anchors:
         """Return the same anchors for computations on the device that stores the vectors."""
-        vectors = self.vectors.stored()
+        vectors = self.vectors.to(self.vectors.storage)
         texts = None if self.texts is None else self.texts.to(vectors.device)
         return Anchors(self.taxonomy, vectors, self.siblings, self.chosen, texts)
 
