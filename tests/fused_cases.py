@@ -62,7 +62,7 @@ def fused_case(
     texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy))
     if tower:
         encoded = unit(generator, 2, count, TOWER_DIMENSION)
-        texts = AnchorTexts(texts.words, encoded[0], encoded[1])
+        texts = AnchorTexts(texts.words, (encoded[0], encoded[1]))
     vectors = ConceptVectors.of(unit(generator, 2, count, DIMENSION))
     anchors = Anchors(taxonomy, vectors, 50, chosen, texts)
     new = foods(queries, seed + 1).concepts

@@ -58,7 +58,8 @@ def labeled_taxonomy(seed: int, count: int) -> Taxonomy:
 def random_texts(taxonomy: Taxonomy, seed: int, has_tower: bool) -> AnchorTexts:
     """Return the words of a taxonomy, and random vectors in place of those of a tower."""
     words = AnchorTexts.of(taxonomy, None).words
-    return AnchorTexts(words, *(random_vectors(seed + 2, len(taxonomy)) if has_tower else ()))
+    as_anchors, as_queries = random_vectors(seed + 2, len(taxonomy))
+    return AnchorTexts(words, (as_anchors, as_queries) if has_tower else None)
 
 
 def random_queries(seed: int, count: int, has_tower: bool) -> Queries:

@@ -6,15 +6,13 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
-from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.features import static
-from taxoexpan.features.static import StaticEncoder, sum_tokens
+from taxoexpan.features.static import StaticEncoder, load_wordllama, sum_tokens
 
 ENCODER = StaticEncoder()
 
@@ -65,15 +63,10 @@ def test_the_logging_of_the_application_is_not_changed() -> None:
     assert done.stdout.strip() == f"[] {logging.WARNING}"
 
 
-def test_encoders_share_the_word_vectors() -> None:
-    assert StaticEncoder()._wordllama is ENCODER._wordllama
-
-
-def test_unloaded_word_vectors_are_freed_and_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "_SHARED", WeakValueDictionary())  # other tests use theirs
+def test_unloaded_word_vectors_are_freed_and_loaded_again() -> None:
     encoder = StaticEncoder()
     expected = encoder.encode(["oat milk"])
-    freed = weakref.ref(encoder._wordllama.embedding)
+    freed = weakref.ref(load_wordllama().embedding)
     encoder.unload()
     gc.collect()
     assert freed() is None

@@ -191,8 +191,8 @@ def _anchor_tensors(archive: Archive) -> dict[str, Tensor]:
     vectors, texts = archive.vectors, archive.texts
     tensors = {"names": vectors.names, "heads": vectors.heads, "head_of": vectors.head_of}
     tensors["keys"] = archive.keys
-    if texts is not None and texts.as_anchors is not None and texts.as_queries is not None:
-        tensors |= {"as_anchors": texts.as_anchors, "as_queries": texts.as_queries}
+    if texts is not None and texts.tower is not None:
+        tensors |= dict(zip(("as_anchors", "as_queries"), texts.tower, strict=True))
     return tensors
 
 

@@ -233,7 +233,8 @@ def _read_texts(about: ModelSummary, anchors: Mapping[str, Tensor]) -> AnchorTex
     tensors = about.directory.tensor_files[WORDS].tensors
     check_words(tensors, _read_arrays(file), len(about.taxonomy))
     words = words_from_arrays(_read_arrays(file))
-    return AnchorTexts(words, anchors.get("as_anchors"), anchors.get("as_queries"))
+    has_tower = "as_anchors" in anchors
+    return AnchorTexts(words, (anchors["as_anchors"], anchors["as_queries"]) if has_tower else None)
 
 
 def _check_anchors(

@@ -40,15 +40,7 @@ class Queries:
 
     def __getitem__(self, rows: slice) -> Self:
         """Return some consecutive queries."""
-        start, stop, _ = rows.indices(len(self))
-        mentions = None if self.mentions is None else self.mentions.between(start, stop)
-        return replace(
-            self,
-            vectors=self.vectors[:, start:stop],
-            mentions=mentions,
-            concepts=self.concepts[start:stop],
-            tower=None if self.tower is None else self.tower[start:stop],
-        )
+        return self.select(np.arange(len(self))[rows])
 
     def to(self, device: torch.device) -> Self:
         """Return the same queries with the vectors on a device."""
@@ -57,14 +49,11 @@ class Queries:
 
     def select(self, rows: Indices) -> Self:
         """Return the queries in these rows."""
-        mentions, index = self.mentions, torch.from_numpy(rows).to(self.vectors.device)
-        if mentions is not None:
-            highest = int(mentions.of_row.targets.max(initial=-1))
-            mentions = mentions.reindex(np.arange(highest + 1), rows)
+        index = torch.from_numpy(rows).to(self.vectors.device)
         return replace(
             self,
             vectors=self.vectors.index_select(1, index),
-            mentions=mentions,
+            mentions=None if self.mentions is None else self.mentions.select(rows),
             concepts=[self.concepts[row] for row in rows.tolist()] if self.concepts else (),
             tower=None if self.tower is None else self.tower.index_select(0, index),
         )
@@ -82,10 +71,6 @@ class LabeledQueries(Queries):
     """Queries with known true parents, as indices among the anchors."""
 
     parents: Sequence[Indices] = ()
-
-    def __getitem__(self, rows: slice) -> Self:
-        """Return some consecutive queries with their parents."""
-        return replace(super().__getitem__(rows), parents=self.parents[rows])
 
     def select(self, rows: Indices) -> Self:
         """Return the queries in these rows with their parents."""

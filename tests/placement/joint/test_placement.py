@@ -137,13 +137,10 @@ def texts_of(ranker: Ranker, new: Queries, left: list[int]) -> AnchorTexts | Non
     everyone = [*old.concepts, *new.concepts]
     parents = np.append(first_parents(old), np.full(len(new), -1))[left]
     words = LabelWords.from_concepts([everyone[i] for i in left], parents, old.active_indices)
-    assert texts.as_anchors is not None
-    assert texts.as_queries is not None
+    assert texts.tower is not None
     assert new.tower is not None
-    as_anchors, as_queries = (
-        torch.cat([known, new.tower])[left] for known in (texts.as_anchors, texts.as_queries)
-    )
-    return AnchorTexts(words, as_anchors, as_queries)
+    as_anchors, as_queries = (torch.cat([known, new.tower])[left] for known in texts.tower)
+    return AnchorTexts(words, (as_anchors, as_queries))
 
 
 @pytest.mark.parametrize("fused", [False, True])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH
@@ -310,15 +311,10 @@ def _with_coarse(
     suggestions: Sequence[Suggestion], placed: Sequence[Suggestion]
 ) -> list[Suggestion]:
     """Insert the coarse placements after the other suggestions of their queries."""
-    coarse = {s.query.id: s for s in placed if s.kind == SuggestionKind.COARSE}
     last = {s.query.id: position for position, s in enumerate(suggestions)}
-    result = []
-    for position, suggestion in enumerate(suggestions):
-        result.append(suggestion)
-        id = suggestion.query.id
-        if id in coarse and last[id] == position:
-            result.append(coarse[id])
-    return result
+    coarse = [(last[s.query.id], s) for s in placed if s.kind == SuggestionKind.COARSE]
+    ordered = sorted([*enumerate(suggestions), *coarse], key=itemgetter(0))  # stable
+    return [suggestion for _, suggestion in ordered]
 
 
 def have_confidence(suggestions: Sequence[Suggestion]) -> bool:

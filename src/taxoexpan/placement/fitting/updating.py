@@ -214,7 +214,7 @@ def _updated_texts(
     anchors = tower.encode_anchors(newer, described)
     as_anchors = _replaced(old.tower[0], versions, described, anchors)
     as_queries = _replaced(old.tower[1], versions, named, tower.encode_queries(queries))
-    return AnchorTexts(words, as_anchors, as_queries), len(queries) + len(anchors)
+    return AnchorTexts(words, (as_anchors, as_queries)), len(queries) + len(anchors)
 
 
 def _replaced(

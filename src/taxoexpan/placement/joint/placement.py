@@ -283,7 +283,8 @@ def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
     words = LabelWords.from_concepts(everyone, parents, taxonomy.active_indices)
     if texts.tower is None or queries.tower is None:
         return AnchorTexts(words)
-    return AnchorTexts(words, *(torch.cat([known, queries.tower]) for known in texts.tower))
+    as_anchors, as_queries = (torch.cat([known, queries.tower]) for known in texts.tower)
+    return AnchorTexts(words, (as_anchors, as_queries))
 
 
 def _unnamed(size: int, parents: Indices, children: Indices) -> Taxonomy:

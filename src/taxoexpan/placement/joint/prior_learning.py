@@ -141,8 +141,8 @@ def _labeled(
         rows = torch.tensor([whole.index(c.id) for c in batch.concepts], device=vectors.device)
         both = vectors.select(rows).stacked()
         mentions = mentions_among(rest, batch.concepts) if network.mentions is not None else None
-        tower = None if ranker.anchors.texts is None else ranker.anchors.texts.as_queries
-        tower = None if tower is None else tower.index_select(0, rows)
+        known = ranker.anchors.tower
+        tower = None if known is None else known[1].index_select(0, rows)
         queries = Queries(both, mentions, batch.concepts, tower)
         labeled.append((BatchScorer(remaining, queries), _relations(batch)))
     return labeled

@@ -185,11 +185,10 @@ ENCODER_BLOCK = 8192
 
 @dataclass(frozen=True)
 class AnchorTexts:
-    """The words of N anchors and, with a tower, the vectors [N, D] of their texts."""
+    """The words of N anchors and, with a tower, its vectors [N, D] as anchors and as queries."""
 
     words: LabelWords
-    as_anchors: Tensor | None = None
-    as_queries: Tensor | None = None
+    tower: tuple[Tensor, Tensor] | None = None
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, tower: TextTower | None) -> AnchorTexts:
@@ -198,15 +197,7 @@ class AnchorTexts:
         if tower is None:
             return cls(words)
         queries = tower.encode_queries([query_text(concept) for concept in taxonomy.concepts])
-        anchors = tower.encode_anchors(taxonomy.without_deprecated_relations)
-        return cls(words, anchors, queries)
-
-    @property
-    def tower(self) -> tuple[Tensor, Tensor] | None:
-        """The tower's vectors as anchors and as queries, if there is a tower."""
-        if self.as_anchors is None or self.as_queries is None:
-            return None
-        return self.as_anchors, self.as_queries
+        return cls(words, (tower.encode_anchors(taxonomy.without_deprecated_relations), queries))
 
     def select(self, anchors: Indices) -> AnchorTexts:
         """Return the texts of some anchors, given by index."""
@@ -214,14 +205,15 @@ class AnchorTexts:
         if self.tower is None:
             return AnchorTexts(words)
         rows = torch.from_numpy(anchors).to(self.tower[0].device)
-        return AnchorTexts(words, *(vectors.index_select(0, rows) for vectors in self.tower))
+        as_anchors, as_queries = (vectors.index_select(0, rows) for vectors in self.tower)
+        return AnchorTexts(words, (as_anchors, as_queries))
 
     def to(self, device: torch.device) -> AnchorTexts:
         """Return the same texts with the vectors on a device."""
         if self.tower is None:
             return self
-        as_anchors, as_queries = (vectors.to(device) for vectors in self.tower)
-        return replace(self, as_anchors=as_anchors, as_queries=as_queries)
+        as_anchors, as_queries = self.tower
+        return replace(self, tower=(as_anchors.to(device), as_queries.to(device)))
 
 
 class Anchors:
