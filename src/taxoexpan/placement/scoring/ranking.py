@@ -108,10 +108,6 @@ def true_levels(
     return right, is_place
 
 
-MIN_BEST = 10
-"""The number of best anchors of each query that an assessment gets, at least."""
-
-
 @dataclass(frozen=True)
 class Ranking:
     """The anchors and scores [Q, k] of queries, best first, also at the temperature.
@@ -135,19 +131,6 @@ class Ranking:
         """Return the ranking of some consecutive queries."""
         levels = None if self.levels is None else self.levels[rows]
         return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows], levels)
-
-
-@dataclass(frozen=True)
-class RankedBlock:
-    """The k best anchors of Q queries with their log f [k, Q], its total [Q], and all of it."""
-
-    queries: Queries
-    best: Tensor
-    rows: Tensor
-    log_total: Tensor
-    cosines: QueryCosines
-    log_f: Tensor
-    """[N, Q]"""
 
 
 class Ranker:
@@ -224,34 +207,34 @@ class Ranker:
         top_k: int,
         temperature: float = 1.0,
         excluded: Sequence[Indices] | None = None,
-        on_block: Callable[[RankedBlock], None] | None = None,
+        on_block: Callable[[QueryCosines], None] | None = None,
         with_levels: bool = False,
     ) -> Ranking:
         """Return the best anchors except `excluded`, with softmax probabilities as scores.
 
-        `on_block` gets each block of queries with at least `MIN_BEST` anchors, if there are as
-        many. Levels need all concepts as anchors.
+        `on_block` gets the cosines of each block of queries. Levels need all concepts as anchors.
         """
         fewest = (
             len(self.keys) - len(self.deprecated_rows) - max(map(len, excluded or ()), default=0)
         )
         top_k = min(top_k, max(fewest, 1))
-        least = top_k if on_block is None else min(max(top_k, MIN_BEST), len(self.keys))
         anchors, scores, tempered, levels = [], [], [], list[Floats]()
         memory = ReusedMemory()
         for start, some in queries.blocks(len(self.keys)):
             no_parents = None
             if excluded:
                 no_parents = _pairs(excluded[start : start + len(some)], self.keys.device)
-            block, heated = self._rank_block(some, least, temperature, no_parents, memory)
+            summary = ScoreSummary(temperature)
+            log_f, best, cosines = self._rank_block(some, top_k, summary, no_parents, memory)
             if on_block is not None:
-                on_block(block)
-            anchors.append(block.rows[:top_k].T)
-            scores.append((block.best[:top_k] - block.log_total).exp_().T)
-            tempered.append((block.best[:top_k] / temperature - heated).exp_().T)
+                on_block(cosines)
+            log_total, heated = summary.log_totals()
+            anchors.append(best[1].T)
+            scores.append((best[0] - log_total).exp_().T)
+            tempered.append((best[0] / temperature - heated).exp_().T)
             if with_levels:
-                best = anchors[-1].cpu().numpy()
-                levels.append(self._branches.levels(block.log_f, best, temperature))
+                ends = anchors[-1].cpu().numpy()
+                levels.append(self._branches.levels(log_f, ends, temperature))
         rows, first, second = (
             torch.cat(parts).cpu().numpy() for parts in (anchors, scores, tempered)
         )
@@ -266,23 +249,19 @@ class Ranker:
         self,
         queries: Queries,
         count: int,
-        temperature: float,
+        summary: ScoreSummary,
         excluded: tuple[Tensor, Tensor] | None,
         memory: ReusedMemory,
-    ) -> tuple[RankedBlock, Tensor]:
-        """Return the ranking of a few queries, and the tempered softmax's denominator."""
-        summary = ScoreSummary(temperature)
+    ) -> tuple[Tensor, tuple[Tensor, Tensor], QueryCosines]:
+        """Return log f [N, Q] of queries, the k best with their rows [k, Q], and the cosines."""
         if self.fusion is not None or type(self.network.match) is LogBilinearMatch:
             scores, cosines = self._scorer.score(queries, excluded, summary, memory)
-            best, rows = summary.best_of(scores, count)
-        else:
-            scores, cosines = self._scorer.score(queries, excluded)
-            best, rows = best_of(scores, count)
-            log_f = self.log_match(scores).masked_fill_(scores == -torch.inf, -torch.inf)
-            summary.add(log_f)
-            best, scores = self.log_match(best), log_f
-        log_total, heated = summary.log_totals()
-        return RankedBlock(queries, best, rows, log_total, cosines, scores), heated
+            return scores, summary.best_of(scores, count), cosines
+        scores, cosines = self._scorer.score(queries, excluded)
+        best, rows = best_of(scores, count)
+        log_f = self.log_match(scores).masked_fill_(scores == -torch.inf, -torch.inf)
+        summary.add(log_f)
+        return log_f, (self.log_match(best), rows), cosines
 
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.
