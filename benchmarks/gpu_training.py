@@ -26,9 +26,8 @@ from timing import MatrixProducts, synthetic_taxonomy
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.device import fast_matmul
-from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training.loop import GraphedGradients, train

@@ -12,9 +12,8 @@ from torch import Tensor
 from taxoexpan.config import load_preset
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker

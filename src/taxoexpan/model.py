@@ -21,7 +21,7 @@ from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 from taxoexpan.features.embedding import warn_of_language, warn_of_weak_texts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
-from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy

@@ -8,9 +8,8 @@ from builders import random_taxonomy
 from fused_cases import random_fusion
 
 from taxoexpan.config import load_preset
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy

@@ -11,9 +11,8 @@ from builders import random_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from random_batches import random_batch, random_fused_batch, random_network
 
 from taxoexpan.features.label_words import LabelWords, first_parents
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.placement import BatchScorer, mentions_among, place_jointly
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from random_batches import random_batch, random_network
 
 from taxoexpan import TaxoExpan
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.joint.placement import place_jointly
 from taxoexpan.placement.joint.prior_learning import (
     learn_new_parent_priors,

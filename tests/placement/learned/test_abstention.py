@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.abstention import (
     FALSE_ALARM_RATE,
     FEATURES,

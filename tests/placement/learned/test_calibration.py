@@ -14,9 +14,8 @@ from fused_cases import fused_case, random_fusion
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.explain.evidence import Part
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.learned.calibration import (
     FITS,
     LEAF_BONUSES,

@@ -14,7 +14,7 @@ from naive_scores import naive_features, naive_scores
 from reference_network import double_precision
 
 from taxoexpan.errors import ModelError
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring import pair_features, scorer
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES, Signal, SignalFusion

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.device import release_memory
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork, NoNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.network.text_tower import query_text
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy
 from taxoexpan.placement.learned.abstention import learn_abstention

@@ -17,9 +17,8 @@ from taxoexpan.features.embedding import head_word, names_of, refuse_unknown
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.features.sentence_model import MAX_TOKENS
 from taxoexpan.files import check_output
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.network.text_tower import query_text
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
 from taxoexpan.placement.learned.calibrators import Calibrators

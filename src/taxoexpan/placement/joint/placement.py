@@ -16,8 +16,7 @@ from torch import Tensor
 
 from taxoexpan.features.label_words import LabelWords, first_parents
 from taxoexpan.features.mentions import Lexicon, Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.placement.learned.new_parent_prior import BatchScores, NewParentPrior, label_features
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.features.label_words import LabelWords
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.joint.placement import BatchScorer, mentions_among
 from taxoexpan.placement.learned.new_parent_prior import LabeledBatch, NewParentPrior
 from taxoexpan.placement.scoring.anchors import Anchors

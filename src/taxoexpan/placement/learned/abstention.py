@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring.pair_features import QueryCosines
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy

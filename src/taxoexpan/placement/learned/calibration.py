@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import (
     MIN_HELD_OUT,

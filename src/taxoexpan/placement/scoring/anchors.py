@@ -17,10 +17,9 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.features.mentions import Lexicon
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries, Queries
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.network.matching import FusionHead
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Families
 from taxoexpan.taxonomy.arrays import Floats
 

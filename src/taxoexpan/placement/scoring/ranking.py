@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.pair_features import QueryCosines, ReusedMemory, SignalFusion
 from taxoexpan.placement.scoring.scorer import Scorer, ScoreSummary, best_of

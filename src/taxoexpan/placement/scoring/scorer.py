@@ -13,9 +13,9 @@ from torch import Tensor
 from taxoexpan.errors import ModelError
 from taxoexpan.features.label_words import QueryWords
 from taxoexpan.features.word_postings import WordScores
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.network.matching import DoubleExpMatch, FusionHead, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.pair_features import (
     FEATURES,

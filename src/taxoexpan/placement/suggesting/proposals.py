@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.errors import DamagedModelError
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
 from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import sigmoid
