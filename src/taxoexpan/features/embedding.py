@@ -243,7 +243,10 @@ def vectors_content(path: Path, concepts: Sequence[Concept], both: Vectors) -> b
     rows = _rows_by_name(concepts, both[0])
     if not rows:
         raise FormatError(path, "no concept has a vector; choose other features")
-    return _word2vec_text(rows, both[0]).encode()
+    lines = [f"{len(rows)} {both.shape[2]}"]
+    for name, row in rows.items():  # nine digits preserve single precision
+        lines.append(f"{name} {' '.join(f'{number:.9g}' for number in both[0, row].tolist())}")
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, int]:
@@ -256,11 +259,3 @@ def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, in
         rows.setdefault("_".join(name.lower().split()), row)
     rows.pop("", None)
     return rows
-
-
-def _word2vec_text(rows: dict[str, int], vectors: Vectors) -> str:
-    """Return a header and one line per name; nine digits preserve single precision."""
-    lines = [f"{len(rows)} {vectors.shape[1]}"]
-    for name, row in rows.items():
-        lines.append(f"{name} {' '.join(f'{number:.9g}' for number in vectors[row].tolist())}")
-    return "\n".join(lines) + "\n"

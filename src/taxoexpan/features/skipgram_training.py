@@ -66,7 +66,7 @@ def train_skipgram(
         min_count=MIN_COUNT,
         seed=seed,
         workers=1,
-        hashfxn=_stable_hash,
+        hashfxn=lambda word: crc32(word.encode()),  # unlike Python's, the same in every process
     )
     with temporary_folder() as folder:
         training_file = folder / "corpus.txt"
@@ -130,11 +130,6 @@ def join_names(path: Path, names: Sequence[str], workers: int | None = None) -> 
         return "".join(f"{' '.join(line)}\n" for line in lines)
 
     return map_blocks(join, read_documents(path), workers)
-
-
-def _stable_hash(word: str) -> int:
-    """Return a hash that, unlike Python's, is the same in every process."""
-    return crc32(word.encode("utf-8"))
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,10 @@ class TrainingRun(Run):
         rate = self.optimizer.param_groups[0]["lr"]
         epoch = Epoch(self.finished_epochs + 1, loss, rate, validation, round(seconds, 3))
         self.history.epochs.append(epoch)
-        monitored = _monitored(epoch, self.config.monitor)
+        monitored = loss  # lower is better
+        if validation is not None:
+            by_rank = self.config.monitor == "mean_rank"
+            monitored = validation.mr if by_rank else -validation.reciprocal_rank
         self.scheduler.step(monitored)
         return epoch, self.keep_best(monitored)
 
@@ -180,13 +183,6 @@ class TrainingRun(Run):
         """Restore the state from a checkpoint."""
         super().restore(state)
         self.scheduler.load_state_dict(state.values["scheduler"])
-
-
-def _monitored(epoch: Epoch, monitor: str) -> float:
-    """Return the value that selects the best epoch; lower is better."""
-    if epoch.validation is None:
-        return epoch.loss
-    return epoch.validation.mr if monitor == "mean_rank" else -epoch.validation.reciprocal_rank
 
 
 WARM_UP = 2

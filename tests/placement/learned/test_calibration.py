@@ -24,12 +24,18 @@ from taxoexpan.placement.learned.calibration import (
     TOP_K,
     HeldOutScores,
     calibrate,
-    calibrate_branches,
     learn_leaf_bonus,
     score_held_out,
     score_held_out_by_fold,
+    with_branches,
 )
-from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Reliability, sigmoid
+from taxoexpan.placement.learned.confidence import (
+    MIN_HELD_OUT,
+    Calibration,
+    Curve,
+    Reliability,
+    sigmoid,
+)
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker, is_informative
 from taxoexpan.training.holdout import hold_out_growth
@@ -151,12 +157,18 @@ def test_held_out_queries_are_scored_by_the_fusion_of_their_fold() -> None:
         assert np.array_equal(found.ranks[row], alone.ranks[0])
 
 
+UNCHANGED = Curve("platt", (), (1.0, 0.0))
+PLAIN = Calibration(1.0, UNCHANGED, UNCHANGED, Reliability((), ()))
+
+
 def test_branches_are_ranked_by_a_fusion_that_was_not_fitted_to_their_fold() -> None:
     ranker, queries = fused_case(4, queries=40)
     folds = np.arange(40) % 3
     fusions = [random_fusion(seed) for seed in range(4)]
-    found = calibrate_branches(ranker, queries, fusions, folds, 1.5)  # the last fold is empty
+    given = replace(PLAIN, temperature=1.5)
+    found = with_branches(given, ranker, queries, fusions, folds)  # the last fold is empty
     assert found is not None
+    assert found.branches is not None
     taxonomy, samples = ranker.anchors.taxonomy, 0
     true = 0
     for row in range(40):
@@ -166,8 +178,9 @@ def test_branches_are_ranked_by_a_fusion_that_was_not_fitted_to_their_fold() -> 
         for id in lineage[is_informative(taxonomy, lineage)]:
             branch = {taxonomy.ids[id], *taxonomy.descendants(taxonomy.ids[id])}
             samples, true = samples + 1, true + bool(branch & parents)
-    assert len(found.reliability.right) == samples > 40
-    assert sum(found.reliability.right) == true
+    assert len(found.branches.reliability.right) == samples > 40
+    assert sum(found.branches.reliability.right) == true
+    assert replace(found, branches=None) == given
 
 
 def test_the_confidence_of_branches_is_calibrated() -> None:
@@ -182,7 +195,10 @@ def test_the_confidence_of_branches_is_calibrated() -> None:
     probabilities = (keys @ vectors[0].T).softmax(0).double().numpy()
     parents = [np.array([rng.choice(80, p=p / p.sum())]) for p in probabilities.T]
     queries = LabeledQueries(vectors, parents=parents)
-    found = calibrate_branches(ranker, queries, [None], np.zeros(12_000, dtype=np.int64), 1.0)
+    folds = np.zeros(12_000, dtype=np.int64)
+    calibration = with_branches(PLAIN, ranker, queries, [None], folds)
+    assert calibration is not None
+    found = calibration.branches
     assert found is not None
     assert found.reliability.error < 0.02
     for each in found.placements:

@@ -37,7 +37,9 @@ def map_blocks(
     blocks = _blocks(texts)
     first = list(islice(blocks, 2))
     workers = workers or available_cores()
-    if workers == 1 or len(first) < 2 or not _can_fork():
+    # On macOS a fork is not safe, and other methods import `__main__` again.
+    can_fork = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
+    if workers == 1 or len(first) < 2 or not can_fork:
         return map(work, chain(first, blocks))
     return _map_in_processes(work, chain(first, blocks), workers)
 
@@ -52,11 +54,6 @@ def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
             block, size = [], 0
     if block:
         yield block
-
-
-def _can_fork() -> bool:
-    """Return whether fork is safe (not on macOS); other methods import `__main__` again."""
-    return "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
 
 
 def available_cores() -> int:

@@ -23,19 +23,17 @@ from taxoexpan.placement.learned.abstention import learn_abstention
 from taxoexpan.placement.learned.calibration import (
     HeldOutScores,
     calibrate,
-    calibrate_branches,
     learn_leaf_bonus,
     score_held_out,
     score_held_out_by_fold,
+    with_branches,
 )
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import best_of
-from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.run import without_compiler
@@ -229,7 +227,7 @@ def learn_calibrators(
     ranker_with_bonus = ranker.with_leaf_bonus(bonus)
     calibration = calibrate(score_held_out(ranker_with_bonus, queries), seed)
     folds = np.zeros(len(queries), dtype=np.int64)
-    calibration = _with_branches(calibration, ranker_with_bonus, queries, [None], folds)
+    calibration = with_branches(calibration, ranker_with_bonus, queries, [None], folds)
     abstention = learn_abstention(ranker, queries)
     return Calibrators(calibration, abstention, duplicates, leaf_bonus=bonus), None
 
@@ -239,12 +237,9 @@ def _learn_duplicates(
 ) -> tuple[float, ...] | None:
     """Return the weights that detect duplicates, or None if there are too few synonyms."""
     names = prepared.vectors().names.cpu().numpy()
-
-    def embed(concepts: Sequence[Concept]) -> NDArray[np.float32]:
-        vectors: NDArray[np.float32] = embedder.array(concepts)[0]
-        return vectors
-
-    detector = DuplicateDetector.learn(prepared.taxonomy, names, embed, seed)
+    detector = DuplicateDetector.learn(
+        prepared.taxonomy, names, lambda concepts: embedder.array(concepts)[0], seed
+    )
     return None if detector is None else tuple(detector.weights.tolist())
 
 
@@ -279,22 +274,8 @@ def _learn_fused_calibrators(
     release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
     calibration = calibrate(held_out, seed)
-    calibration = _with_branches(calibration, ranker, queries, by_fold, folds[: len(queries)])
+    calibration = with_branches(calibration, ranker, queries, by_fold, folds[: len(queries)])
     return Calibrators(calibration, abstention, fusion=fusion), metrics
-
-
-def _with_branches(
-    calibration: Calibration | None,
-    ranker: Ranker,
-    queries: LabeledQueries,
-    fusions: Sequence[SignalFusion | None],
-    folds: Indices,
-) -> Calibration | None:
-    """Return the calibration with that of the branches."""
-    if calibration is None:
-        return None
-    heat = calibration.temperature
-    return replace(calibration, branches=calibrate_branches(ranker, queries, fusions, folds, heat))
 
 
 def _without_held_out(prepared: PreparedTaxonomy, prior: SignalFusion | None) -> Calibrators:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import gc
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +31,6 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.progress import Progress, write_line
-from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.loop import train
@@ -139,7 +137,8 @@ def _learn_maps(
     prepared: PreparedTaxonomy, embedder: Embedder, tower: TextTower, seed: int, progress: bool
 ) -> TextMaps | None:
     """Learn the maps of the tower's vectors on the remaining taxonomy."""
-    remaining, held_out = prepared.holdout.taxonomy, prepared.holdout.concepts
+    holdout = prepared.holdout
+    remaining, held_out, parents = holdout.taxonomy, holdout.concepts, holdout.parents
     texts = [[query_text(concept) for concept in each] for each in (remaining.concepts, held_out)]
     with Progress("tower", None, "texts", shown=False, collects=True):
         described, anchor_vectors = tower.describe_anchors(remaining.without_deprecated_relations)
@@ -151,22 +150,17 @@ def _learn_maps(
     anchors = EncodedTexts.of(described, anchor_vectors, start.rows)
 
     def validate(maps: TextMaps) -> Metrics:
-        mapped = maps.map_queries(new), maps.map_anchors(anchors)
-        return _validate(*mapped, prepared.holdout.parents)
+        mapped, among = maps.map_queries(new), maps.map_anchors(anchors)
+        ranks: list[NDArray[np.floating]] = []
+        for start in range(0, len(mapped), VALIDATION_BLOCK):
+            block = slice(start, start + VALIDATION_BLOCK)
+            ranks += rank_true_parents(among @ mapped[block].T, parents[block], TIES)
+        return compute_metrics(ranks)
 
     validation, news = validate if held_out else None, prepared.data.news
     return learn_maps(
         queries, anchors, start, remaining, embedder.config, seed, validation, progress, news
     )
-
-
-def _validate(queries: Tensor, anchors: Tensor, parents: Sequence[Indices]) -> Metrics:
-    """Rank the parents of held-out queries [Q, D] among the anchors [N, D]."""
-    ranks: list[NDArray[np.floating]] = []
-    for start in range(0, len(queries), VALIDATION_BLOCK):
-        stop = start + VALIDATION_BLOCK
-        ranks += rank_true_parents(anchors @ queries[start:stop].T, parents[start:stop], TIES)
-    return compute_metrics(ranks)
 
 
 @dataclass(frozen=True)

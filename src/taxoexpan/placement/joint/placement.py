@@ -147,7 +147,9 @@ class BatchScorer:
 
     def scores(self, parents: Indices) -> BatchScores:
         """Score the batch, given its parents [Q]; hide each query from the anchors' egonets."""
-        expanded = self._expanded(parents)
+        above, below = self.taxonomy.relation_indices
+        above, below = np.concatenate([above, parents]), np.concatenate([below, self.own])
+        expanded = _unnamed(self.known + len(self.queries), above, below)
         changed = np.concatenate([np.unique(parents[parents < self.known]), self.own])
         others = self._ranker(Anchors(expanded, self.vectors, self.siblings, changed, self.texts))
         for_changed = self._queries_for(changed)
@@ -178,12 +180,6 @@ class BatchScorer:
         """Return the parents of the most probable tree, and their probabilities."""
         among = scores.among if prior is None else prior.adjust(scores, self.features)
         return _best_parents(scores, among, self.known)
-
-    def _expanded(self, parents: Indices) -> Taxonomy:
-        """Return the taxonomy with the batch below these parents."""
-        above, below = self.taxonomy.relation_indices
-        above, below = np.concatenate([above, parents]), np.concatenate([below, self.own])
-        return _unnamed(self.known + len(self.queries), above, below)
 
     def _hidden_pairs(self, expanded: Taxonomy, parents: Indices) -> tuple[Tensor, Tensor, Tensor]:
         """Score the pairs whose anchor's egonet contains the query, as if the query were absent.

@@ -8,7 +8,7 @@ corrects that the network, which sees almost complete families, underrates leaf 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -169,24 +169,26 @@ def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
     return Calibration(temperature, first, later, reliability)
 
 
-def calibrate_branches(
+def with_branches(
+    calibration: Calibration | None,
     ranker: Ranker,
     queries: LabeledQueries,
     fusions: Sequence[SignalFusion | None],
     folds: Indices,
-    temperature: float,
-) -> BranchCalibration | None:
-    """Fit the curve of the branches on the path of each held-out query's first suggestion.
+) -> Calibration | None:
+    """Add the curve of the branches on the path of each held-out query's first suggestion.
 
     Each fold [Q] of the queries is ranked by a fusion that was not fitted to it. Only branches
     that are informative count: the others are almost always right.
     """
-    parts, anchors = [], []
+    if calibration is None:
+        return None
+    parts, anchors, heat = [], [], calibration.temperature
     order = [np.flatnonzero(folds == fold) for fold in range(len(fusions))]
     for rows, fusion in zip(order, fusions, strict=True):
         if len(rows):
             some = queries.select(rows)
-            ranking = ranker.with_fusion(fusion).rank(some, 1, temperature, with_levels=True)
+            ranking = ranker.with_fusion(fusion).rank(some, 1, heat, with_levels=True)
             assert ranking.levels is not None
             parts.append(ranking.levels)
             anchors.append(ranking.anchors[:, 0])
@@ -196,17 +198,15 @@ def calibrate_branches(
     levels[~is_place] = np.nan
     row, column = np.nonzero(~np.isnan(levels))
     if not len(row):
-        return None
+        return calibration
     log_odds, samples = logit(levels[row, column])[:, None], right[row, column][:, None]
     # Sums of probabilities may be right as they are, and a few samples should not change them.
     fits = {"unchanged": lambda *_: Curve("platt", (), (1.0, 0.0)), **FITS}
     curve, known = _best_curve(log_odds, samples, np.concatenate(order)[row] % FOLDS, fits)
     levels[row, column] = known[:, 0]
-    return BranchCalibration(
-        curve,
-        Reliability.of(known[:, 0], samples[:, 0]),
-        safe_placements(levels, right),
-    )
+    reliability = Reliability.of(known[:, 0], samples[:, 0])
+    branches = BranchCalibration(curve, reliability, safe_placements(levels, right))
+    return replace(calibration, branches=branches)
 
 
 def _best_curve(

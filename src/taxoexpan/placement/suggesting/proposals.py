@@ -208,7 +208,11 @@ def with_merge(
         kind=SuggestionKind.MERGE,
         place=first.place,
     )
-    return _inserted(list(ranked), merge)
+    # Before the first suggestion of lower or unknown confidence.
+    confidence = np.array([-1.0 if s.confidence is None else s.confidence for s in ranked])
+    position = int(np.searchsorted(-confidence, -probability))
+    both = [*ranked[:position], merge, *ranked[position:]]
+    return [replace(s, rank=rank) for rank, s in enumerate(both, start=1)]
 
 
 def with_similar(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
@@ -231,11 +235,3 @@ def with_similar(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Sugge
     )
     others = [s for s in ranked if not (s.is_merge and s.parent.id == known.id)]
     return [merge, *(replace(s, rank=rank) for rank, s in enumerate(others, start=2))]
-
-
-def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
-    """Insert a likely merge before the first suggestion of lower or unknown confidence."""
-    confidence = np.array([-1.0 if s.confidence is None else s.confidence for s in group])
-    position = int(np.searchsorted(-confidence, -merge.confidence_or_score))
-    ranked = [*group[:position], merge, *group[position:]]
-    return [replace(s, rank=rank) for rank, s in enumerate(ranked, start=1)]
