@@ -279,7 +279,10 @@ class Outline:
             while above and not found.is_below(above[-1]):
                 last = above.pop()
             if last is not None and last.place != found.place:
-                raise _wrong_indent(file, found, above)
+                under = f" below {above[-1].label!r}" if above else ""
+                message = f"{found.label[:80]!r} is indented like no other line{under}"
+                fix = "give it the same spaces or tabs as its siblings"
+                raise FormatError(file.path, f"{message}; {fix}", found.line)
             over = (above or headings)[-1].parts if above or headings else ()
             if len(over) >= MAX_DEPTH:
                 message = f"more than {MAX_DEPTH} levels; check that this is an outline"
@@ -307,14 +310,8 @@ class Outline:
             first = self._new_item(items[over], siblings, below[over][0])
             line = self._line_before(items[over], siblings, first)
             texts.setdefault(line, []).extend(self._block(items[over], siblings, below))
-        return [self._insertion(line, lines) for line, lines in texts.items()]
-
-    def _insertion(self, line: int, lines: Sequence[str]) -> Insertion:
-        """Insert lines after a line."""
-        if self.file.starts[line] > len(self.file.text):
-            return self.file.append(lines)[0]
-        text = "".join(text + self.file.newline for text in lines)
-        return Insertion(self.file.starts[line], text)
+        starts = self.file.starts
+        return [self.file.insert_lines(starts[line], lines) for line, lines in texts.items()]
 
     def _block(
         self, over: Item, siblings: Sequence[Item], below: dict[Parts, list[Parts]]
@@ -374,24 +371,18 @@ class Outline:
         lists = [item for item in siblings if not item.level]
         last = over.line
         if siblings and (new.level or lists):
-            last = self._last_line((lists or siblings)[-1].parts)
+            last = self._last_lines[(lists or siblings)[-1].parts]
         index = bisect_right(self.items, last, key=lambda item: item.line)
-        following = [item.line for item in self.items[index : index + 1]]
-        end = following[0] if following else len(self.file.lines) + 1
+        end = self.items[index].line if index < len(self.items) else len(self.file.lines) + 1
         filled = [n for n in range(last, end) if not self._is_blank(n)]
         if new.level or (over.level and not lists):
             return filled[-1]
         return self._text_end(last, filled, new.indent)
 
-    def _last_line(self, parts: Parts) -> int:
-        """Return the line of the last item at or below a path."""
-        while parts in self.children:
-            parts = self.children[parts][-1].parts
-        return self._lines[parts]
-
     @cached_property
-    def _lines(self) -> dict[Parts, int]:
-        return {item.parts: item.line for item in self.items}
+    def _last_lines(self) -> dict[Parts, int]:
+        """The line of the last item at or below each path."""
+        return {i.parts[:d]: i.line for i in self.items for d in range(1, len(i.parts) + 1)}
 
     def _text_end(self, line: int, filled: Sequence[int], indent: str) -> int:
         """Return the last line of the text of an item: adjacent lines, or lines indented deeper."""
@@ -411,14 +402,6 @@ class Outline:
 def _plain_text(label: str) -> str:
     """Return a label of Markdown without images, boxes and addresses, unless it is empty."""
     return _LINK.sub(r"\1", _IMAGE.sub("", label)).strip() or label
-
-
-def _wrong_indent(file: TextFile, item: Item, above: Sequence[Item]) -> FormatError:
-    """Return an error about an item that is indented like no open item."""
-    under = f" below {above[-1].label!r}" if above else ""
-    message = f"{item.label[:80]!r} is indented like no other line{under}"
-    fix = "give it the same spaces or tabs as its siblings"
-    return FormatError(file.path, f"{message}; {fix}", item.line)
 
 
 def _next_mark(siblings: Sequence[Item]) -> str:

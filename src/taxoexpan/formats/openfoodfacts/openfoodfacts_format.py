@@ -21,8 +21,9 @@ from taxoexpan.formats.openfoodfacts.blocks import (
     PROPERTY,
     Blocks,
     Entry,
+    escape_commas,
+    label_key,
 )
-from taxoexpan.formats.openfoodfacts.tag_ids import escape_commas, label_key
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -202,11 +203,9 @@ class BlockInserter:
             if id in new:
                 first = next(iter(self.expanded.parents(id)), "")
                 last_lines[id] = last_lines.get(first, end)
-                texts.setdefault(last_lines[id], []).append(self._block(new[id]))
+                texts.setdefault(last_lines[id], []).extend(["", *self._block(new[id])])
         for line, added in texts.items():
-            offset = min(self.source.starts[line], len(self.source.text))
-            start = "" if self.source.text[:offset].endswith("\n") else self.source.newline
-            yield Insertion(offset, start + "".join(added))
+            yield self.source.insert_lines(self.source.starts[line], added)
 
     def moves(self) -> Iterator[Insertion]:
         """Replace the old parent in the lines that name it."""
@@ -230,12 +229,11 @@ class BlockInserter:
             end = self.source.starts[label.line - 1] + len(line)
             yield Insertion(end, "".join(f", {escape_commas(name)}" for name in names))
 
-    def _block(self, concept: Concept) -> str:
-        """Format a new entry after a blank line."""
+    def _block(self, concept: Concept) -> list[str]:
+        """Return the lines of a new entry."""
         parents = [self._reference(id) for id in self.expanded.parents(concept.id)]
         names = [concept.label, *concept.synonyms]
-        lines = self.style.block(self.language, parents, names, concept.definition)
-        return "".join(line + self.source.newline for line in ["", *lines])
+        return self.style.block(self.language, parents, names, concept.definition)
 
     def _reference(self, id: str) -> Reference:
         """Return a name that identifies an entry as a parent, preferably the label."""

@@ -221,16 +221,13 @@ class Table:
 
     def insert_below(self, lines: Mapping[int, Sequence[str]]) -> Iterator[Insertion]:
         """Yield the insertions of new lines below the rows with these indices."""
-        text, newline = self.file.text, self.file.newline
+        text = self.file.text
         for number, cells in enumerate(self._raw_cells()):
             if number in lines:
                 end = cells[-1][0] + len(cells[-1][1])
                 end += text.startswith("\r", end)
                 end += text.startswith("\n", end)
-                if end == len(text):
-                    yield from self.file.append(lines[number])
-                else:
-                    yield Insertion(end, "".join(line + newline for line in lines[number]))
+                yield self.file.insert_lines(end, lines[number])
 
     def _raw_cells(self) -> Iterator[list[tuple[int, str]]]:
         """Yield the offsets and the raw content, with quotes, of the cells of every row."""
