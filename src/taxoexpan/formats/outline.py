@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -85,9 +85,9 @@ ROOT = Item(0, "", "", "")
 class Lines:
     """The items of a file without their paths, other lines with text, and lines of code."""
 
+    skipped: set[int]
     items: list[Item] = field(default_factory=list)
     texts: set[int] = field(default_factory=set)
-    skipped: set[int] = field(default_factory=set)
 
 
 class OutlineFormat(Format):
@@ -142,21 +142,18 @@ class OutlineFormat(Format):
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a list with two spaces per level; a concept is below its first parent only."""
-        paths = written_paths(taxonomy, target.path)
-        below: dict[Parts, list[Parts]] = {}
-        for parts in paths.values():
-            below.setdefault(parts[:-1], []).append(parts)
+        paths = {
+            # Three hyphens would be read as a horizontal rule.
+            id: tuple(p.replace("-", "–") if _RULE.fullmatch(f"- {p}") else p for p in parts)
+            for id, parts in written_paths(taxonomy, target.path).items()
+        }
+        below = _by_parent(paths.values())
         lines, waiting = list[str](), below[()][::-1]
-        names: dict[Parts, Parts] = {(): ()}
         while waiting:
             parts = waiting.pop()
-            line = f"{'  ' * (len(parts) - 1)}- {parts[-1]}"
-            # Three hyphens would be read as a horizontal rule.
-            label = parts[-1].replace("-", "–") if _RULE.fullmatch(line) else parts[-1]
-            names[parts] = (*names[parts[:-1]], label)
-            lines.append(f"{'  ' * (len(parts) - 1)}- {label}\n")
+            lines.append(f"{'  ' * (len(parts) - 1)}- {parts[-1]}\n")
             waiting += below.get(parts, [])[::-1]
-        ids = {id: SEPARATOR.join(names[parts]) for id, parts in paths.items()}
+        ids = {id: SEPARATOR.join(parts) for id, parts in paths.items()}
         return Copy({target.path: "".join(lines)}, ids)
 
 
@@ -165,9 +162,8 @@ def scan_lines(file: TextFile) -> Lines:
 
     Tables of contents in Markdown are only text, too.
     """
-    found, unmarked, contents = Lines(), list[Item](), set[int]()
+    found, unmarked = Lines(skipped=set(_skipped_lines(file.lines))), list[Item]()
     is_markdown = file.suffix not in PLAIN_SUFFIXES
-    found.skipped = set(_skipped_lines(file.lines))
     for number, line in enumerate(file.lines, start=1):
         content = line.strip()
         if not content or number in found.skipped:
@@ -178,26 +174,24 @@ def scan_lines(file: TextFile) -> Lines:
         sign = mark[0] if mark else ""
         label = content[len(sign) :]
         if is_markdown and mark and _CONTENTS.fullmatch(label):
-            contents.add(number)
+            found.texts.add(number)
             continue
         level = heading[0].count("#") if heading else 0
         label = _HEADING_END.sub("", label) if heading else label
         (found.items if mark else unmarked).append(Item(number, indent, sign, label, level))
     if any(item.mark[:1].isdigit() for item in found.items):
-        numbers = [_LOOSE.match(item.label) for item in unmarked]
-        found.items += [
-            replace(item, mark=number[0], label=item.label[number.end() :])
-            for item, number in zip(unmarked, numbers, strict=True)
-            if number
-        ]
-        unmarked = [item for item, n in zip(unmarked, numbers, strict=True) if not n]
+        loose = {item: match for item in unmarked if (match := _LOOSE.match(item.label))}
+        for item, number in loose.items():
+            label = item.label[number.end() :]
+            found.items.append(replace(item, mark=number[0], label=label))
+        unmarked = [item for item in unmarked if item not in loose]
     every = [*found.items, *unmarked]
     if not _is_marked(found.items, unmarked, is_markdown):
         # Here, lines with # are comments.
         found.items = [i for i in every if not i.level and not _RULE.fullmatch(i.mark + i.label)]
     elif is_markdown:
         _refuse_underlines(file, unmarked)
-    found.texts = contents | {item.line for item in every} - {item.line for item in found.items}
+    found.texts |= {item.line for item in every} - {item.line for item in found.items}
     found.items.sort(key=lambda item: item.line)
     return found
 
@@ -253,9 +247,8 @@ class Outline:
     @cached_property
     def _pairs(self) -> list[tuple[Item, Item]]:
         """The items with children, each with its last child."""
-        return [
-            (over, found[-1]) for over in self.items if (found := self.children.get(over.parts))
-        ]
+        last = {over: children[-1] for over, children in self.children.items()}
+        return [(item, last[item.parts]) for item in self.items if item.parts in last]
 
     @cached_property
     def _is_tight(self) -> bool:
@@ -287,9 +280,9 @@ class Outline:
             if len(over) >= MAX_DEPTH:
                 message = f"more than {MAX_DEPTH} levels; check that this is an outline"
                 raise FormatError(file.path, message, found.line)
-            label = _plain_text(found.label) if is_markdown else found.label
-            # Two links may have the same text.
-            label = found.label if (*over, label) in paths else label
+            plain = _LINK.sub(r"\1", _IMAGE.sub("", found.label)).strip() if is_markdown else ""
+            # Two links may have the same text, and an image has none.
+            label = found.label if not plain or (*over, plain) in paths else plain
             item = replace(found, label=label, parts=(*over, label))
             paths.add(item.parts)
             items.append(item)
@@ -299,9 +292,7 @@ class Outline:
 
     def insert(self, new: Sequence[Parts]) -> list[Insertion]:
         """Return the insertions of new items, which are given by their paths."""
-        below: dict[Parts, list[Parts]] = {}
-        for parts in new:
-            below.setdefault(parts[:-1], []).append(parts)
+        below = _by_parent(new)
         items = {(): ROOT} | {item.parts: item for item in self.items}
         texts: dict[int, list[str]] = {}
         # Two branches may end on the same line; the lines of the inner one come first.
@@ -328,8 +319,8 @@ class Outline:
 
     def _has_blank_above(self, over: Item, siblings: Sequence[Item], item: Item) -> bool:
         """Return whether a blank line separates a new item from the lines above it."""
-        old = [s for s in siblings if s.line and bool(s.level) == bool(item.level)]
         same = [s for s in siblings if bool(s.level) == bool(item.level)]
+        old = [s for s in same if s.line]
         if item.level or len(old) > 1:
             others = old or [i for i in self.items if i.level and i.line > 1]
             return not others or others[-1].line == 1 or self._is_blank(others[-1].line - 1)
@@ -399,9 +390,12 @@ class Outline:
         return line
 
 
-def _plain_text(label: str) -> str:
-    """Return a label of Markdown without images, boxes and addresses, unless it is empty."""
-    return _LINK.sub(r"\1", _IMAGE.sub("", label)).strip() or label
+def _by_parent(paths: Iterable[Parts]) -> dict[Parts, list[Parts]]:
+    """Return the paths below each path."""
+    below: dict[Parts, list[Parts]] = {}
+    for parts in paths:
+        below.setdefault(parts[:-1], []).append(parts)
+    return below
 
 
 def _next_mark(siblings: Sequence[Item]) -> str:

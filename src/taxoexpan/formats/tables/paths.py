@@ -58,12 +58,10 @@ class PathsFormat(Format):
             return True
         table = open_if_table(file)
         if table is not None and table.columns.has_relations:
-            return table.has("path") or (
-                bool(table.columns.levels)
-                and not table.has("child", "parent")
-                and not table.columns.has_parents
-            )
-        if table is not None and _has_several_columns(table):
+            states_parents = table.has("child", "parent") or table.columns.has_parents
+            return table.has("path") or (bool(table.columns.levels) and not states_parents)
+        # The cells of a table must not be read as lines of paths.
+        if table is not None and is_table(file) and table.has_equal_rows:
             return False
         first = [line for _, line in islice(PathLines(file).lines(), SAMPLE_SIZE)]
         return sum(SEPARATOR in line for line in first) * 4 >= max(1, len(first))
@@ -102,7 +100,7 @@ class PathsFormat(Format):
         for concept in additions.concepts:
             refuse_unsupported(file, expanded, concept.id, _NOT_IN_LABELS)
         added = [Category(0, c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
-        moved = _apply_moves(file, expanded, additions.moves)
+        moved = _apply_moves(file, expanded, additions.moves) if additions.moves else ()
         return {file.path: [*moved, *file.parsed(_layout).insert_new(added)]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -149,11 +147,6 @@ def _known_columns(table: Table) -> tuple[str, ...]:
     return ("id", "label", "path", *table.columns.levels)
 
 
-def _has_several_columns(table: Table) -> bool:
-    """Return whether this is a table, whose cells must not be read as lines of paths."""
-    return is_table(table.file) and table.has_equal_rows
-
-
 def _layout(file: TextFile) -> PathLines | PathTable:
     """Return the layout of a file with category paths."""
     table = None if file.text.startswith(MARKER) else open_if_table(file)
@@ -174,31 +167,25 @@ def _is_read_without_ids(path: Path, text: str) -> bool:
 
 def written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
     """Return a distinct path per concept; characters that labels cannot contain are replaced."""
-    labels = [_NOT_IN_LABELS.sub(lambda m: _REPLACEMENTS[m[0]], label) for label in taxonomy.labels]
-    labels = [label.strip() or "concept" for label in labels]
-    first_parents = [
-        int(taxonomy.parents_of.of(i)[0]) if degree else -1
-        for i, degree in enumerate(taxonomy.parents_of.degrees.tolist())
-    ]
-    siblings: dict[int, list[int]] = {}
-    for index, parent in enumerate(first_parents):
-        siblings.setdefault(parent, []).append(index)
-    names: dict[int, str] = {}
+    parents = {id: next(iter(taxonomy.parents(id)), None) for id in taxonomy}
+    siblings: dict[str | None, dict[str, str]] = {}
+    for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True):
+        name = _NOT_IN_LABELS.sub(lambda match: _REPLACEMENTS[match[0]], label).strip()
+        siblings.setdefault(parents[id], {})[id] = name or "concept"
+    names: dict[str, str] = {}
     for group in siblings.values():
-        names.update(zip(group, make_distinct([labels[index] for index in group]), strict=True))
-    parts: dict[int, tuple[str, ...]] = {}
-    for index in taxonomy.topological_order.tolist():
-        parts[index] = (*parts.get(first_parents[index], ()), names[index])
-        if len(parts[index]) > MAX_DEPTH:
-            message = f"the path of {taxonomy.ids[index]!r} would have more than {MAX_DEPTH} parts"
+        names.update(zip(group, make_distinct([*group.values()]), strict=True))
+    parts: dict[str | None, tuple[str, ...]] = {None: ()}
+    for id in map(taxonomy.ids.__getitem__, taxonomy.topological_order.tolist()):
+        parts[id] = (*parts[parents[id]], names[id])
+        if len(parts[id]) > MAX_DEPTH:
+            message = f"the path of {id!r} would have more than {MAX_DEPTH} parts"
             raise FormatError(path, f"{message}; choose another format")
-    return {id: parts[index] for index, id in enumerate(taxonomy.ids)}
+    return {id: parts[id] for id in taxonomy}
 
 
 def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> Iterator[Insertion]:
     """Insert the new labels into the paths of moved categories and their descendants."""
-    if not moves:
-        return iter(())
     labels = {(m.old_parent, m.child): expanded.concept(m.new_parent).label for m in moves}
     ids = {category.parts: category.id for category in file.parsed(_categories)}
 

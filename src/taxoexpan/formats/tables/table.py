@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
@@ -189,25 +188,21 @@ class Table:
         """All rows below the header, without blank rows."""
         rows = []
         for line, cells in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
-            if len(cells) != len(self.header):
-                raise FormatError(self.file.path, self._wrong_size(len(cells)), line)
+            count, expected = len(cells), len(self.header)
+            if count != expected:
+                quote = f"quote cells that contain {_DELIMITERS[self.delimiter]}"
+                fix = quote if count > expected else "add the others"
+                message = f"the row has {count} cells, but the header has {expected}; {fix}"
+                raise FormatError(self.file.path, message, line)
             rows.append(Row(line, cells, self.columns.indices))
         return rows
-
-    def _wrong_size(self, count: int) -> str:
-        expected = len(self.header)
-        delimiter = _DELIMITERS[self.delimiter]
-        fix = f"quote cells that contain {delimiter}" if count > expected else "add the others"
-        return f"the row has {count} cells, but the header has {expected}; {fix}"
 
     def new_lines(self, values: Sequence[Mapping[str, str]]) -> list[str]:
         """Return new rows as lines; columns without a value stay empty."""
         lines = []
         for value in values:
-            cells = [""] * len(self.header)
-            for name, text in value.items():
-                if self.has(name):
-                    cells[self.columns.indices[name]] = text
+            known = {self.columns.indices.get(name): text for name, text in value.items()}
+            cells = [known.get(index, "") for index in range(len(self.header))]
             lines.append(write_cells(cells, self.delimiter, self.quote_all))
         return lines
 
@@ -264,11 +259,9 @@ def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]
 
 def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
     """Return one row as a line without the line end."""
-    line = io.StringIO()
-    # The writer quotes cells with characters of its line terminator.
-    quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
-    writer = csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="\r\n")
-    writer.writerow(cells)
+    line, quoting = io.StringIO(), csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+    # The writer quotes cells with characters of its line terminator, which is "\r\n".
+    csv.writer(line, delimiter=delimiter, quoting=quoting).writerow(cells)
     return line.getvalue().removesuffix("\r\n")
 
 
@@ -318,8 +311,7 @@ def column_error(table: Table, problem: str, example: str = "label=1,parent=2") 
     ]
     rest = len(table.header) - MAX_LISTED
     listing = "\n".join([*lines, f"  … and {rest:,} more"] if rest > 0 else lines)
-    others = "id, label, parent, parent_label, child, path, codes, definition, synonyms"
-    others += ", deprecated"
+    others = "id, label, parent, parent_label, child, path, codes, definition, synonyms, deprecated"
     chosen = table.file.options.columns.values()
     missing = next((t for t in chosen if t and find_column(table.header, t) is None), "")
     absent = f"There is no column {missing!r}. " if missing else ""
