@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,7 +161,9 @@ class TaxonomyBuilder:
             self._refuse_repeated_id()
         parents = self._indices(self.parents, index)
         children = self._indices(self.children, index)
-        self._refuse_self_relation(parents, children)
+        for own in np.flatnonzero(parents == children).tolist():
+            message = f"{self.children[own]!r} is its own parent; correct or remove this relation"
+            raise FormatError(self._relation_file, message, self.relation_lines[own] or None)
         self._note_repeated_relations(parents, children)
         source = SourceLines(
             self.path,
@@ -243,22 +245,13 @@ class TaxonomyBuilder:
                 raise FormatError(self.path, message, line or None)
             seen[id] = line
 
-    def _refuse_self_relation(self, parents: Indices, children: Indices) -> None:
-        own = np.flatnonzero(parents == children)
-        if len(own):
-            id = self.children[own[0]]
-            message = f"{id!r} is its own parent; correct or remove this relation"
-            raise FormatError(self._relation_file, message, self.relation_lines[own[0]] or None)
-
     def _note_repeated_relations(self, parents: Indices, children: Indices) -> None:
         keys = parents * len(self.ids) + children
         _, first = np.unique(keys, return_index=True)
-        repeated = np.ones(len(keys), dtype=np.bool_)
-        repeated[first] = False
-        for k in np.flatnonzero(repeated).tolist():
+        for k in np.delete(np.arange(len(keys)), first).tolist():
             message = f"{self.children[k]!r} under {self.parents[k]!r} occurs more than once"
-            note = Note(self.relation_lines[k], message, id=self.children[k])
-            self.notes.append(replace(note, path=self.relation_path))
+            line, id, path = self.relation_lines[k], self.children[k], self.relation_path
+            self.notes.append(Note(line, message, id=id, path=path))
 
     def _locate(
         self, source: SourceLines, cycles: list[list[str]]

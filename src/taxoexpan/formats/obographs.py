@@ -130,9 +130,8 @@ class OboGraphs(JsonDocument):
     def _needed(self, container: Any, key: str) -> str:
         text = self._optional(container, key)
         if not text:
-            raise self.error(
-                f"an object without {key!r}; OBO Graphs needs it, so add it", container
-            )
+            message = f"an object without {key!r}; OBO Graphs needs it, so add it"
+            raise self.error(message, container)
         return text
 
     def _add_edge(self, edge: Any) -> None:
@@ -141,14 +140,13 @@ class OboGraphs(JsonDocument):
         is_class = not child.startswith(_NOT_CONCEPTS) and not any(
             self._types(id) - {CLASS} for id in (parent, child)
         )
-        if self._needed(edge, "pred") not in _SUBCLASS or not is_class:
-            self.other_edges.append(edge)
-        elif parent in _THINGS:
+        is_subclass = self._needed(edge, "pred") in _SUBCLASS and is_class
+        if is_subclass and parent in _THINGS:
             self.tops.add(child)
-        elif parent.startswith(_NOT_CONCEPTS):
-            self.other_edges.append(edge)
-        else:
+        elif is_subclass and not parent.startswith(_NOT_CONCEPTS):
             self.edges.append(edge)
+        else:
+            self.other_edges.append(edge)
 
     def _types(self, id: str) -> set[str]:
         return {type for node in self.nodes.get(id, ()) if (type := self._optional(node, "type"))}

@@ -33,9 +33,7 @@ class JsonFormat(DocumentFormat):
     def can_read(self, source: TextFile) -> bool:
         """Return whether the file is JSON, but neither JSON-LD nor OBO Graphs."""
         start = _BRACKET if source.suffix in self.suffixes else _CONTAINER_START
-        if not start.match(source.text):
-            return False
-        if is_obo_graphs(source):
+        if not start.match(source.text) or is_obo_graphs(source):
             return False
         return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
 

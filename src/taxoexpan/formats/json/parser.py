@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from taxoexpan.errors import FormatError
+from taxoexpan.files.inputs import distinct_keys
 from taxoexpan.formats.text_file import TextFile
 
 _STRING = r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"'
@@ -128,15 +129,8 @@ def value_span(text: str, container: Object | Array, key: str | int) -> tuple[in
     return start, value.end if nested else _DECODER.raw_decode(text, start)[1]
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("repeated key")
-    return value
-
-
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_without_repeats,
+    object_pairs_hook=distinct_keys,
     parse_int=Number,
     parse_float=Number,
     parse_constant=Number,

@@ -113,8 +113,8 @@ class Entry:
         same: dict[str, None] = {}
         foreign: dict[str, None] = {}
         for line in self.lines:
-            is_same = line.language == self.label.language
-            is_same = is_same or not self.languages.is_foreign(line.tag)
+            has_same_language = line.language == self.label.language
+            is_same = has_same_language or not self.languages.is_foreign(line.tag)
             (same if is_same else foreign).update(dict.fromkeys(filter(None, line.names)))
         same.pop(self.label.names[0], None)
         return tuple(same), tuple(foreign)
@@ -156,11 +156,8 @@ class Blocks:
 
     def find(self, language: str, key: str) -> str | None:
         """Return the id of the entry that a parent line names, ignoring stop words and plurals."""
-        found = self.find_exact(language, key)
-        if found is not None:
-            return found
         reduced = reduced_tag_id(language, key, self.stopwords.get(language, ()))
-        return self._by_reduced_name.get((language, reduced))
+        return self.find_exact(language, key) or self._by_reduced_name.get((language, reduced))
 
     def find_exact(self, language: str, key: str) -> str | None:
         """Return the id of the entry with this name; labels take precedence over synonyms."""

@@ -54,11 +54,8 @@ class OpenFoodFactsFormat(Format):
             return False
         lines = [line for line in islice(source.lines, _LINES_TO_CHECK) if line.strip()]
         patterns = (PARENT, NAMES, PROPERTY, OTHER_NAMES)
-        understood = sum(
-            line.startswith("#") or any(pattern.match(line) for pattern in patterns)
-            for line in lines
-        )
-        return any(map(NAMES.match, lines)) and understood >= _MIN_UNDERSTOOD * len(lines)
+        known = [line.startswith("#") or any(p.match(line) for p in patterns) for line in lines]
+        return any(map(NAMES.match, lines)) and sum(known) >= _MIN_UNDERSTOOD * len(lines)
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read every entry in the chosen language, and add parents that are not in the file."""
@@ -89,16 +86,13 @@ class OpenFoodFactsFormat(Format):
         """Write a new file; labels that would get the same id are numbered."""
         language = target.language.lower() if len(target.language) == 2 else "en"
         style, names = BlockStyle(), _distinct_names(taxonomy, language)
-        blocks = (
-            style.block(
-                language,
-                [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)],
-                (names[concept.id][0], *concept.synonyms),
-                concept.definition,
-            )
-            for concept in taxonomy.concepts
-        )
-        text = "\n".join("".join(f"{line}\n" for line in lines) for lines in blocks)
+        blocks = []
+        for concept in taxonomy.concepts:
+            parents = [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)]
+            own = (names[concept.id][0], *concept.synonyms)
+            lines = style.block(language, parents, own, concept.definition)
+            blocks.append("".join(f"{line}\n" for line in lines))
+        text = "\n".join(blocks)
         return Copy({target.path: text}, {id: new for id, (_, new) in names.items()})
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,22 +53,17 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
 def write_document(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> str:
     """Return a new document: a context with prefixes, and one object per subject."""
     # A prefix that equals a scheme, such as urn, would change the meaning of whole IRIs.
-    schemes = {iri.partition(":")[0] for iri in (*_iris(triples), *prefixes.values())}
+    terms = [term for each in triples for term in (each.subject, each.predicate, each.object)]
+    nodes = [term.datatype if isinstance(term, ox.Literal) else term for term in terms]
+    iris = [node.value for node in nodes if isinstance(node, ox.NamedNode)]
+    schemes = {iri.partition(":")[0] for iri in (*iris, *prefixes.values())}
     context = {
         name: iri
         for name, iri in prefixes.items()
         if name and name not in schemes and iri.endswith(_PREFIX_ENDS)
     }
-    nodes = Context(context, compact_ids=True).nodes(triples)
-    return json.dumps({"@context": context, "@graph": nodes}, ensure_ascii=False, indent=2) + "\n"
-
-
-def _iris(triples: Iterable[ox.Triple]) -> Iterator[str]:
-    for triple in triples:
-        for part in (triple.subject, triple.predicate, triple.object):
-            node = part.datatype if isinstance(part, ox.Literal) else part
-            if isinstance(node, ox.NamedNode):
-                yield node.value
+    graph = Context(context, compact_ids=True).nodes(triples)
+    return json.dumps({"@context": context, "@graph": graph}, ensure_ascii=False, indent=2) + "\n"
 
 
 def _node_list(value: Any, context: Context) -> Any:
@@ -151,11 +146,9 @@ class Context:
             node: Node = {self._keyword("@id"): self._id(group[0].subject)}
             for triple in group:
                 key, value = self._member(triple.predicate.value, triple.object)
-                if key not in node:
-                    node[key] = value if self.is_given else [value]
-                else:
-                    old = node[key]
-                    node[key] = [*(old if isinstance(old, list) else [old]), value]
+                old = node.get(key, [])
+                values = [*(old if isinstance(old, list) else [old]), value]
+                node[key] = values[0] if self.is_given and len(values) == 1 else values
             nodes.append(node)
         return nodes
 

@@ -65,8 +65,7 @@ class OwlIndex(GraphIndex):
 
     def substitute_label(self, id: str, _: Languages) -> tuple[Text, Note | None]:
         """Return the end of the IRI as a label, with a note if other classes have labels."""
-        name = local_name(id)
-        note = None
+        name, note = local_name(id), None
         if id not in self.described:
             is_own = namespace_of(id) in self.own_namespaces
             code = "undescribed-concept" if is_own else "external-concept"
@@ -113,13 +112,11 @@ class OwlIndex(GraphIndex):
             self.top_concepts.add(object)
 
     def _add_type(self, subject: str, type: str) -> None:
-        if _is_language_term(subject):
-            return
-        if type == vocabulary.DEPRECATED_CLASS:
-            self.deprecated.add(subject)
-        if type in (*_CLASS_TYPES, vocabulary.DEPRECATED_CLASS):
+        is_deprecated = type == vocabulary.DEPRECATED_CLASS
+        if (is_deprecated or type in _CLASS_TYPES) and not _is_language_term(subject):
             self.concepts[subject] = None
             self.described.add(subject)
+            self.deprecated |= {subject} if is_deprecated else set()
 
     def _finish(self) -> None:
         """Choose the label property, and remove classes of other vocabularies without content."""

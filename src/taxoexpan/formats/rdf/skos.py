@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from itertools import product
 
 import pyoxigraph as ox
 
@@ -24,20 +25,13 @@ class SkosIndex(GraphIndex):
 
     LABELS = (vocabulary.PREF_LABEL, SKOS_XL + "prefLabel")
     SYNONYMS = (
-        vocabulary.ALT_LABEL,
-        vocabulary.HIDDEN_LABEL,
-        SKOS_XL + "altLabel",
-        SKOS_XL + "hiddenLabel",
+        *(vocabulary.ALT_LABEL, vocabulary.HIDDEN_LABEL),
+        *(SKOS_XL + "altLabel", SKOS_XL + "hiddenLabel"),
     )
     DEFINITIONS = (vocabulary.DEFINITION, vocabulary.SCOPE_NOTE)
     OTHER_TEXTS = (vocabulary.RDFS_LABEL,)
     LITERAL_FORMS = (SKOS_XL + "literalForm", vocabulary.VALUE)
-    OTHER_USED = (
-        vocabulary.TYPE,
-        vocabulary.BROADER,
-        vocabulary.NARROWER,
-        vocabulary.DEPRECATED,
-    )
+    OTHER_USED = (vocabulary.TYPE, vocabulary.BROADER, vocabulary.NARROWER, vocabulary.DEPRECATED)
     INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.IN_SCHEME)
 
     def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
@@ -117,9 +111,8 @@ class SkosFormat(RdfFormat):
             down = [(id, child) for id in new for child in expanded.children(id)]
             down += [pair for pair in additions.relations if pair[0] not in new]
             yield from (link(p, vocabulary.NARROWER, c) for p, c in down if (p, c) not in linked)
-        if index.uses(vocabulary.TOP_CONCEPT_OF):
-            top = vocabulary.TOP_CONCEPT_OF
-            yield from (link(id, top, scheme.value) for id in roots for scheme in schemes)
-        if index.uses(vocabulary.HAS_TOP_CONCEPT):
-            top = vocabulary.HAS_TOP_CONCEPT
-            yield from (link(scheme.value, top, id) for id in roots for scheme in schemes)
+        for id, scheme in product(roots, schemes):
+            if index.uses(vocabulary.TOP_CONCEPT_OF):
+                yield link(id, vocabulary.TOP_CONCEPT_OF, scheme.value)
+            if index.uses(vocabulary.HAS_TOP_CONCEPT):
+                yield link(scheme.value, vocabulary.HAS_TOP_CONCEPT, id)

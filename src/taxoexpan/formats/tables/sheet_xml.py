@@ -106,11 +106,9 @@ class SheetXml:
                     changed[self.part] = grow.ranges(changed[self.part])
                     if (grown := grow.names(names, self.name)) != names:
                         changed[_WORKBOOK] = grown
-                    changed |= {
-                        part: grow.ranges(text)
-                        for part, text in self.tables.items()
-                        if 'totalsRowCount="1"' not in text
-                    }
+                    for part, text in self.tables.items():
+                        if 'totalsRowCount="1"' not in text:
+                            changed[part] = grow.ranges(text)
                 return _rezip(archive, changed)
         except _DAMAGE as error:
             raise damaged(self.path, error) from None
@@ -216,9 +214,8 @@ def damaged(path: Path, error: Exception) -> FormatError:
 
 
 def _cell(prefix: str, edit: CellEdit, style: str) -> str:
-    place = f"{get_column_letter(edit.column)}{edit.row}"
+    place, p = f"{get_column_letter(edit.column)}{edit.row}", prefix
     reference = f'r="{place}"' + (f' s="{style}"' if style else "")
-    p = prefix
     if not edit.text:
         return f"<{p}c {reference}/>"
     if edit.is_number:
