@@ -315,16 +315,14 @@ def _write_directory(
     contents: Mapping[Path, bytes],
     output: Path,
     force: bool = False,
-    check: Callable[[], None] | None = None,
+    last_check: Callable[[], None] | None = None,
 ) -> None:
     """Copy every file of the directory, with new content for the files in `contents`."""
-    with whole_directory(output, _file_names(path), force) as staging:
+    with whole_directory(output, _file_names(path), force, last_check) as staging:
         for name in _file_names(path):
             shutil.copyfile(path / name, staging / name)
         for target, content in contents.items():
             (staging / target.name).write_bytes(content)
-        if check is not None:
-            check()
 
 
 def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:

@@ -130,8 +130,9 @@ class TextFile:
         """Return whether parts of the taxonomy have the same content on the disk as when read."""
         for part in parts:
             known = self.sibling(part, optional=True)
+            expected = known.bom + known.text.encode()
             found = decompressed(part, part.read_bytes()) if part.exists() else b""
-            if not known.delimiter and found != known.bom + known.text.encode():
+            if not known.delimiter and found != expected:
                 return False
         return True
 
