@@ -42,7 +42,11 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
     """Append node objects to the nodes of a file (or its single node), in its context."""
     value = source.parsed(parse)
     context = value.get("@context") if isinstance(value, Object) else None
-    graph = _node_list(value, Context(context))
+    known, graph = Context(context), value
+    # A graph with an id is a named graph.
+    keywords = {known.expand(k): v for k, v in value.items()} if isinstance(value, Object) else {}
+    if "@id" not in keywords and isinstance(keywords.get("@graph"), Array | Object):
+        graph = keywords["@graph"]
     # Next to the root object, its context does not apply.
     nodes = _compact_nodes(source, graph, context if graph is not value else None, triples)
     if isinstance(graph, Array):
@@ -64,15 +68,6 @@ def write_document(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> str
     }
     graph = Context(context, compact_ids=True).nodes(triples)
     return json.dumps({"@context": context, "@graph": graph}, ensure_ascii=False, indent=2) + "\n"
-
-
-def _node_list(value: Any, context: Context) -> Any:
-    """Return the value of `@graph` or its alias, or else the whole file; skip named graphs."""
-    if isinstance(value, Object):
-        keywords = {context.expand(key): inner for key, inner in value.items()}
-        if "@id" not in keywords and isinstance(keywords.get("@graph"), Array | Object):
-            return keywords["@graph"]
-    return value
 
 
 def _compact_nodes(
