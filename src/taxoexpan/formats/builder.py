@@ -223,18 +223,15 @@ class TaxonomyBuilder:
         try:
             return np.fromiter((index[id] for id in ids), np.int64, count=len(ids))
         except KeyError:
-            relation = next(k for k, id in enumerate(ids) if id not in index)
-            raise self._unknown(ids[relation], self.relation_lines[relation]) from None
-
-    def _unknown(self, id: str, line: int) -> FormatError:
-        by_label = [i for i, label in zip(self.ids, self.labels, strict=True) if label == id]
-        fix = "add the concept, or correct the id"
-        if by_label:
-            fix = f"it is the label of {by_label[0]!r}; relations need ids, so write that id"
-        elif self.relation_path:
-            fix = f"add it to {self.path.name}, or correct the id"
-        message = f"no concept has the id {id!r}; {fix}"
-        return FormatError(self._relation_file, message, line or None)
+            pass
+        relation, unknown = next((k, id) for k, id in enumerate(ids) if id not in index)
+        fix = f"add it to {self.path.name}" if self.relation_path else "add the concept"
+        fix += ", or correct the id"
+        if unknown in self.labels:
+            id = self.ids[self.labels.index(unknown)]
+            fix = f"it is the label of {id!r}; relations need ids, so write that id"
+        message = f"no concept has the id {unknown!r}; {fix}"
+        raise FormatError(self._relation_file, message, self.relation_lines[relation] or None)
 
     def _refuse_repeated_id(self) -> None:
         seen: dict[str, int] = {}

@@ -243,13 +243,12 @@ def _property_values(meta: Any) -> list[str]:
 
 def _node(id: str, concept: Concept) -> dict[str, Any]:
     """Return the node of a class."""
-    meta: dict[str, Any] = {}
-    if concept.definition:
-        meta["definition"] = {"val": concept.definition}
-    if concept.synonyms:
-        meta["synonyms"] = [_synonym(name) for name in concept.synonyms]
-    if concept.deprecated:
-        meta["deprecated"] = True
+    meta = {
+        "definition": concept.definition and {"val": concept.definition},
+        "synonyms": [_synonym(name) for name in concept.synonyms],
+        "deprecated": concept.deprecated,
+    }
+    meta = {key: value for key, value in meta.items() if value}
     node: dict[str, Any] = {"id": id, "lbl": concept.label, "type": CLASS}
     return {**node, "meta": meta} if meta else node
 

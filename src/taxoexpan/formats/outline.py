@@ -338,18 +338,15 @@ class Outline:
             return Item(0, "", siblings[-1].mark, label, siblings[-1].level, parts)
         same = [pair for pair in self._pairs if bool(pair[0].level) == bool(over.level)]
         same = [pair for pair in same if len(pair[0].parts) == len(over.parts)] or same
-        if not same:
-            if 0 < over.level < 6:
-                return Item(0, "", f"#{over.mark}", label, over.level + 1, parts)
-            mark = "- " if over.level else _first_mark(over.mark, "")
-            indent = "" if over.level else over.indent + " " * (len(over.mark) or 2)
-            return Item(0, indent, mark, label, 0, parts)
-        old, like = same[-1]
-        if like.level:
-            more = min(like.level - old.level, 6 - over.level)
+        old, like = same[-1] if same else (over, None)
+        if over.level and (like is None or like.level):
+            more = min(like.level - old.level if like else 1, 6 - over.level)
             if more > 0:
                 return Item(0, "", f"{'#' * more}{over.mark}", label, over.level + more, parts)
             return Item(0, "", "- ", label, 0, parts)
+        if like is None:
+            indent = over.indent + " " * (len(over.mark) or 2)
+            return Item(0, indent, _first_mark(over.mark, ""), label, 0, parts)
         indent = like.indent if over.level else over.indent + like.indent[len(old.indent) :]
         if over.mark and not over.level and self.file.suffix not in PLAIN_SUFFIXES:
             # Markdown shows a line as a child only if it begins at the label above, or a bit later.

@@ -135,12 +135,11 @@ class PathsFormat(Format):
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the other columns with a value in the row of each category of a table."""
-        layout, index = file.parsed(_layout), PropertyIndex()
-        if not isinstance(layout, PathLines):
-            values = layout.table.other_values(*_known_columns(layout.table))
-            for category, names in zip(file.parsed(_categories), values, strict=True):
-                index.add(category.id or SEPARATOR.join(category.parts), names)
-        return index
+        layout = file.parsed(_layout)
+        if isinstance(layout, PathLines):
+            return PropertyIndex()
+        ids = [each.id or SEPARATOR.join(each.parts) for each in file.parsed(_categories)]
+        return layout.table.properties(ids, *_known_columns(layout.table))
 
 
 def _known_columns(table: Table) -> tuple[str, ...]:

@@ -120,12 +120,10 @@ class RowsFormat(Format):
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the columns, except for relations, with a value in the row of each concept."""
-        table, index = file.parsed(Table.open), PropertyIndex(set(taxonomy))
+        table = file.parsed(Table.open)
         relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
         # Every row is one concept, in the same order.
-        for id, names in zip(taxonomy.ids, table.other_values(*relating), strict=False):
-            index.add(id, names)
-        return index
+        return table.properties(taxonomy.ids, *relating)
 
 
 def _read_table(file: TextFile) -> _ConceptTable:

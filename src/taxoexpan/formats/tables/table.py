@@ -14,6 +14,7 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.columns import Columns, are_numbers, find_column
 from taxoexpan.formats.text_file import Insertion, TextFile
 
@@ -163,11 +164,12 @@ class Table:
         others = {f"column {name!r}": count for name in self._others(names).values()}
         return others | ({"title line": self.rows_above} if self.rows_above else {})
 
-    def other_values(self, *names: str) -> Iterator[list[str]]:
-        """Yield for every row the headers of its nonempty cells in columns without a meaning."""
-        others = self._others(names)
-        for row in self.rows:
-            yield [name for index, name in others.items() if row.cells[index].strip()]
+    def properties(self, ids: Iterable[str], *names: str) -> PropertyIndex:
+        """Return the other columns with a value in the row of each concept."""
+        found, others = PropertyIndex(), self._others(names)
+        for id, row in zip(ids, self.rows, strict=False):
+            found.add(id, [name for i, name in others.items() if row.cells[i].strip()])
+        return found
 
     def _others(self, names: Sequence[str]) -> dict[int, str]:
         known = {self.columns.indices.get(name) for name in names}
