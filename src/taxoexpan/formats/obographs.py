@@ -12,9 +12,8 @@ from typing import Any
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Insertions, Target
-from taxoexpan.formats.json.document import DocumentFormat, JsonDocument
+from taxoexpan.formats.json.document import DocumentFormat, JsonDocument, load
 from taxoexpan.formats.json.editor import JsonEditor, in_order
-from taxoexpan.formats.json.parser import load
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.vocabulary import as_iris, local_name

@@ -195,7 +195,8 @@ class TaxonomyFile:
         """Write the file with the additions to `output`, and keep every other byte.
 
         The result is read back and compared before anything is written. Without an output, only
-        the new contents are returned.
+        the new contents are returned. If the file to replace was changed, the result gets another
+        name.
         """
         contents, changed, reread = self._verified(additions)
         lost, left_blank = list[str](), list[BlankProperty]()
@@ -204,16 +205,8 @@ class TaxonomyFile:
             lost = [*_unsupported(additions, supported, reread), *self.format.not_inserted]
             before = self.format.index_properties(self.file, self.taxonomy)
             left_blank = blank_properties(before, self.format.index_properties(changed, reread))
-        files = () if output is None else self._replace(contents, output, force)
-        return WrittenFiles(files, lost, left_blank, contents)
-
-    def _replace(
-        self, contents: Mapping[Path, bytes], output: Path, force: bool
-    ) -> tuple[Path, ...]:
-        """Write new contents and return the files, unless the replaced file has changed.
-
-        Then the result gets another name.
-        """
+        if output is None:
+            return WrittenFiles((), lost, left_blank, contents)
 
         def check() -> None:
             is_same = output != STANDARD_STREAM and real_path(output) == real_path(self.path)
@@ -221,7 +214,8 @@ class TaxonomyFile:
                 raise ChangedFileError(output, "was changed by another program while this one ran")
 
         try:
-            return self._write_parts(contents, output, force, check)
+            files = self._write_parts(contents, output, force, check)
+            return WrittenFiles(files, lost, left_blank, contents)
         except ChangedFileError as error:
             kept = unused_name(output)
             self._write_parts(contents, kept)

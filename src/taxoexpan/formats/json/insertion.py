@@ -8,8 +8,8 @@ from typing import Any
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import labels_as_ids
+from taxoexpan.formats.json.document import Array, Number, Object
 from taxoexpan.formats.json.editor import JsonEditor, in_order
-from taxoexpan.formats.json.parser import Array, Number, Object
 from taxoexpan.formats.json.schema import KEYS, JsonConcepts, find_key
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -18,17 +18,8 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {}, False)
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
-def insert_additions(
-    concepts: JsonConcepts, expanded: Taxonomy, additions: Additions
-) -> list[Insertion]:
-    """Return the insertions for a file that was parsed with positions."""
-    inserter = _Inserter(concepts, expanded, additions)
-    added = inserter.nested() if inserter.conventions.nests else inserter.flat()
-    return [*added, *inserter.moves(), *inserter.synonyms()]
-
-
-class _Inserter:
-    """The additions to a file in the conventions of the file."""
+class Inserter:
+    """The additions to a file that was parsed with positions, in the conventions of the file."""
 
     def __init__(self, concepts: JsonConcepts, expanded: Taxonomy, additions: Additions) -> None:
         self.concepts, self.path = concepts, concepts.source.path
@@ -58,6 +49,11 @@ class _Inserter:
         self.written_ids: dict[str, str] = {}
         if not concepts.has_ids and not self.conventions.nests:
             self.written_ids = labels_as_ids(concepts.source, expanded, additions)
+
+    def insertions(self) -> list[Insertion]:
+        """Return all insertions."""
+        added = self.nested() if self.conventions.nests else self.flat()
+        return [*added, *self.moves(), *self.synonyms()]
 
     def flat(self) -> Iterator[Insertion]:
         """Append every new object to a list of concepts, and add its relations."""

@@ -10,9 +10,8 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Insertions, Target, clean_ids
-from taxoexpan.formats.json.document import DocumentFormat
-from taxoexpan.formats.json.insertion import insert_additions
-from taxoexpan.formats.json.parser import LINES_SUFFIXES, load
+from taxoexpan.formats.json.document import LINES_SUFFIXES, DocumentFormat, load
+from taxoexpan.formats.json.insertion import Inserter
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts, find_key
 from taxoexpan.formats.obographs import is_obo_graphs
 from taxoexpan.formats.property_index import PropertyIndex
@@ -64,7 +63,7 @@ class JsonFormat(DocumentFormat):
         if not additions.concepts and not additions.synonyms:
             return {source.path: []}
         try:
-            return {source.path: insert_additions(concepts, expanded, additions)}
+            return {source.path: Inserter(concepts, expanded, additions).insertions()}
         except RecursionError:
             message = "hundreds of new concepts would be nested in each other; add them in steps"
             raise FormatError(source.path, message) from None

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.document import JsonDocument
-from taxoexpan.formats.json.parser import objects_in
+from taxoexpan.formats.json.document import JsonDocument, objects_in
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.text_file import TextFile
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.json.document import Array, Object, objects_in, parse
 from taxoexpan.formats.json.editor import JsonEditor
-from taxoexpan.formats.json.parser import Array, Object, objects_in, parse
 from taxoexpan.formats.rdf.vocabulary import BOOLEAN, STRING, TYPE, by_subject
 from taxoexpan.formats.text_file import Insertion, TextFile
 

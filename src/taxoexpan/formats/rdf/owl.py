@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import ClassVar
@@ -14,7 +14,7 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Relations, Style
 from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.rdf.statements import Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import OBO_SYNONYMS, local_name, namespace_of, text
@@ -172,11 +172,7 @@ class OwlFormat(RdfFormat):
         )
 
     def further_triples(
-        self,
-        source: TextFile,
-        expanded: Taxonomy,
-        additions: Additions,
-        linked: Set[tuple[str, str]],
+        self, source: TextFile, expanded: Taxonomy, additions: Additions, linked: Relations
     ) -> Iterator[ox.Triple]:
         """Yield OBO ids if most classes have them."""
         _refuse_annotated_moves(source, additions.moves)

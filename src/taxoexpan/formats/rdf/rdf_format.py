@@ -32,6 +32,9 @@ from taxoexpan.taxonomy.ids import numbered
 _BASE = re.compile(f'(?:(?<=<)|(?<==")){re.escape(DEFAULT_BASE)}')
 """The base at the start of an IRI in Turtle or RDF/XML."""
 
+Relations = Set[tuple[str, str]]
+"""Pairs of parent and child."""
+
 
 class Style(NamedTuple):
     """The text properties of new concepts."""
@@ -67,11 +70,7 @@ class RdfFormat(Format):
 
     @abstractmethod
     def further_triples(
-        self,
-        source: TextFile,
-        expanded: Taxonomy,
-        additions: Additions,
-        linked: Set[tuple[str, str]],
+        self, source: TextFile, expanded: Taxonomy, additions: Additions, linked: Relations
     ) -> Iterator[ox.Triple]:
         """Yield more triples, but not the relations in `linked`, which moves already state."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -12,7 +12,7 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Relations, Style
 from taxoexpan.formats.rdf.statements import detect_syntax
 from taxoexpan.formats.rdf.vocabulary import SKOS_XL, link, local_name
 from taxoexpan.formats.text_file import TextFile
@@ -96,11 +96,7 @@ class SkosFormat(RdfFormat):
         return detect_syntax(source) is not None
 
     def further_triples(
-        self,
-        source: TextFile,
-        expanded: Taxonomy,
-        additions: Additions,
-        linked: Set[tuple[str, str]],
+        self, source: TextFile, expanded: Taxonomy, additions: Additions, linked: Relations
     ) -> Iterator[ox.Triple]:
         """Yield narrower links and links for top concepts, if the file has such links."""
         index = source.parsed(SkosIndex.read)
