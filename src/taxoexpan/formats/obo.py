@@ -119,7 +119,10 @@ class OboFormat(Format):
         missing = [expanded.concept(id) for id in additions.names if id not in described]
         added += [_format_stanza(concept, expanded, []) for concept in missing]
         if added:
-            insertions.append(_insert_stanzas(source, stanzas[-1], added))
+            end = source.starts[stanzas[-1].last_line]
+            lines = [line for stanza in added for line in ("", *stanza)]
+            is_followed = source.text[end:].partition("\n")[0].strip() != ""
+            insertions.append(source.insert_lines(end, [*lines, *[""] * is_followed]))
         return {source.path: insertions}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -220,14 +223,6 @@ def _add_synonyms(
         tags = {n: source.lines[n - 1].lstrip().partition(":")[0] for n in numbers}
         last = max(number for number, tag in tags.items() if tag in _BEFORE_SYNONYMS)
         yield source.insert_lines(source.starts[last], map(_format_synonym, names[id]))
-
-
-def _insert_stanzas(source: TextFile, last: Stanza, stanzas: Sequence[Sequence[str]]) -> Insertion:
-    """Insert stanzas after the last [Term], with a blank line between stanzas."""
-    end = source.starts[last.last_line]
-    lines = [line for stanza in stanzas for line in ("", *stanza)]
-    is_followed = source.text[end:].partition("\n")[0].strip() != ""
-    return source.insert_lines(end, [*lines, *[""] * is_followed])
 
 
 class Clause(NamedTuple):

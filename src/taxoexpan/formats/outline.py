@@ -181,9 +181,9 @@ def scan_lines(file: TextFile) -> Lines:
         (found.items if mark else unmarked).append(Item(number, indent, sign, label, level))
     if any(item.mark[:1].isdigit() for item in found.items):
         loose = {item: match for item in unmarked if (match := _LOOSE.match(item.label))}
-        for item, number in loose.items():
-            label = item.label[number.end() :]
-            found.items.append(replace(item, mark=number[0], label=label))
+        for item, match in loose.items():
+            label = item.label[match.end() :]
+            found.items.append(replace(item, mark=match[0], label=label))
         unmarked = [item for item in unmarked if item not in loose]
     every = [*found.items, *unmarked]
     if not _is_marked(found.items, unmarked, is_markdown):

@@ -277,15 +277,11 @@ def _extend_part(
 def _insert_sorted(files: WordNetFiles, lines: Mapping[str, str]) -> list[Insertion]:
     """Insert index lines in sort order, because `wn` uses binary search."""
     index, old = files.index, list(files.lemmas)
-    insertions, last = [], []
+    offsets = [*(index.starts[files.lemmas[lemma][0] - 1] for lemma in old), len(index.text)]
+    added: dict[int, list[str]] = {}
     for lemma, line in lines.items():
-        next_index = bisect_left(old, lemma)
-        if next_index < len(old):
-            offset = index.starts[files.lemmas[old[next_index]][0] - 1]
-            insertions.append(Insertion(offset, line + index.newline))
-        else:
-            last.append(line)
-    return insertions + index.append(last)
+        added.setdefault(offsets[bisect_left(old, lemma)], []).append(line)
+    return [index.insert_lines(offset, group) for offset, group in added.items()]
 
 
 class SynsetWriter:

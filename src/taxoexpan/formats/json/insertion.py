@@ -59,8 +59,11 @@ class Inserter:
         """Append every new object to a list of concepts, and add its relations."""
         rows: dict[int, list[Any]] = {}
         for id, concept in self.new.items():
-            new = self._object(concept, self._references(id))
-            rows.setdefault(self._root_list(id), []).append(new)
+            root = id  # a new object is in the list of its first old ancestor
+            while self.parents.get(root):
+                root = self.parents[root][0]
+            number, _ = self.top_objects.get(root, (len(self.root_lists) - 1, None))
+            rows.setdefault(number, []).append(self._object(concept, self._references(id)))
         for number, entries in rows.items():
             yield from self.editor.append(self.root_lists[number], entries)
         edges = self.concepts.edges
@@ -120,12 +123,6 @@ class Inserter:
             for entry in with_synonyms or self._first_labelled(entries):
                 key = find_key(entry, "synonyms") or self.keys["synonyms"]
                 yield from self.editor.add(entry, key, names)
-
-    def _root_list(self, id: str) -> int:
-        """Return the index of the root list with the first parent of a new concept."""
-        while self.parents.get(id):
-            id = self.parents[id][0]
-        return self.top_objects[id][0] if id in self.top_objects else len(self.root_lists) - 1
 
     def _objects(self, parent: str) -> list[Object]:
         """Return the objects of an old concept that list its children, or one that can do so."""

@@ -54,7 +54,11 @@ class JsonFormat(DocumentFormat):
         builder.ignored.update(
             key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
         )
-        _label_by_id(builder)
+        has_labels = any(builder.labels)
+        for row, id in enumerate(builder.ids):
+            if has_labels and not builder.labels[row]:
+                builder.note(builder.lines[row], f"{id!r} has no label; its id is used instead", id)
+            builder.labels[row] = builder.labels[row] or id
         return builder
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
@@ -143,16 +147,6 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
         builder.synonyms[row] = synonyms
     if concepts.is_deprecated(entry):
         builder.deprecated.append(row)
-
-
-def _label_by_id(builder: TaxonomyBuilder) -> None:
-    """Use the id as the missing label of a concept; note this if other concepts have labels."""
-    has_labels = any(builder.labels)
-    for row, id in enumerate(builder.ids):
-        if not builder.labels[row]:
-            builder.labels[row] = id
-            if has_labels:
-                builder.note(builder.lines[row], f"{id!r} has no label; its id is used instead", id)
 
 
 def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:

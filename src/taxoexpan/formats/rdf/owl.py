@@ -98,7 +98,11 @@ class OwlIndex(GraphIndex):
         if is_blank_node(subject) or is_blank_node(object):
             return
         if predicate == vocabulary.TYPE:
-            self._add_type(subject, object)
+            is_deprecated = object == vocabulary.DEPRECATED_CLASS
+            if (is_deprecated or object in _CLASS_TYPES) and not _is_language_term(subject):
+                self.concepts[subject] = None
+                self.described.add(subject)
+                self.deprecated |= {subject} if is_deprecated else set()
         elif predicate == vocabulary.SUBCLASS_OF:
             if object == vocabulary.THING:
                 self.top_concepts.add(subject)
@@ -110,13 +114,6 @@ class OwlIndex(GraphIndex):
                 self._add_relation(object, subject)
         elif predicate == vocabulary.OBO_ROOT:
             self.top_concepts.add(object)
-
-    def _add_type(self, subject: str, type: str) -> None:
-        is_deprecated = type == vocabulary.DEPRECATED_CLASS
-        if (is_deprecated or type in _CLASS_TYPES) and not _is_language_term(subject):
-            self.concepts[subject] = None
-            self.described.add(subject)
-            self.deprecated |= {subject} if is_deprecated else set()
 
     def _finish(self) -> None:
         """Choose the label property, and remove classes of other vocabularies without content."""

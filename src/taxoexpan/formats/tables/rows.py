@@ -441,7 +441,5 @@ class _RowWriter:
 def _separators_are_safe(taxonomy: Taxonomy) -> bool:
     """Return whether no id with a separator is, or looks like, several parents of a concept."""
     several = [parents for parents in map(taxonomy.parents, taxonomy) if len(parents) > 1]
-    return not any(
-        VALUE_SEPARATOR.join(parents) in taxonomy or any(VALUE_SEPARATOR in id for id in parents)
-        for parents in several
-    )
+    parts = {id for parents in several for id in (*parents, VALUE_SEPARATOR.join(parents))}
+    return not any(VALUE_SEPARATOR in id for id in parts if id in taxonomy)

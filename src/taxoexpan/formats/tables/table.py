@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
@@ -261,7 +262,8 @@ def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]
 
 def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
     """Return one row as a line without the line end."""
-    line, quoting = io.StringIO(), csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+    line = io.StringIO()
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
     # The writer quotes cells with characters of its line terminator, which is "\r\n".
     csv.writer(line, delimiter=delimiter, quoting=quoting).writerow(cells)
     return line.getvalue().removesuffix("\r\n")
