@@ -55,26 +55,17 @@ class Item:
     parts: Parts = ()
 
     @property
-    def numbers(self) -> int:
-        """How many numbers the mark has: two in `1.2.`, one in a bullet."""
-        number = _NUMBERS.match(self.mark)
-        return number[0].count(".") + 1 if number else 1
-
-    @property
     def place(self) -> tuple[int, str, int]:
-        """The level, the indentation and the number of numbers, which siblings share."""
-        return self.level, self._blanks, self.numbers
-
-    @property
-    def _blanks(self) -> str:
-        """The indentation; before a mark, a tab ends at the next multiple of 4, as in Markdown."""
-        return self.indent.expandtabs(4) if self.mark else self.indent
+        """The level, the indentation and the dots inside a number, which siblings share."""
+        number = _NUMBERS.match(self.mark)
+        # Before a mark, a tab ends at the next multiple of 4, as in Markdown.
+        blanks = self.indent.expandtabs(4) if self.mark else self.indent
+        return self.level, blanks, number[0].count(".") if number else 0
 
     def is_below(self, other: Item) -> bool:
         """Return whether this list item is indented or numbered below another one."""
-        if self._blanks == other._blanks:
-            return self.numbers > other.numbers
-        return self._blanks.startswith(other._blanks)
+        (_, own, dots), (_, others, other_dots) = self.place, other.place
+        return dots > other_dots if own == others else own.startswith(others)
 
 
 ROOT = Item(0, "", "", "")

@@ -141,10 +141,8 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
     if others := [name for _, name in concepts.translated(entry) if name != label]:
         builder.foreign_names[row] = tuple(dict.fromkeys(others))
         builder.ignored["labels in other languages"] += len(others)
-    if definition:
-        builder.definitions[row] = definition
-    if synonyms:
-        builder.synonyms[row] = synonyms
+    builder.definitions |= {row: definition} if definition else {}
+    builder.synonyms |= {row: synonyms} if synonyms else {}
     if concepts.is_deprecated(entry):
         builder.deprecated.append(row)
 

@@ -157,11 +157,7 @@ class Blocks:
     def find(self, language: str, key: str) -> str | None:
         """Return the id of the entry that a parent line names, ignoring stop words and plurals."""
         reduced = reduced_tag_id(language, key, self.stopwords.get(language, ()))
-        return self.find_exact(language, key) or self._by_reduced_name.get((language, reduced))
-
-    def find_exact(self, language: str, key: str) -> str | None:
-        """Return the id of the entry with this name; labels take precedence over synonyms."""
-        return self._owners.get((language, key))
+        return self.owners.get((language, key)) or self._by_reduced_name.get((language, reduced))
 
     def parent_id(self, parent: NameLine) -> str:
         """Return the id of a parent, or an id made from its name if the parent has no block."""
@@ -190,7 +186,7 @@ class Blocks:
         return replace(languages, chosen=chosen, main=main)
 
     @cached_property
-    def _owners(self) -> dict[tuple[str, str], str]:
+    def owners(self) -> dict[tuple[str, str], str]:
         """The entry id of each name; ids take precedence over labels, and labels over synonyms."""
         table: dict[tuple[str, str], str] = {}
         for block in self.entries:
@@ -205,7 +201,7 @@ class Blocks:
     @cached_property
     def _by_reduced_name(self) -> dict[tuple[str, str], str]:
         table: dict[tuple[str, str], str] = {}
-        for (language, key), id in self._owners.items():
+        for (language, key), id in self.owners.items():
             reduced = reduced_tag_id(language, key, self.stopwords.get(language, ()))
             table.setdefault((language, reduced), id)
         return table

@@ -252,7 +252,7 @@ class BlockInserter:
         """Refuse names that Open Food Facts would read as names of another entry."""
         for name in names:
             key = label_key(language, name)
-            owner = self.blocks.find_exact(language, key) or self._new_labels.get(key, id)
+            owner = self.blocks.owners.get((language, key)) or self._new_labels.get(key, id)
             if owner != id:
                 message = f"the new name {name!r} is the same as a name of {owner!r} ({key})"
                 raise FormatError(self.source.path, f"{message}; rename it, or leave it out")

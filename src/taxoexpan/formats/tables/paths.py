@@ -113,7 +113,9 @@ class PathsFormat(Format):
             rows = [(ids[id], line) for id, line in lines.items()]
             return Copy({path: table_text(path, ("id", "path"), rows)}, ids)
         bare = "".join(f"{line}\n" for line in lines.values())
-        if all(id == line for id, line in lines.items()) and _is_read_without_ids(path, bare):
+        has_comments = bare.startswith("#") or "\n#" in bare
+        is_plain = not has_comments and not PathLines(TextFile(path, bare)).has_ids
+        if is_plain and all(id == line for id, line in lines.items()):
             return Copy({path: MARKER + bare})
         ids = clean_ids(taxonomy, lambda id: _SPACES.sub("_", id.strip().lstrip("#")))
         text = "".join(f"{ids[id]} : {line}\n" for id, line in lines.items())
@@ -156,12 +158,6 @@ def _layout(file: TextFile) -> PathLines | PathTable:
 
 def _categories(file: TextFile) -> list[Category]:
     return list(file.parsed(_layout).categories())
-
-
-def _is_read_without_ids(path: Path, text: str) -> bool:
-    """Return whether these lines would be read back as lines without ids and comments."""
-    layout = PathLines(TextFile(path, text))
-    return not layout.has_ids and not text.startswith("#") and "\n#" not in text
 
 
 def written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
