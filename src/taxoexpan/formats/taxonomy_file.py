@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import ChangedFileError, FormatError, TaxonomyError
-from taxoexpan.files import (
-    STANDARD_STREAM,
-    check_directory,
-    check_output,
-    real_path,
-    unused_name,
-    whole_directory,
-    write_whole,
-)
+from taxoexpan.files import outputs
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.format import Format
@@ -158,10 +150,10 @@ class TaxonomyFile:
             synonyms = [(self.taxonomy.ids[0], name) for name in names.values()]
             self._verified(Additions([], [], synonyms=synonyms))
         if self.path.is_dir():
-            check_directory(output, _file_names(self.path), force)
+            outputs.check_directory(output, _file_names(self.path), force)
         else:
             for target in targets:
-                check_output(target, force)
+                outputs.check_output(target, force)
 
     def _simulated(self, new: list[Concept], max_parents: int, ids: IdPolicy) -> Additions:
         """Return all concepts under the first parents, or one where codes are not used up."""
@@ -209,15 +201,16 @@ class TaxonomyFile:
             return WrittenFiles((), lost, left_blank, contents)
 
         def check() -> None:
-            is_same = output != STANDARD_STREAM and real_path(output) == real_path(self.path)
-            if is_same and not self.file.is_current(contents):
+            is_same = outputs.real_path(output) == outputs.real_path(self.path)
+            is_file = output != outputs.STANDARD_STREAM
+            if is_same and is_file and not self.file.is_current(contents):
                 raise ChangedFileError(output, "was changed by another program while this one ran")
 
         try:
             files = self._write_parts(contents, output, force, check)
             return WrittenFiles(files, lost, left_blank, contents)
         except ChangedFileError as error:
-            kept = unused_name(output)
+            kept = outputs.unused_name(output)
             self._write_parts(contents, kept)
             fix = f"it was not replaced; the result, without these changes, is {kept.name}"
             raise ChangedFileError(output, f"{error.message}; {fix}") from None
@@ -232,10 +225,10 @@ class TaxonomyFile:
         """Write files, or a copy of the directory with new contents, and return the outputs."""
         targets = self._targets(output, contents)
         if not self.path.is_dir():
-            write_whole(targets, force, last_check)
+            outputs.write_whole(targets, force, last_check)
             return tuple(targets)
         names = _file_names(self.path)
-        with whole_directory(output, names, force, last_check) as staging:
+        with outputs.whole_directory(output, names, force, last_check) as staging:
             for name in names:
                 shutil.copyfile(self.path / name, staging / name)
             for target, content in targets.items():

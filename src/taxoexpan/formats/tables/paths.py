@@ -12,7 +12,6 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.path_layouts import (
@@ -27,13 +26,7 @@ from taxoexpan.formats.tables.path_layouts import (
     PathTable,
     find_separator,
 )
-from taxoexpan.formats.tables.table import (
-    TABLE_SUFFIXES,
-    Table,
-    is_table,
-    open_if_table,
-    table_text,
-)
+from taxoexpan.formats.tables.table import Table, is_table, open_if_table, table_text
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
@@ -107,7 +100,7 @@ class PathsFormat(Format):
         """Write one path per concept along first parents, after the id unless both are equal."""
         path = target.path
         lines = {id: SEPARATOR.join(parts) for id, parts in written_paths(taxonomy, path).items()}
-        if format_suffix(path) in TABLE_SUFFIXES:
+        if is_table(TextFile(path, "")):
             _refuse_other_separator(path, list(lines.values()))
             ids = clean_ids(taxonomy, str.strip)
             rows = [(ids[id], line) for id, line in lines.items()]
