@@ -25,6 +25,9 @@ from taxoexpan.option_declarations import (
 )
 
 COLUMNS = Kind("a list of columns", str, lambda value: isinstance(value, str | Mapping))
+SEPARATOR = Kind(
+    "a text that is not empty", str, lambda value: isinstance(value, str) and bool(value)
+)
 SETTING = Kind("NAME=VALUE", str, lambda value: isinstance(value, str | tuple))
 
 ALL_AND_THRESHOLD = "all suggestions are accepted, so a threshold has no meaning; omit it", "all"
@@ -62,6 +65,7 @@ class ReadingOptions(OptionGroup):
     separator: str | None = option(
         "text between several parents or synonyms in a cell of a table, or between the labels of a "
         "path, such as ', ' (default: recognized from the cells)",
+        kind=SEPARATOR,
         metavar="TEXT",
     )
     sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
