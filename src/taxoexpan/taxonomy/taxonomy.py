@@ -21,16 +21,6 @@ from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 from taxoexpan.taxonomy.sequences import LazySequence
 from taxoexpan.taxonomy.similar_names import SimilarNames
 
-DERIVED_FROM_RELATIONS = (
-    "active",
-    "roots",
-    "leaves",
-    "descendant_intervals",
-    "first_parents",
-    "tops",
-    "label_endings",
-)
-"""The properties that are derived from the relations and kept."""
 SKIPPED = "…"
 """What stands for the skipped labels of a long path."""
 MAX_PATH = 40
@@ -355,10 +345,8 @@ class Taxonomy:
         """Return the taxonomy with other definitions for the concepts with these indices."""
         if not definitions:
             return self
-        same = copy(self)  # it shares all that does not change
+        same = self._copied()
         same.definitions = MappingProxyType({**self.definitions, **definitions})
-        for derived in ("active", "without_deprecated_relations"):
-            same.__dict__.pop(derived, None)
         return same
 
     @cached_property
@@ -381,10 +369,16 @@ class Taxonomy:
         kept = np.isin(parents, active) & np.isin(children, active)
         if kept.all():
             return self
-        same = copy(self)  # it shares all that does not change
-        for derived in DERIVED_FROM_RELATIONS:
-            same.__dict__.pop(derived, None)
+        same = self._copied()
         same._relate(parents[kept], children[kept])
+        return same
+
+    def _copied(self) -> Taxonomy:
+        """Return a copy that shares all columns, without the properties that are derived."""
+        same = copy(self)
+        for name in [*vars(same)]:
+            if isinstance(getattr(Taxonomy, name, None), cached_property):
+                del same.__dict__[name]
         return same
 
     def expanded(self, additions: Additions) -> Taxonomy:
