@@ -45,9 +45,9 @@ def _id_maker(taxonomy: Taxonomy, policy: IdPolicy) -> IdMaker:
     """Return a function that makes ids, or provisional ids if they depend on the parent."""
     if _parent_style(taxonomy, policy) is not None:
         return lambda label: numbered(PROVISIONAL + slug(label))
-    if policy.kind == "style":
+    if policy == DEFAULT_IDS:
         return id_style(taxonomy)
-    if policy.kind == "range":
+    if policy.template is None:
         style = numbering(taxonomy.ids)
         if style is None:
             message = "the ids of this taxonomy have no common numbering, so a range has no meaning"
@@ -61,7 +61,7 @@ def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
     """Return the style of ids that depend on the parent's id, or None if they do not."""
     if policy.template is not None:
         return policy if policy.template.has("parent") else None
-    if policy.kind == "range" or are_paths(taxonomy):
+    if policy != DEFAULT_IDS or are_paths(taxonomy):
         return None
     codes = HierarchicalCodes.of(taxonomy) or PaddedCodes.of(taxonomy)
     return codes or BranchNumbers.of(taxonomy)
@@ -112,7 +112,9 @@ def _ids_below_parents(
                 id = style.child_of(parent, siblings[parent], taken)
             if not id:
                 message = f"no id is free below {parent!r} for {concept.label!r}"
-                raise TaxonomyError(f"{message}; give it an id, or a larger range of ids")
+                raise TaxonomyError(
+                    f"{message}; give it an id, a template or a larger range of ids"
+                )
             siblings[parent].append(id)
             taken.add(id)
             new[concept.id] = id
