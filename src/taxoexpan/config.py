@@ -228,13 +228,6 @@ def read_preset(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def check_seed(seed: object) -> None:
-    """Refuse a seed that is not a whole number from 0 to 2^63 - 1."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-        message = f"seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1"
-        raise ConfigurationError(message)
-
-
 def load_preset(name: str, **changes: Any) -> Config:
     """Return the config of a preset, with some settings changed."""
     settings = read_preset(name)

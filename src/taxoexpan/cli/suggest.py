@@ -221,7 +221,7 @@ def _blocks(
     concepts: FilteredConcepts,
 ) -> Generator[SuggestedBlock]:
     """Yield the suggestions, with evidence if an option needs it."""
-    from taxoexpan.explain.explanation import SuggestedBlock
+    from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 
     explain = options.needs_evidence
     if model is None:
@@ -241,7 +241,8 @@ def _blocks(
         _ensure_joint_prior(model, options.model)
         yield SuggestedBlock(model.suggest_together(concepts.new), [])
     else:
-        yield from model.suggest_blocks(concepts.new, options.top_k, explain)
+        for block in query_blocks(concepts.new):
+            yield model.suggest_block(block, options.top_k, explain)
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
