@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, print_file_notes, print_language
-from taxoexpan.cli.model_messages import print_training_advice
+from taxoexpan.cli.messages import note, print_file_notes, print_language, print_training_advice
 from taxoexpan.option_declarations import argument, option
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import DeviceOptions, ReadingOptions

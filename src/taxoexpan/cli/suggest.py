@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts
-from taxoexpan.cli.messages import note, print_filtered, print_other_language, write_report
-from taxoexpan.cli.model_messages import print_confidence_limits, print_training_advice
+from taxoexpan.cli.messages import (
+    note,
+    print_confidence_limits,
+    print_filtered,
+    print_other_language,
+    print_training_advice,
+    write_report,
+)
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     placements_table,

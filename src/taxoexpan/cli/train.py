@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import read_taxonomy
-from taxoexpan.cli.messages import note, print_json, write_report
-from taxoexpan.cli.model_messages import begin_training, print_decisions, print_training
+from taxoexpan.cli.messages import (
+    begin_training,
+    note,
+    print_decisions,
+    print_json,
+    print_training,
+    write_report,
+)
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import PATH, declared_options, option, output_option, switch
 from taxoexpan.shared_options import GlossaryOptions, TaxonomyOptions, TrainingOptions
