@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.option_declarations import POSITIVE, SEED
+from taxoexpan.phrasing import visible
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
@@ -220,7 +222,9 @@ class TaxoExpan:
     def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
         filtered = filter_known_names(self.taxonomy, as_concepts(concepts))
-        filtered.warn_of_present(stacklevel=4)
+        for concept, known in filtered.present:
+            found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
+            warnings.warn(f"{found}; not placed again", stacklevel=3)
         return filtered.new
 
     def _suggest(

@@ -57,18 +57,13 @@ def note_some(messages: Sequence[str], rest: str) -> None:
 
 
 def as_json(content: object) -> str:
-    """Return a result as a JSON string."""
-    return readable_json(content) + "\n"
-
-
-def readable_json(content: object) -> str:
     """Return a value as JSON, with all control characters escaped, even if JSON allows them."""
     return visible_json(json.dumps(content, ensure_ascii=False, indent=2))
 
 
 def print_json(content: object) -> None:
     """Print a result as JSON on standard output."""
-    print(as_json(content), end="")
+    print(as_json(content))
 
 
 def write_report(path: Path, page: Page, force: bool) -> None:

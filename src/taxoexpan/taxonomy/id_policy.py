@@ -77,10 +77,10 @@ class IdTemplate:
         return re.compile(expression)
 
 
-def number_template(stem: str, width: int, end: str = "") -> IdTemplate:
+def number_template(stem: str, width: int) -> IdTemplate:
     """Return the template of ids with a number after a stem."""
     escaped = stem.replace("{", "{{").replace("}", "}}")
-    return IdTemplate(f"{escaped}{{number:0{min(width, 99)}}}{end}")
+    return IdTemplate(f"{escaped}{{number:0{min(width, 99)}}}")
 
 
 _CURIE = re.compile(r"(?P<prefix>[A-Za-z][\w.-]*):(?P<local>.+)")
