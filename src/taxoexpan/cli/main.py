@@ -8,7 +8,7 @@ import stat
 import sys
 import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module, resources
 from pathlib import Path
@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = build_parser()
     if not (sys.argv[1:] if arguments is None else arguments):
-        return _explain_usage(parser)
+        with suppress(OSError):  # the reader may be gone
+            parser.print_help(sys.stderr)
+        note("\ntaxoexpan: no command is given; try taxoexpan demo")
+        return 2
     options = parser.parse_args(arguments)
     with StopSignals() as signals:
         try:
@@ -53,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     command = options.command
     given = options_of(command.Options, options)
     with warnings.catch_warnings(), standard_output(), _inherited_privacy(given):
-        warnings.showwarning = _OnceShown()
+        warnings.showwarning = _print_once()
         status: int = command.run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -88,42 +91,27 @@ def _explain(error: BaseException) -> int:
             "taxoexpan: out of memory; use a smaller file, or a smaller model (--set hidden_dim=16)"
         )
     elif isinstance(error, OSError):
-        _discard_output()
+        if sys.stdout is not None:  # otherwise, Python would report another error at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
     else:
         raise error
     return 2
 
 
-def _explain_usage(parser: argparse.ArgumentParser) -> int:
-    """Print the help, for a call without a command."""
-    with suppress(OSError):  # the reader may be gone
-        parser.print_help(sys.stderr)
-    note("\ntaxoexpan: no command is given; try taxoexpan demo")
-    return 2
+def _print_once() -> Callable[..., None]:
+    """Return a function that prints each warning once, without its place in the code."""
+    shown: set[str] = set()
 
-
-class _OnceShown:
-    """A function that prints each warning once per command, without its place in the code."""
-
-    def __init__(self) -> None:
-        self._shown: set[str] = set()
-
-    def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
-        """Print a warning, unless the same message was printed before."""
-        text = str(message)
-        if text not in self._shown:
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in shown:
             from tqdm import tqdm
 
-            self._shown.add(text)
+            shown.add(str(message))
             with tqdm.external_write_mode(file=sys.stderr):  # above a progress bar
-                note(f"note: {text}")
+                note(f"note: {message}")
 
-
-def _discard_output() -> None:
-    """Discard the remaining output, so that Python does not report an error at exit."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return show
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -117,12 +117,7 @@ def print_other_language(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Non
 
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
     """Print which concepts of a list are already present, repeated, or similar to existing ones."""
-    present = []
-    for concept, known in concepts.present:
-        deprecated = ", deprecated" if known.deprecated else ""
-        identity = f"{concept.label!r} is {known.label!r} ({visible(known.id)}{deprecated})"
-        present.append(f"already present: {identity}; not placed")
-    note_some(present, " are already present")
+    _print_present(concepts.present, "not placed")
     repeated = [
         f"repeated: {concept.label!r} is in the list more than once; the first row is used"
         for concept in concepts.repeated
@@ -135,6 +130,15 @@ def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
         if (found := taxonomy.similar_names.find(concept.label))
     ]
     note_some(similar, " are similar to existing names")
+
+
+def _print_present(present: Sequence[tuple[Concept, Concept]], outcome: str) -> None:
+    """Print which new concepts the taxonomy already has, and under which id."""
+    lines = []
+    for concept, known in present:
+        id = visible(known.id) + (", deprecated" if known.deprecated else "")
+        lines.append(f"already present: {concept.label!r} is {known.label!r} ({id}); {outcome}")
+    note_some(lines, " are already present")
 
 
 def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
@@ -163,11 +167,7 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
 def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
     """Print what was added and what was not, and the output file."""
     accepted = applied.accepted
-    present = [
-        f"already present: {concept.label!r} is {known.label!r} ({visible(known.id)}); not added"
-        for concept, known in accepted.already_present
-    ]
-    note_some(present, " are already present")
+    _print_present(accepted.already_present, "not added")
     for message in _deprecated_notes(taxonomy, applied.additions):
         note(message)
     print_merges(accepted.merged, "" if acceptance.allow_merges else "; not added")
