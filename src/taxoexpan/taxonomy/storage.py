@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any
@@ -152,17 +151,7 @@ def _check_relations(arrays: Arrays, size: int) -> None:
 
 def taxonomy_digest(taxonomy: Taxonomy) -> str:
     """Return a digest that identifies a taxonomy."""
-    parents, children = taxonomy.relation_indices
-    columns = {
-        "ids": list(taxonomy.ids),
-        "labels": list(taxonomy.labels),
-        "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
-        "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
-        "deprecated": sorted(taxonomy.deprecated),
-        "foreign_names": {str(index): names for index, names in taxonomy.foreign_names.items()},
-        "reserved": sorted(taxonomy.reserved),
-        "parents": parents.tolist(),
-        "children": children.tolist(),
-    }
-    content = json.dumps(columns, ensure_ascii=False)
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256()
+    for name, array in taxonomy_arrays(taxonomy).items():
+        digest.update(f"{name} {len(array)} ".encode() + array.tobytes())
+    return digest.hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from taxoexpan.errors import CycleError, TaxonomyError
-from taxoexpan.taxonomy.additions import Additions, impossible_move
+from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
@@ -383,12 +384,22 @@ class Taxonomy:
 
     def expanded(self, additions: Additions) -> Taxonomy:
         """Return the taxonomy with the additions; moved children keep their position."""
-        for child, old_parent, new_parent in additions.moves:
-            if old_parent not in self.parents(child):
-                raise impossible_move(child, old_parent, new_parent)
-        for id in additions.names:
+        new, moved, names = set(additions.relations), dict[tuple[str, str], str](), additions.names
+        for child, old, parent in additions.moves:
+            if old not in self.parents(child) or (old, parent) not in new:
+                raise TaxonomyError(
+                    f"cannot move {child!r} from {old!r} to {parent!r}; the new concept must be a "
+                    "child of the old parent, and the moved one must be too"
+                )
+            moved[old, child] = parent
+        for id in names:
             self.index(id)
-        larger = Taxonomy(*additions.extend(self.concepts, self.relations))
+        named = (
+            replace(c, synonyms=(*c.synonyms, *names[c.id])) if c.id in names else c
+            for c in self.concepts
+        )
+        kept = ((moved.get((parent, child), parent), child) for parent, child in self.relations)
+        larger = Taxonomy([*named, *additions.concepts], [*kept, *additions.relations])
         larger.foreign_names, larger.reserved = self.foreign_names, self.reserved
         return larger
 
