@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note, print_file_notes, print_language, print_training_advice
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import argument, option
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import DeviceOptions, ReadingOptions
@@ -37,6 +39,14 @@ class ModelOptions(DeviceOptions):
         model = TaxoExpan.load(self.model, self.device, self.features)
         print_training_advice(model)
         return model
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Refuse to start a command if libraries of an extra are not installed."""
+    for name in modules:
+        if find_spec(name) is None:
+            message = f"this command needs {name}, which is not installed"
+            raise ConfigurationError(f"{message}; pip install 'taxoexpan[{extra}]'")
 
 
 def open_taxonomies(paths: Sequence[Path], options: ReadingOptions) -> list[TaxonomyFile]:

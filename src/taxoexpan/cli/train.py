@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import read_taxonomy
+from taxoexpan.cli.arguments import read_taxonomy, require_extra
 from taxoexpan.cli.messages import (
     begin_training,
     note,
@@ -174,9 +173,7 @@ def _continued(options: Options, start: Path) -> TaxoExpan:
 
 def _read_feedback(store: str) -> Feedback:
     """Read the decisions of a store; refuse a store without decisions."""
-    if find_spec("sqlalchemy") is None:
-        message = "reading decisions needs SQLAlchemy, which is not installed"
-        raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")
+    require_extra("web", "sqlalchemy")
     from taxoexpan.desk.store.decision_store import DecisionStore
 
     with DecisionStore.open(store, must_exist=True) as opened:
