@@ -6,6 +6,7 @@ import argparse
 import os
 import stat
 import sys
+import textwrap
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,6 @@ from taxoexpan.cli.examples import GROUPS, WORKFLOW, indented, with_examples
 from taxoexpan.cli.messages import note
 from taxoexpan.cli.parser import (
     ArgumentParser,
-    GroupedHelpFormatter,
     Version,
     add_options,
     flag,
@@ -119,10 +119,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="taxoexpan",
         description="Add new concepts to an existing taxonomy.",
-        formatter_class=GroupedHelpFormatter,
         epilog=f"{indented('the usual workflow', WORKFLOW)}\n\n"
-        "Run taxoexpan COMMAND --help for the options of a command, with examples. Results are "
-        "written to standard output or to the file given with -o, and messages to standard error.",
+        "Run taxoexpan COMMAND --help for the options of a command, with examples.\nResults are "
+        "written to standard output or to the file given with -o, and messages\nto standard error.",
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -134,19 +133,14 @@ def build_parser() -> argparse.ArgumentParser:
         add_options(subparser, declared)
         epilog = [with_examples(name), getattr(command, "EPILOG", "")]
         if issubclass(declared, FeatureOptions):
-            epilog.append(
-                f"Settings for --set: {', '.join(_setting_names())}. The page Settings of the "
-                "documentation (make docs) describes them."
-            )
+            # The module `config` is slow to import.
+            preset = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
+            described = "The page Settings of the documentation (make docs) describes them."
+            settings = f"Settings for --set: {', '.join(tomllib.loads(preset))}. {described}"
+            epilog.append(textwrap.fill(settings, 80))
         subparser.epilog = "\n\n".join(filter(None, epilog))
         subparser.set_defaults(command=command)
     return parser
-
-
-def _setting_names() -> list[str]:
-    """Return the names of all settings from a preset, because `config` is slow to import."""
-    text = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
-    return list(tomllib.loads(text))
 
 
 if __name__ == "__main__":

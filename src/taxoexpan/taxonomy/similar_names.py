@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -132,11 +133,8 @@ class SimilarNames:
         order = np.argsort(np.array(hashes, dtype=np.int64), kind="stable")
         self._hashes = np.array(hashes, dtype=np.int64)[order]
         self._owners = np.array(owners, dtype=np.int32)[order]
-        letters: Counter[str] = Counter()
-        for word in self._word_counts:
-            letters.update(word)
-        common = (letter for letter, _ in letters.most_common() if not letter.isdigit())
-        self._letters = [letter for letter, _ in zip(common, range(MAX_LETTERS), strict=False)]
+        letters = Counter(chain.from_iterable(self._word_counts)).most_common()
+        self._letters = [letter for letter, _ in letters if not letter.isdigit()][:MAX_LETTERS]
 
     def find(self, label: str) -> SimilarName | None:
         """Return a known name that resembles a new label, unless the label is known itself."""
