@@ -111,14 +111,9 @@ def print_glossary(path: Path, glossary: Glossary, matches: Mapping[str, Glossar
 def _group(noun: str, matches: GlossaryMatches) -> str:
     """Describe how many concepts of a group got a definition, and how it was found."""
     found, without = matches.found.total(), matches.concepts - matches.defined_before
-    text = f"{found:,} of {without:,} {noun}"
-    if matches.defined_before:
-        text += " without one"
+    text = f"{found:,} of {without:,} {noun}{' without one' if matches.defined_before else ''}"
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(matches.found.items()))
-    senses = ""
-    if matches.ambiguous:
-        senses = f"{matches.ambiguous:,} with several senses"
-    if matches.unclear:
-        senses += f", {matches.unclear:,} of them unclear and left out"
+    senses = f"{matches.ambiguous:,} with several senses" if matches.ambiguous else ""
+    senses += f", {matches.unclear:,} of them unclear and left out" if matches.unclear else ""
     details = "; ".join(filter(None, (kinds, senses)))
     return f"{text} ({details})" if details else text

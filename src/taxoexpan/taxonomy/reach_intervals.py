@@ -109,10 +109,6 @@ class AncestorIntervals:
         upwards = Adjacency.from_pairs(owners, above, size)
         self._reach = ReachIntervals.build(upwards, Adjacency.from_pairs(above, owners, size))
 
-    def intervals(self, concepts: Indices) -> tuple[Indices, Indices, Indices]:
-        """Return disjoint, ascending intervals of ancestors and self: (index, start, stop)."""
-        return self._reach.intervals(np.searchsorted(self._members, concepts))
-
     def pairs(self, concepts: Indices) -> tuple[Indices, Indices]:
         """Return all ancestors, including the concepts: (index into `concepts`, ancestor)."""
         owners, members = self._reach.pairs(np.searchsorted(self._members, concepts))

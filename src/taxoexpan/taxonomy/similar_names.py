@@ -153,8 +153,10 @@ class SimilarNames:
                 for other in self._known_words(word):
                     known = name[:start] + other + name[start + len(word) :]
                     owner = self._with_key(known).get(known)
-                    if owner and (difference := self._difference(name, known)):
-                        return SimilarName(*owner, difference)
+                    shorter, longer = sorted((name, known), key=len)
+                    at = first_difference(longer, shorter)
+                    if owner and (d := letter_difference(longer, shorter, at, self._word_counts)):
+                        return SimilarName(*owner, d)
             start += len(word) + 1
         return None
 
@@ -169,13 +171,6 @@ class SimilarNames:
                 if compact_key(normalize_name(each)) == key:
                     same.setdefault(normalize_name(each), (each, concept))
         return same
-
-    def _difference(self, name: str, known: str) -> Difference | None:
-        """Return how two names that differ in one letter differ, if that is a mistake."""
-        shorter, longer = sorted((name, known), key=len)
-        return letter_difference(
-            longer, shorter, first_difference(longer, shorter), self._word_counts
-        )
 
     def _known_words(self, word: str) -> Iterator[str]:
         """Yield the words of the taxonomy with one letter less, more or replaced."""
