@@ -44,10 +44,8 @@ def test_a_concept_without_a_value_is_not_in_the_mapping() -> None:
             packed[index]
 
 
-def test_packed_texts_cannot_be_changed_and_must_fit_together() -> None:
+def test_packed_texts_must_fit_together() -> None:
     packed = PackedTexts.pack(["a", "b"])
-    with pytest.raises(ValueError, match="read-only"):
-        packed.text[0] = 1
     with pytest.raises(ValueError, match="offsets of the texts do not fit"):
         PackedTexts(packed.text, packed.offsets[:-1])
 

@@ -15,7 +15,6 @@ BLOCK = 1 << 16
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class LazySequence(Sequence[Item]):
@@ -48,7 +47,7 @@ class PackedTexts(LazySequence[str]):
         if not len(offsets) or offsets[-1] != len(text):
             raise ValueError("the offsets of the texts do not fit the texts")
         super().__init__(len(offsets) - 1, self._text, self._texts)
-        self.text, self.offsets = _frozen(text), _frozen(offsets)
+        self.text, self.offsets = text, offsets
 
     @classmethod
     def pack(cls, texts: Iterable[str]) -> PackedTexts:
@@ -105,10 +104,3 @@ class LazyMapping(Mapping[int, Value]):
         if index not in self:
             raise KeyError(index)
         return self._get(index)
-
-
-def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a read-only view of an array."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
