@@ -219,19 +219,14 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
     return {name: reasons[name] for name in names if name in reasons}
 
 
-def read_preset(name: str) -> dict[str, Any]:
-    """Return the settings in the file of a preset."""
+def load_preset(name: str, **changes: Any) -> Config:
+    """Return the config of a preset, with some settings changed."""
     if name not in PRESETS:
         raise ConfigurationError(
             f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}"
         )
     text = resources.files("taxoexpan").joinpath(f"presets/{name}.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-def load_preset(name: str, **changes: Any) -> Config:
-    """Return the config of a preset, with some settings changed."""
-    settings = read_preset(name)
+    settings = tomllib.loads(text)
     if isinstance(changes.get("quirks"), Mapping):
         changes["quirks"] = {**settings.get("quirks", {}), **changes["quirks"]}
     return configure({**settings, **changes})

@@ -102,8 +102,8 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class ArgumentParser(argparse.ArgumentParser):
     """A parser whose errors suggest the intended name, and escape control characters."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, formatter_class=HelpFormatter, **options)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=HelpFormatter, **options)
         self.color = False  # Python 3.14 would color the help
         self._given: list[str] = []
 

@@ -227,13 +227,10 @@ class Taxonomy:
 
     def path(self, id: str) -> tuple[str, ...]:
         """Return the labels from a root down to a concept, always along first parents."""
-        labels, index = [], self.index(id)
-        while True:
-            labels.append(self.labels[index])
-            parents = self.parents_of.of(index)
-            if not len(parents):
-                return tuple(reversed(labels))
-            index = int(parents[0])
+        above, lineage = self.first_parents, [self.index(id)]
+        while above[lineage[-1]] != lineage[-1]:
+            lineage.append(int(above[lineage[-1]]))
+        return tuple(self.labels[index] for index in reversed(lineage))
 
     def short_path(self, id: str) -> tuple[str, ...]:
         """Return the path of a concept; for a long path, only the root and the last labels."""
