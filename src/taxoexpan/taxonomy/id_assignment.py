@@ -8,7 +8,7 @@ from dataclasses import replace
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.concept import Concept
-from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, fitting_policy, number_template
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate, fitting_policy
 from taxoexpan.taxonomy.ids import IdMaker, are_paths, id_style, numbered, numbering, slug
 from taxoexpan.taxonomy.parent_codes import BranchNumbers, HierarchicalCodes, PaddedCodes
 from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -33,7 +33,9 @@ def with_ids(
     for concept in unnamed:
         id = next((id for id in make(concept.label) if id not in taken), None)
         if id is None:
-            message = f"new ids needed: {len(unnamed)}; free numbers {policy.span}: {len(ids)}"
+            start = "up to" if policy.first is None else f"from {policy.first} to"
+            span = f"{start} {policy.last}"
+            message = f"new ids needed: {len(unnamed)}; free numbers {span}: {len(ids)}"
             raise TaxonomyError(f"{message}; give a larger range of ids")
         taken.add(id)
         ids.append(id)
@@ -53,7 +55,8 @@ def _id_maker(taxonomy: Taxonomy, policy: IdPolicy) -> IdMaker:
             message = "the ids of this taxonomy have no common numbering, so a range has no meaning"
             fix = "also give a template of ids, as in ABC:{number:07}"
             raise ConfigurationError(f"{message}; {fix}")
-        policy = replace(policy, template=number_template(*style[:2]))
+        stem, width = style[0].replace("{", "{{").replace("}", "}}"), min(style[1], 99)
+        policy = replace(policy, template=IdTemplate(f"{stem}{{number:0{width}}}"))
     return policy.maker("", taxonomy.ids)
 
 

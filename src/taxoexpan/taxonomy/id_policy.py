@@ -77,12 +77,6 @@ class IdTemplate:
         return re.compile(expression)
 
 
-def number_template(stem: str, width: int) -> IdTemplate:
-    """Return the template of ids with a number after a stem."""
-    escaped = stem.replace("{", "{{").replace("}", "}}")
-    return IdTemplate(f"{escaped}{{number:0{min(width, 99)}}}")
-
-
 _CURIE = re.compile(r"(?P<prefix>[A-Za-z][\w.-]*):(?P<local>.+)")
 
 
@@ -118,11 +112,6 @@ class IdPolicy:
         first = following if self.first is None else self.first
         numbers = count(first) if self.last is None else iter(range(first, self.last + 1))
         return lambda label: (template.fill(slug(label), parent, number) for number in numbers)
-
-    @property
-    def span(self) -> str:
-        """A description of the range."""
-        return f"up to {self.last}" if self.first is None else f"from {self.first} to {self.last}"
 
 
 DEFAULT_IDS = IdPolicy()
