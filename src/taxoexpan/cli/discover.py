@@ -59,7 +59,7 @@ def run(options: Options) -> int:
         message = f"no new phrase occurs at least {times}; lower --min-count or add more texts"
         raise FormatError(options.corpus, message)
     if options.json:
-        text = as_json([asdict(concept) for concept in concepts])
+        text = as_json([asdict(concept) for concept in concepts]) + "\n"
     else:
         path = options.output or Path("new.csv")
         text = discovered_concepts_table(path, concepts, options.keep_formulas)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy.concept import Concept
 
 
@@ -51,28 +50,3 @@ class Additions:
         for id, name in self.synonyms:
             names.setdefault(id, []).append(name)
         return names
-
-    def extend(
-        self, concepts: Iterable[Concept], relations: Iterable[tuple[str, str]]
-    ) -> tuple[list[Concept], list[tuple[str, str]]]:
-        """Add the additions to concepts and relations; moved children keep their position."""
-        placed = set(self.relations)
-        for child, old_parent, new_parent in self.moves:
-            if (old_parent, new_parent) not in placed:
-                raise impossible_move(child, old_parent, new_parent)
-        names = self.names
-        moved = {(move.old_parent, move.child): move.new_parent for move in self.moves}
-        named = [
-            replace(c, synonyms=(*c.synonyms, *names[c.id])) if c.id in names else c
-            for c in concepts
-        ]
-        kept = [(moved.get((parent, child), parent), child) for parent, child in relations]
-        return [*named, *self.concepts], [*kept, *self.relations]
-
-
-def impossible_move(child: str, old_parent: str, new_parent: str) -> TaxonomyError:
-    """Return the error for a move that does not fit the relations."""
-    return TaxonomyError(
-        f"cannot move {child!r} from {old_parent!r} to {new_parent!r}; the new concept must be a "
-        "child of the old parent, and the moved one must be too"
-    )

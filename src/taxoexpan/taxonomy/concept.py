@@ -25,12 +25,8 @@ def as_concepts(concepts: Iterable[str | Concept]) -> list[Concept]:
         raise ConfigurationError(f"{concepts!r} is not a list; give a list: [{concepts!r}]")
     if isinstance(concepts, Mapping) or not isinstance(concepts, Iterable):
         raise ConfigurationError(f"{concepts!r} is not a list; give a list of labels or Concepts")
-    return [as_concept(concept) for concept in concepts]
-
-
-def as_concept(concept: str | Concept) -> Concept:
-    """Convert a label to a concept without an id; return a concept unchanged."""
-    made = Concept("", concept) if isinstance(concept, str) else concept
-    if not isinstance(made, Concept) or not made.label.strip():
-        raise ConfigurationError(f"{concept!r} is not a label or a Concept; give one of the two")
+    made = [Concept("", each) if isinstance(each, str) else each for each in concepts]
+    for each in made:
+        if not isinstance(each, Concept) or not each.label.strip():
+            raise ConfigurationError(f"{each!r} is not a label or a Concept; give one of the two")
     return made

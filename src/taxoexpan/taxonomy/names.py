@@ -42,23 +42,15 @@ class LabelEndings:
             words = words_key(normalize_name(label).split()).split(" ")
             hashes += [hash(" ".join(words[start:])) for start in range(1, len(words))]
             concepts += [concept] * (len(words) - 1)
-        owners = np.argsort(children_of.targets, kind="stable")
-        counts = np.bincount(children_of.targets, minlength=len(labels))
-        of_concept = Adjacency(np.concatenate([[0], np.cumsum(counts)]), owners)
-        rows, relations = of_concept.of_many(np.array(concepts, dtype=np.int64))
-        hashed = np.array(hashes, dtype=np.int64)[rows]
-        order = np.lexsort((relations, hashed))
-        self._hashes, self._relations = hashed[order], relations[order]
+        hashed, order = np.array(hashes, dtype=np.int64), np.argsort(hashes, kind="stable")
+        self._hashes, self._concepts = hashed[order], np.array(concepts, dtype=np.int64)[order]
 
     def children(self, parent: int, names: set[str]) -> list[int]:
         """Return a concept's children whose labels end with one of these name keys."""
-        first, last = self._children_of.offsets[parent : parent + 2]
-        found: set[int] = set()
+        children, found = self._children_of.of(parent), np.zeros(0, dtype=np.int64)
         for name in names:
-            start = np.searchsorted(self._hashes, hash(name), side="left")
-            stop = np.searchsorted(self._hashes, hash(name), side="right")
-            relations = self._relations[start:stop]
-            found.update(relations[slice(*np.searchsorted(relations, (first, last)))].tolist())
+            first, last = (np.searchsorted(self._hashes, hash(name), e) for e in ("left", "right"))
+            found = np.concatenate([found, self._concepts[first:last]])
         endings = tuple(f" {name}" for name in names)
-        children = self._children_of.targets[sorted(found)].tolist()
-        return [child for child in children if name_key(self._labels[child]).endswith(endings)]
+        likely = children[np.isin(children, found)].tolist()
+        return [child for child in likely if name_key(self._labels[child]).endswith(endings)]
