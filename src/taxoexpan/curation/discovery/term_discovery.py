@@ -177,19 +177,15 @@ class _CandidateRanking:
 
         Return None if too few documents explain the candidate as an abbreviation.
         """
-        short, first_known = (
-            self.tracked.candidates[number].spellings[0],
-            len(self.tracked.candidates),
-        )
+        candidates, documents = self.tracked.candidates, self._count(number, Count.DOCUMENTS)
+        short = candidates[number].spellings[0]
         explained = self._meanings.get(short, Counter()).total()
-        if not explained or explained < MIN_EXPLAINED_FRACTION * self._count(
-            number, Count.DOCUMENTS
-        ):
+        if not explained or explained < MIN_EXPLAINED_FRACTION * documents:
             return None
         meaning = self._meaning(short)
-        if meaning is None or meaning < first_known:
+        if meaning is None or meaning < len(candidates):
             return ""
-        return self.taxonomy.labels[self.tracked.known[meaning - first_known]]
+        return self.taxonomy.labels[self.tracked.known[meaning - len(candidates)]]
 
     def _choose_names(self, chosen: Sequence[int]) -> list[tuple[str, tuple[str, ...]]]:
         """Return the label and the synonyms of each candidate."""
