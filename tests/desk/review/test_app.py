@@ -67,7 +67,7 @@ def test_the_tree_around_a_runner_up_is_loaded_on_request(review: Review) -> Non
     part = review.get(f"/around?concept=hemp+milk&parent={other.id}", **{"HX-Request": "true"})
     assert f'aria-keyshortcuts="t"><bdi>{other.label}</bdi>' in part
     assert '<li class="new"><bdi>hemp milk</bdi>' in part
-    assert "similarity" in text_of(part)
+    assert "similar to" in text_of(part)
     branch = review.get("/branch?parent=milk", **{"HX-Request": "true"})
     assert "oat milk" in branch
 

@@ -21,7 +21,6 @@ from taxoexpan.explain import Evidence, describe
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
-from taxoexpan.phrasing import join_words, signed
 from taxoexpan.placement.adding.acceptance import coarse_places, place_safely
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
@@ -68,17 +67,11 @@ class EvidenceCache:
             what = "a name" if is_name else "likely a synonym"
             synonym = f"It is {what} of '{proposal.parent.label}'."
             paragraphs.append(f"{proposal.why}." if proposal.why else synonym)
-        if evidence is not None and evidence.first.parent.id == id:
-            paragraphs.append(describe(evidence))
-            facts += [*similarity_facts(evidence.first), *network_facts(evidence)]
-        elif found is not None:
-            sentence = f"Its similarity to '{found.parent.label}' is {signed(found.cosine)}"
-            if found.shared_words:
-                sentence += f", and it shares the words {join_words(found.shared_words)}"
-            near = [f"'{e.concept.label}' ({signed(e.cosine)})" for e in found.nearest_children]
-            nearest = f" The nearest children are {join_words(near)}." if near else ""
-            paragraphs.append(f"{sentence}.{nearest}")
-            facts += similarity_facts(found)
+        if evidence is not None and found is not None:
+            is_first = found is evidence.first
+            alone = replace(evidence, suggestions=(found,), comparison=None)
+            paragraphs.append(describe(evidence if is_first else alone))
+            facts += [*similarity_facts(found), *(network_facts(evidence) if is_first else ())]
         if proposal is not None and proposal == proposals[0] and proposal.place == Place.NONE:
             ids = [each.parent.id for each in proposals if not each.is_merge]
             paragraphs.append(describe_region(self._model.taxonomy, ids))
