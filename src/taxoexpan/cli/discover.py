@@ -41,7 +41,7 @@ class Options(ReadingOptions, FormulaOptions):
 
 def run(options: Options) -> int:
     """Write the new concepts as a table or as JSON."""
-    from taxoexpan.curation.discovery import discover, discovered_concepts_table
+    from taxoexpan.curation.discovery.term_discovery import discover, discovered_concepts_table
     from taxoexpan.files import preflight, write_whole
 
     if options.output:

@@ -13,10 +13,9 @@ from taxoexpan.curation.checks.labels import (
     FindLines,
     LabelIndex,
     labels_as_synonyms,
-    no_lines,
     repeated_labels,
+    similar_labels,
 )
-from taxoexpan.curation.checks.similar_labels import similar_labels
 from taxoexpan.curation.checks.structure import (
     deprecated_parents,
     hubs,
@@ -72,7 +71,7 @@ def check_file(
     return _locate(file, notes + [one for one in findings if (one.code, one.place) not in declared])
 
 
-def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> list[Finding]:
+def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = lambda _: {}) -> list[Finding]:
     """Return all findings; of two concepts, the later one in the file gets the finding."""
     findings = [finding for check in STRUCTURE_CHECKS for finding in check(taxonomy)]
     # A deprecated concept may have the same label as its replacement.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,6 @@ MAX_CHILDREN = 200
 MAX_ROOTS_COMPARED = 3
 MAX_LISTED = 3
 """Parents that a message lists."""
-BATCH_SIZE = 8192
-"""Parents that are searched for at once; each takes one bit per concept."""
 
 
 def isolated_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
@@ -137,52 +136,22 @@ def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
     return np.array(below)
 
 
-def _redundant(taxonomy: Taxonomy) -> list[tuple[int, int]]:
-    """Return the (parent, child) relations that another parent of the child implies."""
-    parents, children = _possibly_redundant(taxonomy)
-    order = taxonomy.topological_order
-    inner = order[taxonomy.children_of.degrees[order] > 0]
-    rank = np.zeros(len(taxonomy), dtype=np.int64)
-    rank[inner] = np.arange(len(inner))
-    wanted, numbers = np.unique(rank[parents], return_inverse=True)
-    parents_of = _parents_of_each(taxonomy) if len(wanted) else []
-    redundant = []
-    for start in range(0, len(wanted), BATCH_SIZE):
-        batch = wanted[start : start + BATCH_SIZE]
-        marks = {index: 1 << bit for bit, index in enumerate(inner[batch].tolist())}
-        ancestors = _marked_ancestors(inner[batch[0] :].tolist(), parents_of, marks)
-        for k in np.flatnonzero(numbers // BATCH_SIZE == start // BATCH_SIZE).tolist():
-            parent, child = int(parents[k]), int(children[k])
-            mark = marks[parent]
-            if any(ancestors[other] & mark for other in parents_of[child] if other != parent):
-                redundant.append((k, parent, child))
-    return [(parent, child) for _, parent, child in sorted(redundant)]
-
-
-def _possibly_redundant(taxonomy: Taxonomy) -> tuple[Indices, Indices]:
-    """Return the relations whose child has another parent on a deeper level."""
+def _redundant(taxonomy: Taxonomy) -> Iterator[tuple[int, int]]:
+    """Yield the (parent, child) relations that another parent of the child implies."""
     parents, children = taxonomy.relation_indices
-    levels = taxonomy.levels[parents]
+    levels = taxonomy.levels
     deepest = np.zeros(len(taxonomy), dtype=np.int64)
-    np.maximum.at(deepest, children, levels)
-    possible = levels < deepest[children]
-    return parents[possible], children[possible]
-
-
-def _parents_of_each(taxonomy: Taxonomy) -> list[list[int]]:
-    targets: list[int] = taxonomy.parents_of.targets.tolist()
-    offsets = taxonomy.parents_of.offsets.tolist()
-    return [targets[offsets[i] : offsets[i + 1]] for i in range(len(taxonomy))]
-
-
-def _marked_ancestors(
-    order: Sequence[int], parents_of: Sequence[Sequence[int]], marks: Mapping[int, int]
-) -> list[int]:
-    """Return the marks of each concept and its ancestors, as the bits of one integer."""
-    ancestors = [0] * len(parents_of)
-    for index in order:
-        bits = marks.get(index, 0)
-        for parent in parents_of[index]:
-            bits |= ancestors[parent]
-        ancestors[index] = bits
-    return ancestors
+    np.maximum.at(deepest, children, levels[parents])
+    # Only a child with another parent on a deeper level can have a redundant relation.
+    possible = levels[parents] < deepest[children]
+    level_of, upwards = levels.tolist(), taxonomy.parents_of
+    targets, offsets = upwards.targets.tolist(), upwards.offsets.tolist()
+    parents_of = [targets[start:end] for start, end in pairwise(offsets)]
+    for parent, child in zip(parents[possible].tolist(), children[possible].tolist(), strict=True):
+        above = seen = set(parents_of[child]) - {parent}
+        while above and parent not in seen:
+            found = {other for each in above for other in parents_of[each]} - seen
+            above = {other for other in found if level_of[other] >= level_of[parent]}
+            seen = seen | above
+        if parent in seen:
+            yield parent, child

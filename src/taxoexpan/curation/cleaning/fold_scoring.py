@@ -102,9 +102,11 @@ class _Block:
         best, best_anchors = scores.index_put_(above, lowest).max(0)
         rows = np.concatenate(self.parents)
         columns = np.repeat(np.arange(len(self.queries)), [len(each) for each in self.parents])
+        is_scored = (best > lowest).cpu().numpy()[columns]
+        rows, columns, ranks = rows[is_scored], columns[is_scored], ranks[is_scored]
         log_scores, better = _log_softmax(log_match), best_anchors.cpu().numpy()[columns]
         confidences = self._confidences(log_match, top_two, columns, np.stack([rows, better]))
-        relation_scores = RelationScores(
+        return RelationScores(
             concepts=self.queries[columns],
             parents=self.kept[rows],
             ranks=ranks,
@@ -114,7 +116,6 @@ class _Block:
             confidences=confidences[0],
             better_confidences=confidences[1],
         )
-        return relation_scores.where((best > lowest).cpu().numpy()[columns])
 
     def _confidences(
         self, log_match: Tensor, top_two: Indices, columns: Indices, rows: Indices

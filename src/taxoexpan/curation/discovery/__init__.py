@@ -4,11 +4,3 @@
 `candidates` are chosen; the second pass collects `observations` and `definitions`. Then candidates
 are ranked (`candidate_ranking`) and named.
 """
-
-from taxoexpan.curation.discovery.term_discovery import (
-    DiscoveredConcept,
-    discover,
-    discovered_concepts_table,
-)
-
-__all__ = ["DiscoveredConcept", "discover", "discovered_concepts_table"]

@@ -101,24 +101,8 @@ def find_abbreviations(tokens: list[str]) -> Iterator[tuple[int, str]]:
 
 def is_abbreviation(short: str, words: list[str]) -> bool:
     """Return whether the words contain the letters in order, with the first letter of each word."""
-    letters = [letter for letter in short.lower() if letter.isalnum()]
-    return bool(letters) and _spells(letters, [word.lower() for word in words])
-
-
-def _spells(letters: list[str], words: list[str]) -> bool:
-    """Return whether the first word matches some letters, and the other words match the rest."""
-    if not words:
-        return not letters
-    word, others = words[0], words[1:]
-    if not letters or not word.startswith(letters[0]):
-        return False
-    position, used = 0, 0
-    while True:
-        used, position = used + 1, position + 1
-        if _spells(letters[used:], others):
-            return True
-        if used == len(letters):
-            return False
-        position = word.find(letters[used], position)
-        if position < 0:
-            return False
+    letters = [re.escape(letter) for letter in short.lower() if letter.isalnum()]
+    # The next letter is the first one of its kind in the same word, or begins the next word.
+    others = "".join(f"(?:(?>[^ ]*?{letter})|[^ ]*+ {letter})" for letter in letters[1:])
+    pattern = f"{''.join(letters[:1])}{others}[^ ]*+"
+    return bool(letters) and re.fullmatch(pattern, " ".join(words).lower()) is not None
