@@ -16,9 +16,8 @@ from timing import measure_undisturbed, synthetic_taxonomy
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.explain import describe, explain
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept

@@ -26,13 +26,11 @@ from timing import MatrixProducts, synthetic_taxonomy
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.device import fast_matmul
-from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.training.cuda_graph import GraphedGradients
-from taxoexpan.training.loop import train
+from taxoexpan.training.loop import GraphedGradients, train
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
 

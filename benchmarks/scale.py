@@ -33,15 +33,13 @@ from mag_shaped_taxonomy import DIMENSION, NOISE, generate_vectors, mag_shaped_t
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.device import fast_matmul
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
-from taxoexpan.placement.learned.fusion import PRIOR_WITHOUT_TOWER
+from taxoexpan.placement.fitting.calibrator_learning import PRIOR_WITHOUT_TOWER
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
-from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
-from taxoexpan.training.loop import TrainingRun, train_batch
+from taxoexpan.training.loop import GraphedGradients, TrainingRun, can_be_graphed, train_batch
 from taxoexpan.training.sampling import CPU, TrainingSampler
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -33,9 +33,8 @@ from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.skipgram_training import join_names
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training.sampling import TrainingSampler

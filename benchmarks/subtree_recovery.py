@@ -23,8 +23,7 @@ from recovery import recovery_of
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
 from taxoexpan.features.mentions import Lexicon
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.placement.joint.placement import mentions_among, place_jointly
 from taxoexpan.placement.joint.prior_learning import (
     MAX_SIZE,

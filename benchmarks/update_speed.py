@@ -26,8 +26,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.fitting.updating import EncodedTaxonomy, update_encoding
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.training.holdout import hold_out_growth
 
 Result = TypeVar("Result")
@@ -45,14 +44,7 @@ def largest_difference(one: EncodedTaxonomy, other: EncodedTaxonomy) -> float:
     assert one.texts is not None
     assert other.texts is not None
     pairs = [(one.vectors.stacked(), other.vectors.stacked()), (one.keys, other.keys)]
-    pairs += [
-        (mine, yours)
-        for mine, yours in (
-            (one.texts.as_anchors, other.texts.as_anchors),
-            (one.texts.as_queries, other.texts.as_queries),
-        )
-        if mine is not None and yours is not None
-    ]
+    pairs += zip(one.texts.tower or (), other.texts.tower or (), strict=True)
     return max(float((mine - yours).abs().max()) for mine, yours in pairs)
 
 

@@ -14,8 +14,8 @@ from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.evaluation.rules import RULES, Method
 from taxoexpan.features.mentions import MentionKind
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
 
 

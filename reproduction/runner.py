@@ -33,7 +33,7 @@ from reproduction.runs import (
 from reproduction.task import Task, rewire_relations, sample_leaves
 from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.evaluation.rules import Method
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics, rank_true_parents

@@ -20,7 +20,7 @@ from reproduction.baselines.trained_method import Problem
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.mentions import Lexicon
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices

@@ -17,7 +17,7 @@ from reproduction.baselines.trained_method import Problem
 from reproduction.task import Task
 from taxoexpan.errors import FormatError
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency

@@ -12,9 +12,8 @@ from torch import Tensor
 from taxoexpan.config import load_preset
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
@@ -62,7 +61,7 @@ def fused_case(
     texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy))
     if tower:
         encoded = unit(generator, 2, count, TOWER_DIMENSION)
-        texts = AnchorTexts(texts.words, encoded[0], encoded[1])
+        texts = AnchorTexts(texts.words, (encoded[0], encoded[1]))
     vectors = ConceptVectors.of(unit(generator, 2, count, DIMENSION))
     anchors = Anchors(taxonomy, vectors, 50, chosen, texts)
     new = foods(queries, seed + 1).concepts

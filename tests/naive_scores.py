@@ -7,7 +7,7 @@ import math
 import numpy as np
 from torch import Tensor
 
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.pair_features import COSINE_SCALE
 from taxoexpan.placement.scoring.ranking import Ranker

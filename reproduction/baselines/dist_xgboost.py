@@ -13,7 +13,7 @@ from torch import Tensor
 from reproduction.baselines.distance_features import FEATURES, EgonetDistances, Pairs
 from reproduction.baselines.trained_method import Problem, TrainedMethod
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices

@@ -15,12 +15,11 @@ from torch.nn import functional as F
 from reproduction.baselines.trained_method import Problem, TrainedMethod
 from taxoexpan.config import Config, load_preset
 from taxoexpan.features.mentions import resolve_mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
 from taxoexpan.network.matching import ReluMLPMatch
 from taxoexpan.network.matching_network import LOSSES, MatchingNetwork
 from taxoexpan.network.propagation import Layer
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.fitting.preparation import TrainingData
 from taxoexpan.placement.fitting.session import train_network
 from taxoexpan.placement.scoring.anchors import Anchors

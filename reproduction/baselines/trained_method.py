@@ -9,7 +9,7 @@ from torch import Tensor
 
 from taxoexpan.evaluation.rules import Method
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.record import History

@@ -39,8 +39,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
-from taxoexpan.training.tower import MAX_NORM, NEAREST, WARM_UP
-from taxoexpan.training.tower_gradients import TowerBatch, contrastive_loss
+from taxoexpan.training.tower import MAX_NORM, NEAREST, WARM_UP, TowerBatch, contrastive_loss
 
 BATCH_SIZE = 512
 MAX_RELATIONS = 6000

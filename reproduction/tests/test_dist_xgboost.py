@@ -22,7 +22,7 @@ from reproduction.baselines.distance_features import EMPTY, FEATURES, EgonetDist
 from reproduction.baselines.trained_method import Problem
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.evaluation.growth import true_ranks_by
-from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out_leaves

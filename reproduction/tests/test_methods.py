@@ -16,7 +16,7 @@ from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.placement.fitting.session import TIES
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 from taxoexpan.training.log import SILENT, TrainingLog

@@ -20,8 +20,7 @@ from reproduction.baselines.trained_method import Problem
 from taxoexpan.config import Config, load_preset
 from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.network.batch import TrainingBatch
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy

@@ -16,7 +16,7 @@ from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Concept, Taxonomy
 

@@ -22,7 +22,7 @@ from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.features.embedding import warn_of_language, warn_of_weak_texts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
-from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.option_declarations import POSITIVE, SEED
 from taxoexpan.phrasing import visible
@@ -49,7 +49,7 @@ from taxoexpan.placement.learned.calibration import (
 )
 from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH, Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.proposals import Placer, with_similar
@@ -59,10 +59,10 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept import as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
-from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.record import History, TrainingRecord
+from taxoexpan.training.sampling import DEFAULT_RECIPE, Recipe
 
 
 class TaxoExpan:

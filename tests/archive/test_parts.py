@@ -9,10 +9,10 @@ from calibration_data import drawn_scores
 
 from taxoexpan.archive.parts import read_calibrators
 from taxoexpan.model_directory import TAXONOMY, WEIGHTS, FileEntry, IntactDirectory, Manifest
+from taxoexpan.placement.fitting.calibrator_learning import PRIOR
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibration import calibrate
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.learned.fusion import PRIOR
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 
 LEARNED = Calibrators(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import quickly, taxonomies
 
 from taxoexpan.evaluation.rules import ClosestNeighbor, ClosestParent, Method, Popularity
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 

@@ -8,9 +8,8 @@ from builders import random_taxonomy
 from fused_cases import random_fusion
 
 from taxoexpan.config import load_preset
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -58,7 +57,8 @@ def labeled_taxonomy(seed: int, count: int) -> Taxonomy:
 def random_texts(taxonomy: Taxonomy, seed: int, has_tower: bool) -> AnchorTexts:
     """Return the words of a taxonomy, and random vectors in place of those of a tower."""
     words = AnchorTexts.of(taxonomy, None).words
-    return AnchorTexts(words, *(random_vectors(seed + 2, len(taxonomy)) if has_tower else ()))
+    as_anchors, as_queries = random_vectors(seed + 2, len(taxonomy))
+    return AnchorTexts(words, (as_anchors, as_queries) if has_tower else None)
 
 
 def random_queries(seed: int, count: int, has_tower: bool) -> Queries:

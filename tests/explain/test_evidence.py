@@ -13,8 +13,7 @@ from random_cases import fused_case, random_network, random_vectors, small_case
 from taxoexpan.explain import Evidence, explain
 from taxoexpan.explain.evidence import NETWORK_PARTS, SIGNAL_PARTS, Mention, Part
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept

@@ -12,7 +12,7 @@ from taxoexpan import TaxoExpan
 from taxoexpan.explain import describe, explain, explanation
 from taxoexpan.explain.evidence import SIGNAL_PARTS, Part
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept

@@ -4,7 +4,6 @@ import gc
 import json
 import weakref
 from pathlib import Path
-from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -13,10 +12,9 @@ from conftest import SIZES
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
-from taxoexpan.features import static
 from taxoexpan.features.cache import CachedEncoder
 from taxoexpan.features.encoder_registry import ConcatenatedEncoder, make_encoder
-from taxoexpan.features.static import StaticEncoder
+from taxoexpan.features.static import StaticEncoder, load_wordllama
 
 
 @pytest.fixture
@@ -43,21 +41,15 @@ def test_concatenated_encoders_have_equal_weights(word_vectors: Path) -> None:
     np.testing.assert_allclose(both[1, :256], static[1], atol=1e-6)
 
 
-def test_all_parts_of_an_encoder_are_unloaded(
-    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(static, "_SHARED", WeakValueDictionary())  # other tests use theirs
+def test_all_parts_of_an_encoder_are_unloaded(tiny_transformer: Path) -> None:
     encoder = make_encoder(f"static+transformer:{tiny_transformer}", device="cpu")
     assert isinstance(encoder, ConcatenatedEncoder)
-    static_part, cached = encoder.parts
+    _, cached = encoder.parts
     assert isinstance(cached, CachedEncoder)
     assert encoder.part_with_model() is cached
     expected = encoder.encode(["oat milk", "a drink of rye"])
     model = cached.copy_model()  # loads it, even if the vectors were cached
-    freed = [
-        weakref.ref(vars(cached.inner)["_model"]),
-        weakref.ref(vars(static_part)["_wordllama"]),
-    ]
+    freed = [weakref.ref(vars(cached.inner)["_model"]), weakref.ref(load_wordllama())]
     encoder.unload()
     gc.collect()
     assert [each() for each in freed] == [None, None]

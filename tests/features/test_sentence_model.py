@@ -7,10 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from taxoexpan.features import minilm, sentence_model
+from taxoexpan.features import sentence_model
 from taxoexpan.features.pretrained import PretrainedEncoder
 from taxoexpan.features.sentence_model import MAX_TOKENS, SentenceModel, pad
-from taxoexpan.features.transformer import loaded_transformer
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 
 TEXTS = [
@@ -70,8 +69,7 @@ def test_texts_are_tokenized_in_blocks(
 ) -> None:
     together = model.tokenize(TEXTS)
     assert [len(tokens) for tokens in together] == LENGTHS
-    for module in (minilm, loaded_transformer):
-        monkeypatch.setattr(module, "TOKENIZER_BLOCK", 2)
+    monkeypatch.setattr(sentence_model, "TOKENIZER_BLOCK", 2)
     assert model.tokenize(TEXTS) == together
 
 

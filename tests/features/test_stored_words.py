@@ -4,8 +4,7 @@ import numpy as np
 from random_growth import grown
 
 from taxoexpan import TaxoExpan
-from taxoexpan.features.label_words import LabelWords
-from taxoexpan.features.stored_words import StoredNames, words_arrays, words_from_arrays
+from taxoexpan.features.label_words import LabelWords, StoredNames, words_arrays, words_from_arrays
 from taxoexpan.taxonomy import Concept
 
 QUERIES = [Concept("", label) for label in ("smoked oat milk", "soup", "unheard of", "", "a b c")]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.errors import FormatError
 from taxoexpan.features import word_vectors
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder
@@ -337,8 +337,6 @@ def test_with_zero_vectors_the_length_is_the_fraction_of_known_words(
     zero = WordVectorEncoder(pantry_vectors, oov="zero").encode(names)
     assert np.linalg.norm(zero, axis=1) == pytest.approx([1, 1 / 2, 1 / 4, 1, 0, 1])
     assert np.linalg.norm(skip, axis=1) == pytest.approx([1, 1, 1, 1, 0, 1])
-    with pytest.raises(ConfigurationError, match="choose skip or zero"):
-        WordVectorEncoder(pantry_vectors, oov="mean")  # type: ignore[arg-type]
 
 
 def test_huge_and_tiny_numbers_give_unit_vectors(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_streamed_vectors_stay_streamed(vectors: ConceptVectors) -> None:
     assert torch.equal(streamed.reordered(order).stacked(), vectors.stacked().flip(1))
     assert streamed.first(4).streamed_to == CPU
     assert streamed.first(4).names.data_ptr() == streamed.names.data_ptr()
-    assert streamed.stored().streamed_to is None
+    assert streamed.to(streamed.storage).streamed_to is None
 
 
 @pytest.mark.slow

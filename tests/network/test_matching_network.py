@@ -21,10 +21,9 @@ from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.batch import TrainingBatch
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept
 
 
@@ -52,7 +52,7 @@ def test_consecutive_queries_are_those_that_are_selected(queries: LabeledQueries
 
 
 def test_blocks_cover_all_queries(queries: LabeledQueries, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taxoexpan.network.queries.MAX_SCORES", 200)
+    monkeypatch.setattr("taxoexpan.network.concept_vectors.MAX_SCORES", 200)
     blocks = list(queries.blocks(100))
     assert [start for start, _ in blocks] == [0, 2, 4]
     assert [row for _, some in blocks for row in described(some)] == described(queries)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from taxoexpan.network import text_maps
-from taxoexpan.network.text_maps import EncodedTexts, TextMaps, text_words, vocabulary_of
+from taxoexpan.network import text_tower
+from taxoexpan.network.text_tower import EncodedTexts, TextMaps, text_words, vocabulary_of
 
 TEXTS = ["Green Teas < hot drinks", "tea", "", "tea tea", "rye"]
 WORDS = ("<drink", "<hot", "green", "milk", "tea")
@@ -29,7 +29,7 @@ def test_words_are_in_the_singular_and_those_of_the_parent_are_words_of_their_ow
 
 def test_the_most_frequent_words_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert vocabulary_of(TEXTS) == ("<drink", "<hot", "green", "rye", "tea")
-    monkeypatch.setattr(text_maps, "MAX_WORDS", 1)
+    monkeypatch.setattr(text_tower, "MAX_WORDS", 1)
     assert vocabulary_of(TEXTS) == ("tea",)
     assert vocabulary_of([]) == ()
 

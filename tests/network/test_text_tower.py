@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_maps import EncodedTexts, TextMaps
 from taxoexpan.network.text_tower import (
+    EncodedTexts,
     KnownVectors,
+    TextMaps,
     TextTower,
     anchor_texts,
     query_text,

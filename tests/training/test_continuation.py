@@ -6,8 +6,7 @@ from builders import random_taxonomy
 
 from taxoexpan.config import load_preset
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.training.continuation import News, Recipe
-from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.sampling import News, Recipe, TrainingSampler
 
 NO_PAIRS = np.zeros(0, np.int64)
 

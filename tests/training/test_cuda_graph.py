@@ -8,7 +8,7 @@ from builders import random_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
+from taxoexpan.training.loop import GraphedGradients, can_be_graphed
 from taxoexpan.training.sampling import TrainingSampler
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")

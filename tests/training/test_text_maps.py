@@ -11,17 +11,21 @@ from torch import Tensor
 
 from taxoexpan.config import Config, load_preset
 from taxoexpan.features.pretrained import PretrainedEncoder
-from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
-from taxoexpan.network.text_tower import anchor_texts, query_text
+from taxoexpan.network.text_tower import (
+    EncodedTexts,
+    TextMaps,
+    anchor_texts,
+    query_text,
+    vocabulary_of,
+)
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training import text_maps
-from taxoexpan.training.continuation import News, Recipe
+from taxoexpan.training import tower
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
-from taxoexpan.training.text_maps import learn_maps
-from taxoexpan.training.tower_gradients import SCALE, TowerBatch
+from taxoexpan.training.sampling import News, Recipe
+from taxoexpan.training.tower import SCALE, TowerBatch, learn_maps
 
 COUNT, WIDTH = 40, 6
 Losses = list[tuple[Indices, Indices, Indices, float]]
@@ -64,7 +68,7 @@ def encoded(taxonomy: Taxonomy, queries: Tensor, anchors: Tensor) -> Texts:
 def losses(monkeypatch: pytest.MonkeyPatch) -> Losses:
     """The batches of a training in which the maps stay the same."""
     seen: Losses = []
-    compute = text_maps._loss
+    compute = tower._loss
 
     def keep(
         maps: TextMaps, queries: EncodedTexts, anchors: EncodedTexts, batch: TowerBatch
@@ -74,10 +78,10 @@ def losses(monkeypatch: pytest.MonkeyPatch) -> Losses:
         seen.append((batch.queries, parents, batch.anchors, loss.item()))
         return loss
 
-    monkeypatch.setattr(text_maps, "_loss", keep)
-    monkeypatch.setattr(text_maps, "MAP_RATE", 0.0)
-    monkeypatch.setattr(text_maps, "WORD_RATE", 0.0)
-    monkeypatch.setattr(text_maps, "BATCH_SIZE", 16)
+    monkeypatch.setattr(tower, "_loss", keep)
+    monkeypatch.setattr(tower, "MAP_RATE", 0.0)
+    monkeypatch.setattr(tower, "WORD_RATE", 0.0)
+    monkeypatch.setattr(tower, "BATCH_SIZE", 16)
     return seen
 
 
@@ -105,7 +109,7 @@ def test_each_batch_has_the_loss_of_its_relations(
     count: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(text_maps, "NEGATIVES", count)
+    monkeypatch.setattr(tower, "NEGATIVES", count)
     queries, anchors = texts[0].vectors, texts[1].vectors
     learn_maps(*texts, kitchen, settings(2), 0)
     learned = []
@@ -140,8 +144,8 @@ def test_a_blocked_anchor_has_no_influence() -> None:
     queries, anchors, maps = encoded(taxonomy, *vectors)
     for child, parent in ((2, 0), (2, 1)):  # no anchor is left to compare the parent with
         batch = all_anchors(taxonomy, child, parent)
-        assert float(text_maps._loss(maps, queries, anchors, batch)) == 0
-    assert float(text_maps._loss(maps, queries, anchors, all_anchors(taxonomy, 3, 2))) > 0
+        assert float(tower._loss(maps, queries, anchors, batch)) == 0
+    assert float(tower._loss(maps, queries, anchors, all_anchors(taxonomy, 3, 2))) > 0
 
 
 def test_rejected_anchors_are_compared_with_their_query(
@@ -150,7 +154,7 @@ def test_rejected_anchors_are_compared_with_their_query(
     losses: Losses,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(text_maps, "NEGATIVES", 2)
+    monkeypatch.setattr(tower, "NEGATIVES", 2)
     wrong = (np.arange(COUNT) + 29) % COUNT
     rejected = Adjacency.from_pairs(np.arange(COUNT), wrong, COUNT)
     news = News(np.zeros(COUNT, dtype=bool), rejected, Recipe())
@@ -163,7 +167,7 @@ def test_rejected_anchors_are_compared_with_their_query(
 def test_the_same_seed_gives_the_same_maps(
     kitchen: Taxonomy, texts: Texts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_maps, "BATCH_SIZE", 16)
+    monkeypatch.setattr(tower, "BATCH_SIZE", 16)
     learned = []
     for seed in (3, 3, 4):
         torch.manual_seed(len(learned))  # must not matter
@@ -192,7 +196,7 @@ def test_the_maps_of_the_best_epoch_are_returned(kitchen: Taxonomy, texts: Texts
     last = learn_maps(*texts, kitchen, settings(3), 0, validate)
     assert best is not None
     assert last is seen[3]
-    for name in text_maps.LEARNED:
+    for name in tower.LEARNED:
         assert torch.equal(getattr(best, name), getattr(seen[2], name))
         assert not torch.equal(getattr(best, name), getattr(last, name))
 

@@ -20,14 +20,12 @@ from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training import tower as tower_run
-from taxoexpan.training import tower_gradients
-from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
 from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint
-from taxoexpan.training.tower import similar_concepts, train_tower
-from taxoexpan.training.tower_gradients import TowerBatch, contrastive_loss
+from taxoexpan.training.sampling import News, Recipe
+from taxoexpan.training.tower import TowerBatch, contrastive_loss, similar_concepts, train_tower
 
 MakeTower = Callable[[], SentenceModel]
 Weights = dict[str, Tensor]
@@ -101,7 +99,7 @@ class Recorder:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.batches: list[TowerBatch] = []
-        monkeypatch.setattr(tower_gradients, "contrastive_loss", self._loss)
+        monkeypatch.setattr(tower_run, "contrastive_loss", self._loss)
 
     def _loss(self, queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
         self.batches.append(batch)

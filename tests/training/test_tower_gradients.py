@@ -11,7 +11,7 @@ from torch import Tensor
 
 from taxoexpan.features.sentence_model import SentenceModel, Tokens
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.training.tower_gradients import (
+from taxoexpan.training.tower import (
     SCALE,
     TowerBatch,
     compute_gradients,

@@ -17,7 +17,7 @@ from torch import Tensor
 from taxoexpan.config import Config
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.features.stored_words import words_arrays
+from taxoexpan.features.label_words import words_arrays
 from taxoexpan.files import whole_directory
 from taxoexpan.model_directory import (
     ANCHORS,
@@ -49,8 +49,7 @@ from taxoexpan.placement.fitting.updating import (
     update_encoding,
 )
 from taxoexpan.placement.learned.calibrators import Calibrators, missing_confidence
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
@@ -192,8 +191,8 @@ def _anchor_tensors(archive: Archive) -> dict[str, Tensor]:
     vectors, texts = archive.vectors, archive.texts
     tensors = {"names": vectors.names, "heads": vectors.heads, "head_of": vectors.head_of}
     tensors["keys"] = archive.keys
-    if texts is not None and texts.as_anchors is not None and texts.as_queries is not None:
-        tensors |= {"as_anchors": texts.as_anchors, "as_queries": texts.as_queries}
+    if texts is not None and texts.tower is not None:
+        tensors |= dict(zip(("as_anchors", "as_queries"), texts.tower, strict=True))
     return tensors
 
 

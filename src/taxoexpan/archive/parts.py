@@ -18,7 +18,6 @@ from taxoexpan.config import Config, configure
 from taxoexpan.files.inputs import read_regular
 from taxoexpan.model_directory import CALIBRATION, CONFIG, CONTINUATION, IntactDirectory
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
-from taxoexpan.placement.learned.abstention import FEATURES as ABSTENTION_FEATURES
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import Calibration
@@ -63,14 +62,6 @@ class Continuation(_Part):
     growth: TaxonomyGrowth
 
 
-class _Prior(_Stored):
-    weights: tuple[float, float, float]
-    rate: Annotated[float, Field(gt=0, lt=1)]
-
-    def restored(self) -> NewParentPrior:
-        return NewParentPrior(self.weights, self.rate)
-
-
 class _EarlierAbstention(_Stored):
     """The abstention of version 1.0.0, which had other features and is not used."""
 
@@ -87,7 +78,7 @@ class _Calibrators(_Part):
     abstention: AbstentionModel | _EarlierAbstention | None
     duplicates: tuple[float, float, float] | None
     fusion: dict[str, float] | None
-    joint_priors: tuple[_Prior, ...] | None
+    joint_priors: tuple[NewParentPrior, ...] | None
     leaf_bonus: float
 
     @model_validator(mode="after")
@@ -97,8 +88,6 @@ class _Calibrators(_Part):
             raise ValueError("a number is too large")
         if self.fusion is not None and {*self.fusion} != {*FEATURES}:
             raise ValueError("the features of the fusion are others")
-        if isinstance(self.abstention, AbstentionModel) and not _has_numbers(self.abstention):
-            raise ValueError("the numbers of the abstention are wrong")
         if self.calibration is not None and not _has_points(self.calibration):
             raise ValueError("the points of the calibration are wrong")
         return self
@@ -111,11 +100,6 @@ def _numbers(value: object) -> Iterator[float]:
             yield from _numbers(each)
     elif isinstance(value, float):
         yield value
-
-
-def _has_numbers(model: AbstentionModel) -> bool:
-    sizes = {len(model.center), len(model.scale)}
-    return sizes == {len(ABSTENTION_FEATURES)} and min(model.scale) >= 1e-9
 
 
 def _has_points(calibration: Calibration) -> bool:
@@ -143,13 +127,12 @@ Content = TypeVar("Content", bound=_Part)
 def read_calibrators(directory: IntactDirectory) -> Calibrators:
     """Read the calibrators, which were learned from the held-out concepts."""
     stored = read_part(directory, CALIBRATION, _Calibrators)
-    fusion, priors = stored.fusion, stored.joint_priors
     return Calibrators(
         stored.calibration,
         stored.abstention if isinstance(stored.abstention, AbstentionModel) else None,
         stored.duplicates,
-        None if fusion is None else SignalFusion.from_mapping(fusion),
-        None if priors is None else tuple(prior.restored() for prior in priors),
+        None if stored.fusion is None else SignalFusion.from_mapping(stored.fusion),
+        stored.joint_priors,
         stored.leaf_bonus,
     )
 

@@ -26,7 +26,7 @@ from taxoexpan.device import choose_device
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.features.stored_words import check_words, words_from_arrays
+from taxoexpan.features.label_words import check_words, words_from_arrays
 from taxoexpan.files.inputs import reason_of
 from taxoexpan.model_directory import (
     ANCHORS,
@@ -42,7 +42,7 @@ from taxoexpan.model_directory import (
 )
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork, make_network
-from taxoexpan.network.text_maps import NAMES as MAPS
+from taxoexpan.network.text_tower import NAMES as MAPS
 from taxoexpan.network.text_tower import TUNED, TextTower
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
@@ -233,7 +233,8 @@ def _read_texts(about: ModelSummary, anchors: Mapping[str, Tensor]) -> AnchorTex
     tensors = about.directory.tensor_files[WORDS].tensors
     check_words(tensors, _read_arrays(file), len(about.taxonomy))
     words = words_from_arrays(_read_arrays(file))
-    return AnchorTexts(words, anchors.get("as_anchors"), anchors.get("as_queries"))
+    has_tower = "as_anchors" in anchors
+    return AnchorTexts(words, (anchors["as_anchors"], anchors["as_queries"]) if has_tower else None)
 
 
 def _check_anchors(

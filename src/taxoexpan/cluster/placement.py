@@ -141,8 +141,7 @@ def _placed(ray: Any, blocks: Sequence[Sequence[Concept]], task: Any, pool: Work
     """Yield a table of placements for every block, in order."""
     from taxoexpan.cluster.worker import PlacementWorker, concepts_table
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         context = ray.data.DataContext.get_current()
         context.execution_options.preserve_order = True
         context.execution_no_progress_timeout_s = NO_PROGRESS_SECONDS
@@ -169,8 +168,7 @@ def _placed(ray: Any, blocks: Sequence[Sequence[Concept]], task: Any, pool: Work
 
 def _next(tables: Iterator[Any]) -> Any:
     """Return the next table, or None at the end; convert an error of Ray into one message."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             return next(tables, None)
         except Exception as error:

@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,9 @@ OBJECT_STORE_BYTES = 256 << 20
 MAX_FOLDER_LENGTH = 29
 """In a folder with a longer name, the names of Ray's sockets would be too long for the system."""
 
-REMOVE_SECONDS = 10
+REMOVE_SECONDS = CONNECT_SECONDS = 10
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-CONNECT_SECONDS = 10
 
 _SILENT: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
 _QUIET = {
@@ -75,8 +74,7 @@ def _local_environment() -> dict[str, str]:
 
 
 def _import_ray() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         import ray
         import ray.data
     return ray
@@ -84,8 +82,7 @@ def _import_ray() -> Any:
 
 def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> None:
     """Connect to a cluster, or start Ray on this machine."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             if address is not None:
                 _refuse_closed_port(address)
@@ -128,12 +125,7 @@ def _refuse_closed_port(address: str) -> None:
 @contextmanager
 def _stderr_discarded() -> Iterator[None]:
     """Discard output to standard error, also from libraries in other languages."""
-    try:
-        before = os.dup(2)
-    except OSError:  # there is no standard error
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
@@ -190,12 +182,8 @@ def _separate_groups(ray: Any) -> Iterator[None]:
     """
     services = ray._private.services
     before = services.ConsolePopen
-
-    class SeparateProcess(before):  # type: ignore[misc, valid-type]
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **{"process_group": 0} | options)
-
-    services.ConsolePopen = before if sys.platform == "win32" else SeparateProcess
+    if sys.platform != "win32":
+        services.ConsolePopen = partial(before, process_group=0)
     try:
         yield
     finally:

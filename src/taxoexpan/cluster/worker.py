@@ -55,10 +55,8 @@ class PlacementWorker:
         try:
             torch.set_num_threads(task.threads)
             self._model = _load(task)
-        except TaxoExpanError as error:
-            self._problem = f"{error}{_place(task)}"
         except Exception as error:
-            self._problem = _unexpected(error, task)
+            self._problem = _described(error, task)
 
     def __call__(self, queries: pa.Table) -> pa.Table:
         """Return the suggestions for a table of new concepts."""
@@ -67,10 +65,8 @@ class PlacementWorker:
         if self._model is not None:
             try:
                 return self._placed(self._model, rows)
-            except TaxoExpanError as error:
-                problem = str(error)
             except Exception as error:
-                problem = _unexpected(error, self._task)
+                problem = _described(error, self._task)
         rows = [{"number": rows[0]["number"], "content": json.dumps({"error": problem})}]
         return pa.Table.from_pylist(rows, ROWS)
 
@@ -109,12 +105,11 @@ def _load(task: WorkerTask) -> TaxoExpan:
     return model
 
 
-def _place(task: WorkerTask) -> str:
-    """Return the machine and model of an error; another machine may have another model."""
-    return f" (a worker on {platform.node()} with {task.model})"
-
-
-def _unexpected(error: Exception, task: WorkerTask) -> str:
+def _described(error: Exception, task: WorkerTask) -> str:
+    """Describe an error with its machine and model; another machine may have another model."""
+    message = str(error)
     if is_out_of_memory(error):
-        return f"a worker is out of memory; use fewer workers{_place(task)}"
-    return f"a worker failed: {type(error).__name__}: {error}{_place(task)}"
+        message = "a worker is out of memory; use fewer workers"
+    elif not isinstance(error, TaxoExpanError):
+        message = f"a worker failed: {type(error).__name__}: {error}"
+    return f"{message} (a worker on {platform.node()} with {task.model})"

@@ -12,7 +12,7 @@ from taxoexpan.phrasing import percent
 from taxoexpan.placement.adding.acceptance import Acceptance, decide
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.scoring.branches import is_informative
+from taxoexpan.placement.scoring.ranking import is_informative
 from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout

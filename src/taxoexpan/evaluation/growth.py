@@ -17,7 +17,7 @@ from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknow
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.mentions import Lexicon
 from taxoexpan.model import TaxoExpan
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference

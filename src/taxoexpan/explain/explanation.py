@@ -22,7 +22,7 @@ from taxoexpan.explain.similarity import (
     pair_mentions,
     suggestion_evidence,
 )
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy

@@ -17,7 +17,7 @@ from taxoexpan.features.mentions import MentionKind
 from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import singular
-from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.names import name_key, normalize_name
 
 SIMILAR = 0.4
 """The lowest cosine at which two concepts are called similar."""
@@ -105,7 +105,7 @@ def _mention_sentence(evidence: Evidence) -> str:
         return f"Its label is also a name of '{label}'."
     sense = ", but in a less common sense" if kind.is_other_sense else ""
     if kind.likeliest_sense is MentionKind.NAME_ENDING:
-        is_label = _without_plural(evidence.query.label).endswith(_without_plural(label))
+        is_label = name_key(evidence.query.label).endswith(name_key(label))
         return f"Its label ends with {'' if is_label else 'a synonym of '}'{label}'{sense}."
     is_first = kind.likeliest_sense is MentionKind.FIRST_IN_DEFINITION
     ordinal = "first" if is_first else "second"
@@ -218,9 +218,3 @@ def _cosine(value: float) -> str:
 
 def _quote(concept: Concept) -> str:
     return f"'{concept.label}'"
-
-
-def _without_plural(name: str) -> str:
-    """Return a normalized name without the plural of its last word."""
-    *rest, last = normalize_name(name).split() or [""]
-    return " ".join([*rest, singular(last)])

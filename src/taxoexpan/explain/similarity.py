@@ -13,9 +13,8 @@ from torch import Tensor
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching import MentionBonus
-from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.english import STOP_WORDS, singular

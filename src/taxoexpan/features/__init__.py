@@ -4,8 +4,8 @@
   `transformer` and `skipgram_encoder`, whose vectors `skipgram_training` learns from a `corpus`;
   `cache` keeps vectors on disk;
 - vectors of concepts: `embedding` makes two per concept, and warns of unknown texts;
-- words: `label_words` compares the words of labels, `word_postings` adds this to many scores at a
-  time, and `stored_words` is the form on disk;
+- words: `label_words` compares the words of labels, and `word_postings` adds this to many scores at
+  a time;
 - `mentions` finds the concepts that a definition or a name mentions;
 - `glossary` looks up definitions.
 """

@@ -215,12 +215,9 @@ def _is_english(encoder: str) -> bool:
 def _is_foreign(label: str) -> bool:
     """Return whether a label has a non-English letter or function word."""
     words = _WORD.findall(unicodedata.normalize("NFKC", label).lower())
-    return any(word in _FUNCTION_WORDS or not _has_english_letters(word) for word in words)
-
-
-def _has_english_letters(word: str) -> bool:
-    """Return whether a word is in ASCII or a single Greek letter, as in *α-pinene*."""
-    return word.isascii() or (len(word) == 1 and "α" <= word <= "ω")
+    # A single Greek letter is English too, as in α-pinene.
+    others = (word for word in words if len(word) > 1 or not "α" <= word <= "ω")
+    return any(word in _FUNCTION_WORDS or not word.isascii() for word in others)
 
 
 SUFFIXES = (".npz", ".vec", ".txt")

@@ -1,18 +1,27 @@
-"""The words that the labels of queries share with anchors, weighted by rarity (IDF)."""
+"""The words that the labels of queries share with anchors, weighted by rarity (IDF).
+
+They are stored in a model as flat arrays that are read without a copy.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
+from taxoexpan.files.tensor_file import TensorInfo
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.sequences import PackedTexts
+from taxoexpan.taxonomy.storage import check_texts
 
 NUM_WORD_FEATURES = 6
 """Whether the query's label ends in a name of the anchor; whether it contains one elsewhere;
@@ -102,13 +111,8 @@ class LabelWords:
 
     def select(self, anchors: Indices) -> LabelWords:
         """Return the words of some anchors, with the weights from all anchors."""
-        labels, weighted, paths, named = (
-            matrix[anchors] for matrix in (self.labels, self.weighted, self.paths, self.named)
-        )
-        heads = self.heads[anchors]
-        return replace(
-            self, labels=labels, weighted=weighted, paths=paths, named=named, heads=heads
-        )
+        chosen = {name: getattr(self, name)[anchors] for name in (*MATRICES, "heads")}
+        return replace(self, **chosen)
 
     def of_queries(self, concepts: Sequence[Concept]) -> QueryWords:
         """Return the words of queries by this vocabulary; unknown words only lower the weights."""
@@ -134,10 +138,10 @@ class LabelWords:
         return any(True for _ in self._names_in(label_words(concept.label)))
 
     def _names_in(self, words: Sequence[str]) -> Iterator[tuple[int, bool]]:
-        """Yield each name that is a part of these words, and whether it is at the end."""
-        for start, stop in _parts(len(words)):
+        """Yield each name that is a proper part of these words, and whether it is at the end."""
+        for start, stop in combinations(range(len(words) + 1), 2):
             name = self.names.get(tuple(words[start:stop]))
-            if name is not None:
+            if name is not None and stop - start < len(words):
                 yield name, stop == len(words)
 
     def compare(self, queries: QueryWords, start: int, stop: int) -> Numbers:
@@ -165,16 +169,6 @@ class LabelWords:
 def first_parents(taxonomy: Taxonomy) -> Indices:
     """Return the first parent of each concept, or -1 for roots: [N]."""
     return np.where(taxonomy.parents_of.degrees > 0, taxonomy.first_parents, -1)
-
-
-def _parts(length: int) -> list[tuple[int, int]]:
-    """Return the start and the end of every proper part of a name with this many words."""
-    return [
-        (start, stop)
-        for start in range(length)
-        for stop in range(start + 1, length + 1)
-        if stop - start < length
-    ]
 
 
 def _incidence(rows: Sequence[Sequence[int]], width: int) -> csr_array:
@@ -205,3 +199,106 @@ def _path_words(labels: csr_array, parents: Indices) -> csr_array:
     words.eliminate_zeros()
     words.data[:] = 1
     return csr_array(words, dtype=np.float32)
+
+
+MATRICES, CSR_PARTS = ("labels", "weighted", "paths", "named"), ("data", "indices", "indptr")
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class StoredNames(Mapping[tuple[str, ...], int]):
+    """The number of each name, found by binary search among sorted texts."""
+
+    def __init__(self, texts: PackedTexts, numbers: Indices) -> None:
+        self.texts, self.numbers = texts, numbers
+
+    @classmethod
+    def of(cls, names: Mapping[tuple[str, ...], int]) -> StoredNames:
+        """Sort names, unless they are already sorted."""
+        if isinstance(names, StoredNames):
+            return names
+        ordered = sorted((" ".join(words), number) for words, number in names.items())
+        numbers = np.array([number for _, number in ordered], dtype=np.int64)
+        return cls(PackedTexts.pack(text for text, _ in ordered), numbers)
+
+    def __getitem__(self, words: tuple[str, ...]) -> int:
+        text = " ".join(words)
+        row = bisect_left(self.texts, text)
+        if row == len(self.texts) or self.texts[row] != text:
+            raise KeyError(words)
+        return int(self.numbers[row])
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return (tuple(text.split(" ")) for text in self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def words_arrays(words: LabelWords) -> dict[str, NDArray[Any]]:
+    """Return the words of labels as arrays."""
+    names, vocabulary = StoredNames.of(words.names), PackedTexts.pack(words.vocabulary)
+    arrays: dict[str, NDArray[Any]] = {
+        "vocabulary.text": vocabulary.text,
+        "vocabulary.offsets": vocabulary.offsets,
+        "names.text": names.texts.text,
+        "names.offsets": names.texts.offsets,
+        "names.numbers": names.numbers,
+        "idf": words.idf,
+        "heads": words.heads,
+        "unknown_weight": np.array([words.unknown_weight]),
+    }
+    for name in MATRICES:
+        arrays |= {f"{name}.{part}": getattr(getattr(words, name), part) for part in CSR_PARTS}
+    return arrays
+
+
+def words_from_arrays(arrays: Arrays) -> LabelWords:
+    """Restore the words from the arrays of `words_arrays`."""
+    words = PackedTexts(arrays["vocabulary.text"], arrays["vocabulary.offsets"])
+    names = PackedTexts(arrays["names.text"], arrays["names.offsets"])
+    count = len(arrays["heads"])
+    vocabulary = {word: number for number, word in enumerate(words)}
+    if len(vocabulary) < len(words):
+        raise ValueError("the vocabulary has a word twice")
+
+    def matrix(name: str) -> csr_array:
+        parts = tuple(arrays[f"{name}.{part}"] for part in CSR_PARTS)
+        width = len(names) if name == "named" else len(words)
+        return csr_array(parts, shape=(count, width), copy=False)
+
+    return LabelWords(
+        vocabulary,
+        StoredNames(names, arrays["names.numbers"]),
+        arrays["idf"],
+        **{name: matrix(name) for name in MATRICES},
+        heads=arrays["heads"],
+        unknown_weight=float(arrays["unknown_weight"][0]),
+    )
+
+
+def check_words(tensors: Mapping[str, TensorInfo], arrays: Arrays, size: int) -> None:
+    """Refuse invalid words of `size` concepts, by the ranges of tensors without reading them."""
+    check_texts(arrays, "vocabulary")
+    words, names = len(arrays["vocabulary.offsets"]) - 1, len(check_texts(arrays, "names"))
+    expected: dict[str, tuple[tuple[str, ...], tuple[int, ...], float, float]] = {
+        "names.numbers": (("I64",), (names,), 0, names - 1),
+        "idf": (("F32",), (words,), -np.inf, np.inf),
+        "heads": (("I64",), (size,), -1, words - 1),
+        "unknown_weight": (("F64",), (1,), 0, np.inf),
+    }
+    for name in MATRICES:
+        entries = tensors[f"{name}.data"].shape
+        width, integers = names if name == "named" else words, ("I32", "I64")
+        expected[f"{name}.data"] = (("F32",), entries[:1], -np.inf, np.inf)
+        expected[f"{name}.indices"] = (integers, entries, 0, width - 1)
+        expected[f"{name}.indptr"] = (integers, (size + 1,), 0, entries[0])
+    for name, (types, shape, low, high) in expected.items():
+        found = tensors[name]
+        if found.dtype not in types or found.shape != shape:
+            raise ValueError(f"{name} has the wrong type or shape")
+        if found.low < low or found.high > high:
+            raise ValueError(f"{name} has a number out of range")
+    for name in MATRICES:
+        indptr, entries = tensors[f"{name}.indptr"], tensors[f"{name}.data"].shape
+        if not indptr.is_ascending or (indptr.low, indptr.high) != (0, entries[0]):
+            raise ValueError(f"{name}.indptr are not offsets")

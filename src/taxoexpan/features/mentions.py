@@ -81,11 +81,10 @@ class Mentions:
         positions, found = entries.of_many(rows)
         return positions, self.of_row.targets[found], self.kinds[found]
 
-    def between(self, start: int, stop: int) -> Mentions:
-        """Return the rows `start` to `stop`, without `stop`."""
-        offsets = self.of_row.offsets
-        kinds = self.kinds[offsets[start] : offsets[stop]]
-        return Mentions(self.of_row.between(start, stop), kinds)
+    def select(self, rows: Indices) -> Mentions:
+        """Return the mentions of these rows."""
+        positions, concepts, kinds = self.of_many(rows)
+        return Mentions(Adjacency.from_pairs(positions, concepts, len(rows)), kinds)
 
     def reindex(self, new_index: Indices, rows: Indices) -> Mentions:
         """Return these rows' mentions of concepts i with a new index `new_index[i]` >= 0."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -12,7 +11,7 @@ from tokenizers import BertWordPieceTokenizer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.features.sentence_model import MAX_TOKENS, SentenceModel, Tokens
+from taxoexpan.features.sentence_model import MAX_TOKENS, SentenceModel
 
 WIDTH, HEADS, LAYERS = 384, 12, 6
 """The size of a vector, D; the attention heads, H; and the layers."""
@@ -23,8 +22,6 @@ DROPOUT = 0.1
 VOCABULARY, WEIGHTS = "vocabulary.txt", "weights.safetensors"
 """The files of the model."""
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-TOKENIZER_BLOCK = 4096
-"""Texts that are tokenized at a time; the tokenizer's own result is many times larger."""
 SCALE = ":scale"
 """The end of the name of a matrix's scales."""
 
@@ -44,13 +41,9 @@ class MiniLM(SentenceModel):
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
 
-    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Split texts into at most `MAX_TOKENS` tokens each."""
-        tokens: list[Tokens] = []
-        for start in range(0, len(texts), TOKENIZER_BLOCK):
-            block = list(texts[start : start + TOKENIZER_BLOCK])
-            tokens += [array("i", each.ids) for each in self.tokenizer.encode_batch(block)]
-        return tokens
+    def token_ids(self, texts: list[str]) -> Iterable[Sequence[int]]:
+        """Yield the token numbers of each text, at most `MAX_TOKENS`."""
+        return (each.ids for each in self.tokenizer.encode_batch(texts))
 
     def choose_layers(self) -> list[nn.Parameter]:
         """Freeze the embeddings and lower layers: to tune them costs time and gains little."""

@@ -17,9 +17,6 @@ from taxoexpan.files import file_digest
 if TYPE_CHECKING:
     from taxoexpan.features.minilm import MiniLM
 
-BLOCK_SIZE = 1024
-"""Texts that are encoded at a time, the longest first."""
-
 
 class PretrainedEncoder(Encoder):
     """The encoder of the package; it loads its weights for the first text."""
@@ -49,12 +46,8 @@ class PretrainedEncoder(Encoder):
         """Return one unit vector per text, or zeros for a text without any known token."""
         tokens, special = self.model.tokenize(texts), self.model.special
         rows = [row for row, each in enumerate(tokens) if not special.issuperset(each)]
-        rows.sort(key=lambda row: -len(tokens[row]))  # a lack of memory shows early
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(rows), BLOCK_SIZE):
-            block = rows[start : start + BLOCK_SIZE]
-            encoded = self.model.encode_tokens([tokens[row] for row in block])
-            vectors[block] = encoded.cpu().numpy()
+        vectors[rows] = self.model.encode_tokens([tokens[row] for row in rows]).cpu().numpy()
         return vectors
 
     @cached_property

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -11,10 +13,15 @@ from torch import Tensor, nn
 
 from taxoexpan.progress import Progress
 
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
 MAX_TOKENS = 24
 """Tokens of a text that are read; the rest of a long definition says little about its genus."""
 CPU_BLOCK, GPU_BLOCK = 32, 1024
 """Texts that are encoded at a time: of similar length, so that little is padding."""
+TOKENIZER_BLOCK = 4096
+"""Texts that are tokenized at a time; a tokenizer's own result is many times larger."""
 
 Tokens = Sequence[int]
 """The numbers of a text's tokens."""
@@ -31,12 +38,18 @@ class SentenceModel(nn.Module, ABC):
         return next(self.parameters()).device
 
     @abstractmethod
-    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Split texts into at most `MAX_TOKENS` tokens each."""
+    def token_ids(self, texts: list[str]) -> Iterable[Sequence[int]]:
+        """Yield the token numbers of each text, at most `MAX_TOKENS`."""
 
     @abstractmethod
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return unit vectors of token numbers [B, L], of which `mask` [B, L] are valid: [B, D]."""
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Split texts into at most `MAX_TOKENS` tokens each."""
+        starts = range(0, len(texts), TOKENIZER_BLOCK)
+        blocks = (self.token_ids(list(texts[i : i + TOKENIZER_BLOCK])) for i in starts)
+        return [array("i", ids) for block in blocks for ids in block]
 
     def choose_layers(self) -> list[nn.Parameter]:
         """Freeze all weights that a fine-tuning leaves as they are, and return the others."""
@@ -80,3 +93,30 @@ def pad(tokens: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
     for row, each in enumerate(tokens):
         ids[row, : len(each)] = each
     return torch.from_numpy(ids), torch.from_numpy(np.arange(ids.shape[1]) < lengths[:, None])
+
+
+class LoadedTransformer(SentenceModel):
+    """The modules of a sentence transformer, under the same names, and its tokenizer."""
+
+    def __init__(self, transformer: SentenceTransformer) -> None:
+        super().__init__()
+        self.dimension = transformer.get_embedding_dimension() or 0
+        self.tokenizer = transformer.tokenizer
+        self.longest = min(MAX_TOKENS, transformer.max_seq_length or MAX_TOKENS)
+        for name, module in transformer.named_children():
+            self.add_module(name, module)
+
+    def token_ids(self, texts: list[str]) -> Iterable[Sequence[int]]:
+        """Yield the token numbers of each text, at most `MAX_TOKENS`."""
+        ids: list[list[int]] = self.tokenizer(texts, truncation=True, max_length=self.longest)[
+            "input_ids"
+        ]
+        return ids
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Return unit vectors of token numbers [B, L], of which `mask` [B, L] are valid: [B, D]."""
+        padded = ids.masked_fill(~mask, self.tokenizer.pad_token_id or 0)
+        features: Any = {"input_ids": padded, "attention_mask": mask.to(ids.dtype)}
+        for module in self.children():
+            features = module(features)
+        return nn.functional.normalize(features["sentence_embedding"].float(), dim=1)

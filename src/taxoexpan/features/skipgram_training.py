@@ -125,14 +125,11 @@ def join_names(path: Path, names: Sequence[str], workers: int | None = None) -> 
     def join(texts: list[str]) -> str:
         documents = (matcher.join(tokenize(text)) for text in texts)
         kept = (words for words in documents if not name_tokens.isdisjoint(words))
-        return "".join(f"{' '.join(line)}\n" for words in kept for line in _split(words))
+        size = MAX_SENTENCE_WORDS
+        lines = (words[i : i + size] for words in kept for i in range(0, len(words), size))
+        return "".join(f"{' '.join(line)}\n" for line in lines)
 
     return map_blocks(join, read_documents(path), workers)
-
-
-def _split(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(words), MAX_SENTENCE_WORDS):
-        yield words[start : start + MAX_SENTENCE_WORDS]
 
 
 def _stable_hash(word: str) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,21 +16,26 @@ from scipy.sparse import csr_array
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.files import file_digest
-from taxoexpan.taxonomy.adjacency import ranges
 from taxoexpan.taxonomy.arrays import Indices
 
 if TYPE_CHECKING:
     from wordllama.inference import WordLlamaInference
 
 
-SHORT_TEXT = 8
-"""The largest number of tokens that numpy adds one after the other."""
-LONG_BLOCK = 4096
-"""Longer texts that are summed at a time, which limits the memory for their token vectors."""
+@cache
+def load_wordllama() -> WordLlamaInference:
+    """Load the word vectors, which take 130 MB, once for all encoders of this process."""
+    before = logging.root.handlers[:], logging.root.level
+    import wordllama
 
-
-_SHARED: WeakValueDictionary[str, WordLlamaInference] = WeakValueDictionary()
-"""The word vectors, as long as an encoder of this process uses them; they take 130 MB."""
+    # Importing wordllama configures the root logger; restore the settings of the application.
+    logging.root.handlers[:], level = before
+    logging.root.setLevel(level)
+    # With its own folder as the cache, wordllama finds its files and needs no network.
+    folder = Path(wordllama.__file__).parent
+    model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+    model.tokenizer.no_padding()
+    return model
 
 
 class StaticEncoder(Encoder):
@@ -40,33 +44,13 @@ class StaticEncoder(Encoder):
     name = "static"
     dimension = 256
 
-    @cached_property
-    def _wordllama(self) -> WordLlamaInference:
-        model = _SHARED.get(self.name)
-        if model is None:
-            model = _SHARED[self.name] = self._load()
-        return model
-
-    def _load(self) -> WordLlamaInference:
-        before = logging.root.handlers[:], logging.root.level
-        import wordllama
-
-        # Importing wordllama configures the root logger; restore the settings of the application.
-        logging.root.handlers[:], level = before
-        logging.root.setLevel(level)
-        # With its own folder as the cache, wordllama finds its files and needs no network.
-        folder = Path(wordllama.__file__).parent
-        model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-        model.tokenizer.no_padding()
-        return model
-
     def prepare(self, texts: Sequence[str]) -> None:  # noqa: ARG002
         """Load the word vectors."""
-        _ = self._wordllama
+        load_wordllama()
 
     def unload(self) -> None:
         """Free the word vectors."""
-        self.__dict__.pop("_wordllama", None)
+        load_wordllama.cache_clear()
 
     def fingerprint(self) -> str:
         """Return a digest of the file with the word vectors."""
@@ -79,37 +63,26 @@ class StaticEncoder(Encoder):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, or zeros, independent of the other texts."""
         lowered = [text.lower() for text in texts]
-        tokens = self._wordllama.tokenizer.encode_batch_fast(lowered, add_special_tokens=False)
+        wordllama = load_wordllama()
+        tokens = wordllama.tokenizer.encode_batch_fast(lowered, add_special_tokens=False)
         counts = np.array([len(encoding) for encoding in tokens], dtype=np.int64)
         flat = np.fromiter(chain.from_iterable(t.ids for t in tokens), np.int64, counts.sum())
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         filled = np.flatnonzero(counts)
         if len(filled):
-            vectors[filled] = normalize_rows(
-                sum_tokens(self._wordllama.embedding, flat, counts[filled])
-            )
+            vectors[filled] = normalize_rows(sum_tokens(wordllama.embedding, flat, counts[filled]))
         return vectors
 
 
 def sum_tokens(embedding: Vectors, tokens: Indices, counts: Indices) -> Vectors:
     """Return the sum of the token vectors of each text; no count is zero.
 
-    A sparse product is much faster than `reduceat`. For up to `SHORT_TEXT` tokens it gives the same
-    bits, if the first token is added last.
+    A sparse product is much faster than `reduceat`. The first token is added last, so that short
+    texts have the same bits.
     """
     starts = np.cumsum(counts) - counts
-    sums = np.empty((len(counts), embedding.shape[1]), dtype=np.float32)
-    is_short = counts <= SHORT_TEXT
-    is_later = np.repeat(is_short, counts)
-    is_later[starts] = False
-    offsets = np.append(0, np.cumsum(counts[is_short] - 1))
-    ones = np.ones(offsets[-1], dtype=np.float32)
-    shape = (len(offsets) - 1, len(embedding))
-    later = csr_array((ones, tokens[is_later], offsets), shape=shape)
-    sums[is_short] = embedding[tokens[starts[is_short]]] + later @ embedding
-    long = np.flatnonzero(~is_short)
-    for start in range(0, len(long), LONG_BLOCK):
-        rows = long[start : start + LONG_BLOCK]
-        own = embedding[tokens[ranges(starts[rows], counts[rows])]]
-        sums[rows] = np.add.reduceat(own, np.cumsum(counts[rows]) - counts[rows], axis=0)
+    offsets, later = np.append(0, np.cumsum(counts - 1)), np.delete(tokens, starts)
+    ones, shape = np.ones(len(later), dtype=np.float32), (len(counts), len(embedding))
+    sums: Vectors = embedding[tokens[starts]]
+    sums += csr_array((ones, later, offsets), shape=shape) @ embedding
     return sums

@@ -15,18 +15,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import open_unpacked
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.files import file_digest
-
-OovPolicy = Literal["skip", "zero"]
-"""What a word without a vector counts as: nothing at all, or a vector of zeros."""
 
 MAX_DIMENSION = 20_000
 MAX_WORD_BYTES = 4_000
@@ -37,21 +34,13 @@ _PUNCTUATION = string.punctuation + "«»‘’‚“”„…¡¿、。，；�
 _HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """The possible spellings of a word in the file, and the parts to use if there is none."""
-
-    spellings: tuple[str, ...]
-    parts: tuple[str, ...]
-
-
 class WordVectorEncoder(Encoder):
-    """An encoder by the vector of a name in the file, or else the mean vector of its words."""
+    """An encoder by the vector of a name in the file, or else the mean vector of its words.
+
+    With `oov="zero"`, a word without a vector counts as zeros, and with `skip` not at all.
+    """
 
     def __init__(self, path: Path, oov: str = "skip") -> None:
-        if oov not in get_args(OovPolicy):
-            choices = " or ".join(get_args(OovPolicy))
-            raise ConfigurationError(f"oov (unknown words) is {oov!r}; choose {choices}")
         self.path = path
         self.oov = oov
         self.name = f"vectors:{path}"
@@ -93,19 +82,19 @@ class WordVectorEncoder(Encoder):
                 return [self._vectors[entry]], 1
         known: list[str] = []
         count = 0
-        for word in _words(text):
-            spellings = [name for name in word.spellings if name in self._vectors][:1]
-            known += spellings or [name for name in word.parts if name in self._vectors]
-            count += 1 if spellings else len(word.parts)
+        for spellings, parts in _words(text):
+            found = [name for name in spellings if name in self._vectors][:1]
+            known += found or [name for name in parts if name in self._vectors]
+            count += 1 if found else len(parts)
         return [self._vectors[name] for name in known], count
 
 
 def _lookups(text: str) -> Iterator[str]:
     """Yield every entry of the file that a text may need."""
     yield from _entries(text)
-    for word in _words(text):
-        yield from word.spellings
-        yield from word.parts
+    for spellings, parts in _words(text):
+        yield from spellings
+        yield from parts
 
 
 def _entries(text: str) -> list[str]:
@@ -114,15 +103,15 @@ def _entries(text: str) -> list[str]:
     return list(dict.fromkeys(["_".join(words), " ".join(words)])) if words else []
 
 
-def _words(text: str) -> list[_Word]:
-    """Return the spellings of words: *oat-based,* is also "oat-based", or "oat" and "based"."""
-    words = []
+def _words(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the spellings of each word, and the parts to use if the file has none of them.
+
+    The word *oat-based,* is also "oat-based", or "oat" and "based".
+    """
     for word in text.lower().split():
         bare = word.strip(_PUNCTUATION)
         parts = (part.strip(_PUNCTUATION) for part in _HYPHENS.split(bare))
-        spellings = dict.fromkeys(filter(None, (word, bare)))
-        words.append(_Word(tuple(spellings), tuple(filter(None, parts))))
-    return words
+        yield list(dict.fromkeys(filter(None, (word, bare)))), list(filter(None, parts))
 
 
 def _direction(vectors: Sequence[Vectors]) -> NDArray[np.float64]:

@@ -1,8 +1,11 @@
-"""The vectors of concepts, as inputs of the network."""
+"""The vectors of concepts and of queries, as inputs of the network."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Self
 
 import numpy as np
 import torch
@@ -10,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.device import memory_of
+from taxoexpan.features.mentions import Mentions
+from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Indices
 
 MAX_MEMORY_SHARE = 0.25
 """The largest share of a GPU's memory that the vectors may take; otherwise they are streamed."""
-HASH_BLOCK = 8192
-"""Rows to hash at a time."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,9 @@ class ConceptVectors:
         return self.to(device)
 
     def to(self, device: torch.device) -> ConceptVectors:
-        """Return the same vectors on a device."""
+        """Return the same vectors on a device, which computes with them."""
         names, heads = self.names.to(device), self.heads.to(device)
         return ConceptVectors(names, heads, self.head_of.to(device))
-
-    def stored(self) -> ConceptVectors:
-        """Return the same vectors without streaming, to compute on the storing device."""
-        return ConceptVectors(self.names, self.heads, self.head_of)
 
     def select(self, concepts: Tensor) -> ConceptVectors:
         """Select the vectors of some concepts by index, on the computing device."""
@@ -123,17 +122,77 @@ def distinct_rows(matrix: NDArray[np.floating]) -> tuple[Indices, Indices]:
 
     Rows are compared by a 64-bit hash; a million rows have a collision with probability 10^-7.
     """
-    rng = np.random.default_rng(0)
-    factors = np.frombuffer(rng.bytes(8 * matrix.shape[1]), dtype=np.uint64)
-    hashes = np.zeros(len(matrix), dtype=np.uint64)
-    for start in range(0, len(matrix), HASH_BLOCK):
-        block = hashes[start : start + HASH_BLOCK]
-        words = np.ascontiguousarray(matrix[start : start + HASH_BLOCK].T).view(
-            f"u{matrix.itemsize}"
-        )
-        for column in range(len(words)):
-            block ^= words[column]
-            block *= factors[column] | np.uint64(1)
-            block ^= block >> np.uint64(32)
-    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    rows = np.ascontiguousarray(matrix)
+    hashes = b"".join(blake2b(row.data, digest_size=8).digest() for row in rows)
+    _, first, inverse = np.unique(
+        np.frombuffer(hashes, np.uint64), return_index=True, return_inverse=True
+    )
     return first, inverse
+
+
+MAX_SCORES = 16_000_000
+"""Scores of pairs of an anchor and a query that are held in memory at a time."""
+MAX_BLOCK = 256
+"""Queries that are scored together, at most."""
+GPU_FACTOR = 16
+"""How many times more scores and queries are held at a time on a GPU."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Q concepts to place, with vectors [2, Q, D] of names and definitions, and of head words.
+
+    `mentions` has one row per query. `concepts` may be empty if only the network scores them.
+    `tower` [Q, D] are the vectors of the text tower.
+    """
+
+    vectors: Tensor
+    mentions: Mentions | None = None
+    concepts: Sequence[Concept] = ()
+    tower: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.vectors.shape[1]
+
+    def __getitem__(self, rows: slice) -> Self:
+        """Return some consecutive queries."""
+        return self.select(np.arange(len(self))[rows])
+
+    def to(self, device: torch.device) -> Self:
+        """Return the same queries with the vectors on a device."""
+        tower = None if self.tower is None else self.tower.to(device)
+        return replace(self, vectors=self.vectors.to(device), tower=tower)
+
+    def select(self, rows: Indices) -> Self:
+        """Return the queries in these rows."""
+        index = torch.from_numpy(rows).to(self.vectors.device)
+        return replace(
+            self,
+            vectors=self.vectors.index_select(1, index),
+            mentions=None if self.mentions is None else self.mentions.select(rows),
+            concepts=[self.concepts[row] for row in rows.tolist()] if self.concepts else (),
+            tower=None if self.tower is None else self.tower.index_select(0, index),
+        )
+
+    def blocks(self, anchors: int) -> Iterator[tuple[int, Self]]:
+        """Yield blocks to score at once, each with the index of its first query."""
+        factor = 1 if self.vectors.device.type == "cpu" else GPU_FACTOR
+        size = min(factor * MAX_BLOCK, max(1, factor * MAX_SCORES // anchors))
+        for start in range(0, len(self), size):
+            yield start, self[start : start + size]
+
+
+@dataclass(frozen=True)
+class LabeledQueries(Queries):
+    """Queries with known true parents, as indices among the anchors."""
+
+    parents: Sequence[Indices] = ()
+
+    def select(self, rows: Indices) -> Self:
+        """Return the queries in these rows with their parents."""
+        return replace(super().select(rows), parents=[self.parents[row] for row in rows.tolist()])
+
+    @property
+    def first_parents(self) -> Indices:
+        """The first true parent of each query [Q]."""
+        return np.array([parents[0] for parents in self.parents], dtype=np.int64)

@@ -12,9 +12,15 @@ from taxoexpan.config import Config
 from taxoexpan.device import beside
 from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.cosine_features import Cosines, FusionHead, cosine_features
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings
-from taxoexpan.network.matching import LogBilinearMatch, MentionBonus, make_match
+from taxoexpan.network.matching import (
+    Cosines,
+    FusionHead,
+    LogBilinearMatch,
+    MentionBonus,
+    cosine_features,
+    make_match,
+)
 from taxoexpan.network.pooling import make_readout
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 
@@ -98,7 +104,10 @@ class MatchingNetwork(nn.Module):
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Encode every anchor as a key that is matched with queries: [C, D1] → [A, k]."""
-        return self._narrower_keys(self._pool(names, egonets)[0])
+        means, matrix = self._pool(names, egonets)[0], self._matrix()
+        if means.shape[1] < self.match.query:  # the keys of the training are narrower
+            return self.match.training_keys(means, matrix)
+        return self.match.keys(means, matrix)
 
     def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Project queries for keys [A, k]: [B, D1] → [B, k].
@@ -122,8 +131,7 @@ class MatchingNetwork(nn.Module):
         with beside(vectors.device) as join:
             bonuses = list(self._bonuses(known, queries, batch))
         means, parents = self._pool(known.names, egonets, left_out)
-        matrix = self._matrix()
-        names = queries.names
+        matrix, names = self._matrix(), queries.names
         if self.training:
             names = batch.drop_queries(names, self.query_dropout)
         projected = match.project_training_queries(names, matrix)
@@ -173,13 +181,6 @@ class MatchingNetwork(nn.Module):
     def _layers(self) -> list[Layer]:
         return [*self.hidden, self.output]
 
-    def _narrower_keys(self, means: Tensor) -> Tensor:
-        """Return the keys as in ranking or as in training, whichever is narrower: [A, k]."""
-        matrix = self._matrix()
-        if means.shape[1] < self.match.query:
-            return self.match.training_keys(means, matrix)
-        return self.match.keys(means, matrix)
-
     def _matrix(self) -> Tensor:
         """Return the matrix from a pooled mean to an embedding (`Layer.matrix`)."""
         return self.output.matrix()
@@ -188,10 +189,6 @@ class MatchingNetwork(nn.Module):
         self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings | None = None
     ) -> tuple[Tensor, Tensor]:
         """Apply all layers and the readout (`Layer.pool`): [C, D1] → [A, R * K'], [B, R * K']."""
-        return self.output.pool(self._features(names, egonets), egonets, self.readout, left_out)
-
-    def _features(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Return the inputs of the last layer: [C, D1] → [nodes, inputs]."""
         features = names
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:
@@ -199,7 +196,8 @@ class MatchingNetwork(nn.Module):
             features, rows = F.leaky_relu(features, ACTIVATION_SLOPE), None
         if rows is not None:
             features = features.index_select(0, rows)
-        return self._drop(features, self.dropout)
+        features = self._drop(features, self.dropout)
+        return self.output.pool(features, egonets, self.readout, left_out)
 
     def _drop(self, features: Tensor, rate: float) -> Tensor:
         return drop(features, rate) if self.training else features

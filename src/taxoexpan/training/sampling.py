@@ -1,6 +1,7 @@
 """Training instances from the taxonomy itself (Section 4.3): relations and their negatives.
 
-The parents of a query, its descendants and the query itself are blocked as negatives.
+The parents of a query, its descendants and the query itself are blocked as negatives. A continued
+training draws new relations more often than old ones.
 """
 
 from __future__ import annotations
@@ -17,8 +18,70 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.continuation import News
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings for continuing a training from the weights of an earlier one.
+
+    Args:
+        epochs: epochs of the network.
+        tower_epochs: epochs of the fine-tuning.
+        repeats: draws of each new relation per epoch.
+        replay: draws of old relations per draw of a new one, to prevent forgetting.
+    """
+
+    epochs: int = 10
+    tower_epochs: int = 4
+    repeats: int = 3
+    replay: float = 16.0
+
+    def changed(self, config: Config) -> Config:
+        """Return the settings of the continued training."""
+        return config.model_copy(
+            update={
+                "epochs": self.epochs if config.epochs else 0,
+                "patience": self.epochs,
+                "tower_epochs": self.tower_epochs if config.tower_epochs else 0,
+            }
+        )
+
+
+DEFAULT_RECIPE = Recipe()
+
+
+@dataclass(frozen=True)
+class News:
+    """The new concepts [N] and the rejected parents (N rows) since the model was trained."""
+
+    is_new: NDArray[np.bool_]
+    rejected: Adjacency
+    recipe: Recipe
+
+    def count(self, parents: Indices, children: Indices) -> int:
+        """Return the number of relations that are drawn per epoch."""
+        new = int(self._are_new(parents, children).sum())
+        return new * self.recipe.repeats + self._replayed(len(parents) - new, new)
+
+    def draw(self, parents: Indices, children: Indices, rng: np.random.Generator) -> Indices:
+        """Draw the rows of the relations of one epoch, in random order."""
+        are_new = self._are_new(parents, children)
+        new, old = np.flatnonzero(are_new), np.flatnonzero(~are_new)
+        replayed = rng.permutation(old)[: self._replayed(len(old), len(new))]
+        return rng.permutation(np.concatenate([np.repeat(new, self.recipe.repeats), replayed]))
+
+    def _are_new(self, parents: Indices, children: Indices) -> NDArray[np.bool_]:
+        are_new: NDArray[np.bool_] = self.is_new[parents] | self.is_new[children]
+        return are_new
+
+    def _replayed(self, old: int, new: int) -> int:
+        """Return the number of old relations to draw, which is all if nothing is new."""
+        if not new:
+            return old
+        return min(old, round(new * self.recipe.repeats * self.recipe.replay))
+
 
 CPU = torch.device("cpu")
 

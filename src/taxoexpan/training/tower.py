@@ -1,33 +1,185 @@
-"""Fine-tuning of a text tower on the relations of a taxonomy (contrastive, InfoNCE).
+"""Learning of a text tower from the relations of a taxonomy (contrastive, InfoNCE).
 
 Every query of a batch is compared with all parents in the batch, and with hard negatives: concepts
 whose names are similar to one of the queries, and rejected parents. Blocked anchors (see
 `blocked_among`) are left out. There is no dropout: in so few epochs it only slows the learning.
+
+The linear maps and word vectors move the text of a query towards its parent's. The encoder stays as
+it is, and its vectors are computed once, so a step costs two small products. The vector of a word
+is shared by queries and anchors. It learns what the word means in this taxonomy, which only a
+fine-tuning of all layers would learn otherwise.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError
-from taxoexpan.features.sentence_model import SentenceModel
-from taxoexpan.network.text_tower import anchor_texts, query_text
+from taxoexpan.features.sentence_model import CPU_BLOCK, SentenceModel, Tokens
+from taxoexpan.network.text_tower import EncodedTexts, TextMaps, anchor_texts, query_text
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.continuation import News
 from taxoexpan.training.log import describe_epoch
+from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
 from taxoexpan.training.run import Checkpoint, Run, without_compiler
-from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients
+from taxoexpan.training.sampling import News, blocked_among
+
+BATCH_SIZE = 512
+NEGATIVES = 1500
+"""Anchors that a batch is compared with, besides its parents, if there are as many."""
+MAP_RATE, WORD_RATE = 2e-3, 1e-3
+"""The learning rates of the first step; they fall to zero."""
+
+
+def learn_maps(
+    queries: EncodedTexts,
+    anchors: EncodedTexts,
+    start: TextMaps,
+    taxonomy: Taxonomy,
+    config: Config,
+    seed: int,
+    validate: Callable[[TextMaps], Metrics] | None = None,
+    progress: bool = False,
+    news: News | None = None,
+) -> TextMaps | None:
+    """Return the maps of the best epoch, or None if all N texts are best as they are."""
+    rng = np.random.default_rng(seed)
+    parents, children = taxonomy.relation_indices
+    maps = replace(start, **{name: getattr(start, name).clone() for name in LEARNED})
+    rates = dict(zip(LEARNED, (MAP_RATE, MAP_RATE, WORD_RATE), strict=True))
+    groups = [{"params": [getattr(maps, n).requires_grad_()], "lr": r} for n, r in rates.items()]
+    optimizer = without_compiler(torch.optim.Adam)(groups)
+    best, highest = None, -1.0 if validate is None else validate(start).reciprocal_rank
+    starts = range(0, len(children), BATCH_SIZE)
+    step, steps = 0, config.map_epochs * len(starts)
+    with Progress("maps", steps, "batches", shown=progress) as bar:
+        for _ in range(config.map_epochs):
+            order = rng.permutation(len(children))
+            for rows in (order[start : start + BATCH_SIZE] for start in starts):
+                others = _others(taxonomy, children[rows], rng, news)
+                pairs = children[rows], parents[rows]
+                batch = TowerBatch.of(taxonomy, *pairs, others, queries.vectors.device)
+                optimizer.zero_grad()
+                _loss(maps, queries, anchors, batch).backward()
+                optimizer.step()
+                step += 1
+                for group, rate in zip(optimizer.param_groups, rates.values(), strict=True):
+                    group["lr"] = rate * (1 - step / steps)
+                bar.update()
+            now = replace(maps, **{n: getattr(maps, n).detach().clone() for n in LEARNED})
+            reached = highest if validate is None else validate(now).reciprocal_rank
+            if validate is None or reached > highest:
+                best, highest = now, reached
+    return best
+
+
+LEARNED = ("queries", "anchors", "words")
+"""The tensors of `TextMaps`."""
+
+
+def _others(
+    taxonomy: Taxonomy, queries: Indices, rng: np.random.Generator, news: News | None
+) -> Indices:
+    """Draw the anchors that a batch is compared with, and add the rejected ones."""
+    drawn = rng.choice(len(taxonomy), min(NEGATIVES, len(taxonomy)), replace=False)
+    return drawn if news is None else np.concatenate([drawn, news.rejected.of_many(queries)[1]])
+
+
+def _loss(
+    maps: TextMaps, queries: EncodedTexts, anchors: EncodedTexts, batch: TowerBatch
+) -> Tensor:
+    """Return the mean InfoNCE loss of a batch, given the texts of all concepts."""
+    mapped = maps.map_queries(queries, batch.queries), maps.map_anchors(anchors, batch.anchors)
+    return contrastive_loss(*mapped, batch)
+
+
+SCALE = 20.0
+"""The factor of the cosines in the loss: an inverse temperature."""
+GPU_TRAINING_BLOCK = 256
+"""Texts that a GPU encodes at a time in training."""
+
+
+@dataclass(frozen=True)
+class TowerBatch:
+    """A batch of queries [B], ascending anchors [A], and the row of each query's parent [B].
+
+    `blocked` [B, A] marks the anchors that are not negatives of a query.
+    """
+
+    queries: Indices
+    anchors: Indices
+    positives: Tensor
+    blocked: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        taxonomy: Taxonomy,
+        queries: Indices,
+        parents: Indices,
+        others: Indices,
+        device: torch.device,
+    ) -> TowerBatch:
+        """Return a batch of relations, whose anchors are the parents [B] and the others."""
+        anchors = np.unique(np.concatenate([parents, others]))
+        positives = torch.from_numpy(np.searchsorted(anchors, parents))
+        blocked = torch.zeros(len(queries), len(anchors), dtype=torch.bool)
+        of_anchor, of_query = blocked_among(taxonomy, queries, anchors)
+        blocked[of_query, of_anchor] = True
+        blocked[torch.arange(len(queries)), positives] = False
+        return cls(queries, anchors, positives.to(device), blocked.to(device))
+
+
+def text_blocks(texts: Sequence[Tokens], size: int) -> list[Indices]:
+    """Divide texts into blocks of at most this size and of similar length, to avoid padding."""
+    lengths = np.array([len(each) for each in texts])
+    return np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
+
+
+def compute_gradients(
+    tower: SentenceModel, texts: Sequence[Tokens], batch: TowerBatch, parts: int = 1
+) -> Tensor:
+    """Compute the gradients of a batch's mean loss, and return this loss.
+
+    With several `parts`, each block is encoded twice: first without a graph, then to pass the
+    gradient of its vectors back. The result is the same. `texts` are the tokens of the queries,
+    then of the anchors.
+    """
+    size = CPU_BLOCK if tower.device.type == "cpu" else GPU_TRAINING_BLOCK
+    blocks = text_blocks(texts, min(size, -(-len(texts) // parts)))
+    leaves, graphs = torch.zeros(len(texts), tower.dimension, device=tower.device), []
+    for rows in blocks:
+        with torch.set_grad_enabled(parts == 1):
+            vectors = tower.encode_blocks([texts[row] for row in rows.tolist()])
+        leaves[torch.from_numpy(rows)] = vectors.detach()
+        graphs.append(vectors if parts == 1 else None)
+    leaves.requires_grad_()
+    queries, anchors = leaves.split([len(batch.queries), len(batch.anchors)])
+    loss = contrastive_loss(queries, anchors, batch)
+    (gradient,) = torch.autograd.grad(loss, leaves)
+    for rows, graph in zip(blocks, graphs, strict=True):
+        if graph is None:
+            graph = tower.encode_blocks([texts[row] for row in rows.tolist()])
+        graph.backward(gradient[torch.from_numpy(rows)])
+    return loss.detach()
+
+
+def contrastive_loss(queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
+    """Return the mean InfoNCE loss of queries [B, D] among anchors [A, D] (Eq. 11)."""
+    scores = (SCALE * queries @ anchors.T).masked_fill(batch.blocked, -torch.inf)
+    return F.cross_entropy(scores, batch.positives)
 
 
 def train_tower(

@@ -30,7 +30,7 @@ from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept
-from taxoexpan.training.continuation import Recipe
+from taxoexpan.training.sampling import Recipe
 
 
 @pytest.fixture

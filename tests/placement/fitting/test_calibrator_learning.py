@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.placement.fitting import calibrator_learning
-from taxoexpan.placement.learned.fusion import FusionExamples
+from taxoexpan.placement.fitting.calibrator_learning import FusionExamples
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES
 from taxoexpan.placement.scoring.ranking import Ranker

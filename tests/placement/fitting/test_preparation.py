@@ -15,7 +15,11 @@ from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.placement.fitting import preparation
-from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
+from taxoexpan.placement.fitting.calibrator_learning import (
+    FusionExamples,
+    collect_examples,
+    learn_calibrators,
+)
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
 from taxoexpan.placement.fitting.preparation import (
     PreparedTaxonomy,
@@ -23,12 +27,11 @@ from taxoexpan.placement.fitting.preparation import (
     prepare_refit,
     prepare_taxonomy,
 )
-from taxoexpan.placement.learned.fusion import FusionExamples, collect_examples
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.taxonomy import Additions
-from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.log import TrainingLog
+from taxoexpan.training.sampling import Recipe
 
 
 def test_the_vectors_of_remaining_concepts_share_the_memory_of_all_vectors(pantry: Path) -> None:
@@ -119,8 +122,8 @@ def test_only_concepts_that_the_earlier_model_has_not_seen_tell_how_it_ranks(
 def test_rejected_parents_are_candidates_of_the_fusion(
     model: TaxoExpan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taxoexpan.placement.learned.fusion.CANDIDATES", 1)
-    monkeypatch.setattr("taxoexpan.placement.learned.fusion.RANDOM_CANDIDATES", 0)
+    monkeypatch.setattr("taxoexpan.placement.fitting.calibrator_learning.CANDIDATES", 1)
+    monkeypatch.setattr("taxoexpan.placement.fitting.calibrator_learning.RANDOM_CANDIDATES", 0)
     feedback = review()
     with_rejected, without = (
         _added_examples(model, Feedback(feedback.accepted, rejected))

@@ -9,12 +9,11 @@ from conftest import SMALL
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
-from taxoexpan.network.text_tower import anchor_texts
+from taxoexpan.network.text_tower import EncodedTexts, TextMaps, anchor_texts, vocabulary_of
 from taxoexpan.placement.fitting import session
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, prepare_taxonomy
 from taxoexpan.placement.fitting.session import fit_tower
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Embedder
 
 
 def prepared(

@@ -26,12 +26,11 @@ from taxoexpan.placement.fitting.updating import (
     growth_between,
     update_encoding,
 )
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
-from taxoexpan.training.continuation import Recipe
+from taxoexpan.training.sampling import Recipe
 
 
 def between(old: Taxonomy, new: Taxonomy) -> TaxonomyGrowth:
@@ -114,10 +113,8 @@ def assert_same(one: EncodedTaxonomy, other: EncodedTaxonomy) -> None:
     torch.testing.assert_close(one.keys, other.keys, rtol=0, atol=TOLERANCE)
     assert one.texts is not None
     assert other.texts is not None
-    for name in ("as_anchors", "as_queries"):
-        vectors = getattr(one.texts, name), getattr(other.texts, name)
-        if vectors != (None, None):
-            torch.testing.assert_close(*vectors, rtol=0, atol=TOLERANCE)
+    for vectors in zip(one.texts.tower or (), other.texts.tower or (), strict=True):
+        torch.testing.assert_close(*vectors, rtol=0, atol=TOLERANCE)
     assert one.texts.words.vocabulary == other.texts.words.vocabulary
     assert (one.texts.words.paths != other.texts.words.paths).nnz == 0
 

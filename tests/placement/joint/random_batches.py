@@ -11,9 +11,8 @@ from builders import random_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
@@ -68,7 +67,7 @@ def random_fused_batch(seed: int, count: int, network: MatchingNetwork) -> tuple
     labels = [f"kind{i % 5} name{i % 7}" for i in range(len(old))]
     taxonomy = Taxonomy.from_columns(old.ids, labels, *old.relation_indices)
     as_anchors, as_queries = unit(generator, len(old))
-    texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy), as_anchors, as_queries)
+    texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy), (as_anchors, as_queries))
     anchors = Anchors(taxonomy, ranker.anchors.vectors, 50, texts=texts)
     weights = 0.3 * torch.randn(len(FEATURES), generator=generator)
     concepts = [Concept(f"new {i}", f"own{i % 3} kind{i % 5} name{i % 7}") for i in range(count)]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
+from taxoexpan.placement.joint.placement import ROOT, best_arborescence
 
 Edges = dict[tuple[int, int], float]
 """The weight of each (parent, child); the root is the parent `ROOT`."""

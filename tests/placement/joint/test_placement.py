@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from random_batches import random_batch, random_fused_batch, random_network
 
 from taxoexpan.features.label_words import LabelWords, first_parents
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.placement import BatchScorer, mentions_among, place_jointly
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
@@ -137,13 +136,10 @@ def texts_of(ranker: Ranker, new: Queries, left: list[int]) -> AnchorTexts | Non
     everyone = [*old.concepts, *new.concepts]
     parents = np.append(first_parents(old), np.full(len(new), -1))[left]
     words = LabelWords.from_concepts([everyone[i] for i in left], parents, old.active_indices)
-    assert texts.as_anchors is not None
-    assert texts.as_queries is not None
+    assert texts.tower is not None
     assert new.tower is not None
-    as_anchors, as_queries = (
-        torch.cat([known, new.tower])[left] for known in (texts.as_anchors, texts.as_queries)
-    )
-    return AnchorTexts(words, as_anchors, as_queries)
+    as_anchors, as_queries = (torch.cat([known, new.tower])[left] for known in texts.tower)
+    return AnchorTexts(words, (as_anchors, as_queries))
 
 
 @pytest.mark.parametrize("fused", [False, True])

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from random_batches import random_batch, random_network
 
 from taxoexpan import TaxoExpan
-from taxoexpan.errors import TaxonomyError
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.joint.placement import place_jointly
 from taxoexpan.placement.joint.prior_learning import (
     learn_new_parent_priors,
@@ -57,11 +56,6 @@ def test_the_order_of_a_batch_is_random() -> None:
         for seed in range(40)
     }
     assert len(orders) == 6
-
-
-def test_impossible_sizes_are_refused() -> None:
-    with pytest.raises(TaxonomyError, match="no subtree has 3 to 2 concepts; give a minimum size"):
-        remove_subtrees(FOOD, 1, 3, 2, seed=0)
 
 
 def test_merged_batches_keep_all_concepts_and_relations() -> None:

@@ -14,9 +14,8 @@ from fused_cases import fused_case, random_fusion
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.explain.evidence import Part
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.learned.calibration import (
     FITS,
     LEAF_BONUSES,
@@ -30,11 +29,9 @@ from taxoexpan.placement.learned.calibration import (
     score_held_out,
     score_held_out_by_fold,
 )
-from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Reliability
-from taxoexpan.placement.learned.regression import sigmoid
+from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Reliability, sigmoid
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.branches import is_informative
-from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker, is_informative
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
 

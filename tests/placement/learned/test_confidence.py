@@ -13,8 +13,8 @@ from taxoexpan.placement.learned.confidence import (
     Curve,
     Reliability,
     safe_placements,
+    sigmoid,
 )
-from taxoexpan.placement.learned.regression import sigmoid
 
 confidences = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from taxoexpan.placement.learned.regression import DECAY, isotonic, logistic, logit, sigmoid
+from taxoexpan.placement.learned.confidence import DECAY, isotonic, logistic, logit, sigmoid
 
 
 @given(st.integers(0, 2**32 - 1))

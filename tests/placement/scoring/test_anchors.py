@@ -8,8 +8,7 @@ from fused_cases import fused_case
 
 from taxoexpan import Taxonomy
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_maps import TextMaps
-from taxoexpan.network.text_tower import TextTower
+from taxoexpan.network.text_tower import TextMaps, TextTower
 from taxoexpan.placement.scoring.anchors import AnchorTexts
 
 
@@ -18,18 +17,16 @@ def test_texts_of_selected_anchors_are_rows_of_all() -> None:
     texts, rows = ranker.anchors.texts, np.array([3, 3, 0, 20])
     assert texts is not None
     selected = texts.select(rows)
-    assert texts.as_anchors is not None
-    assert texts.as_queries is not None
-    assert selected.as_anchors is not None
-    assert selected.as_queries is not None
-    assert torch.equal(selected.as_anchors, texts.as_anchors[rows])
-    assert torch.equal(selected.as_queries, texts.as_queries[rows])
+    assert texts.tower is not None
+    assert selected.tower is not None
+    for chosen, known in zip(selected.tower, texts.tower, strict=True):
+        assert torch.equal(chosen, known[rows])
     asked = texts.words.of_queries(queries.concepts)
     np.testing.assert_array_equal(
         selected.words.compare(asked, 0, 4), texts.words.compare(asked, 0, 30)[:, rows]
     )
     wordless = AnchorTexts(texts.words).select(rows)
-    assert wordless.as_anchors is None
+    assert wordless.tower is None
     assert len(wordless.words) == 4
 
 
@@ -42,8 +39,7 @@ def test_the_texts_of_a_taxonomy_are_encoded_as_anchors_and_as_queries(
     maps = TextMaps(*matrices, tuple(map(str, range(16))))
     tower = TextTower(encoder, torch.device("cpu"), maps=maps)
     texts = AnchorTexts.of(taxonomy, tower)
-    assert texts.as_anchors is not None
-    assert texts.as_queries is not None
-    assert torch.equal(texts.as_anchors, tower.encode_anchors(taxonomy))
-    assert torch.equal(texts.as_queries, tower.encode_queries(taxonomy.labels))
-    assert AnchorTexts.of(taxonomy, None).as_anchors is None
+    assert texts.tower is not None
+    assert torch.equal(texts.tower[0], tower.encode_anchors(taxonomy))
+    assert torch.equal(texts.tower[1], tower.encode_queries(taxonomy.labels))
+    assert AnchorTexts.of(taxonomy, None).tower is None

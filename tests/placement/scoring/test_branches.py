@@ -7,7 +7,7 @@ from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.placement.scoring.branches import Branches, is_informative, true_levels
+from taxoexpan.placement.scoring.ranking import Branches, is_informative, true_levels
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CPU = torch.device("cpu")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.placement.scoring.families import RowGroups
+from taxoexpan.placement.scoring.anchors import RowGroups
 
 
 def groups_of(members: np.ndarray, sizes: list[int]) -> RowGroups:

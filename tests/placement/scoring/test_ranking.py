@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from taxoexpan import TaxoExpan
 from taxoexpan.config import load_preset
-from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries, Queries, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy

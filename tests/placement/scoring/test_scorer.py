@@ -14,8 +14,8 @@ from naive_scores import naive_features, naive_scores
 from reference_network import double_precision
 
 from taxoexpan.errors import ModelError
-from taxoexpan.network.queries import Queries
-from taxoexpan.placement.scoring import cosines, scorer
+from taxoexpan.network.concept_vectors import Queries
+from taxoexpan.placement.scoring import pair_features, scorer
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import FEATURES, Signal, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
@@ -138,7 +138,7 @@ def test_a_ranking_is_the_softmax_of_all_scores(
     monkeypatch: pytest.MonkeyPatch, variant: dict[str, object], is_fused: bool
 ) -> None:
     monkeypatch.setitem(scorer.MAX_PAIRS, "cpu", 64 * 7)
-    monkeypatch.setitem(cosines.MAX_PAIRS, "cpu", 50)
+    monkeypatch.setitem(pair_features.MAX_PAIRS, "cpu", 50)
     plain, queries = fused_case(4, count=300, **variant)
     fusion = SignalFusion(tuple(np.linspace(-0.3, 0.5, len(FEATURES)).tolist()))
     ranker = shaped(plain, "deprecated").with_fusion(fusion if is_fused else None)

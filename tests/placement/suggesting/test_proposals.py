@@ -9,7 +9,7 @@ import pytest
 
 from taxoexpan import TaxoExpan
 from taxoexpan.errors import DamagedModelError
-from taxoexpan.network.queries import MAX_BLOCK
+from taxoexpan.network.concept_vectors import MAX_BLOCK
 from taxoexpan.placement.adding.acceptance import Acceptance, merges, select_additions
 from taxoexpan.placement.learned.abstention import FEATURES, AbstentionModel, abstention_features
 from taxoexpan.placement.learned.calibrators import Calibrators

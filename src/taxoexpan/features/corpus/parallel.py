@@ -92,8 +92,7 @@ def _forking() -> Iterator[None]:
     """Delay signals until a new process can handle them, and hide the warning about threads."""
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 from taxoexpan.features.corpus.phrases import split_sentences
 from taxoexpan.features.glossary.glossary_file import BrokenLines, GlossaryEntry, read_entries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
-from taxoexpan.taxonomy.names import normalize_name, words_key
+from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
 
 MAX_TEXT_LENGTH = 1000
 """The characters of a text that are kept; definitions are shorter."""
@@ -90,15 +90,11 @@ class SenseSelector:
         self._taxonomy = taxonomy
         self._words = cache(lambda index: content_words(taxonomy.labels[index]))
         self._child_words = cache(self._words_of_children)
-        self._frequency: Counter[str] | None = None
 
-    @property
+    @cached_property
     def frequency(self) -> Counter[str]:
         """The number of labels that contain each word."""
-        if self._frequency is None:
-            size = len(self._taxonomy)
-            self._frequency = Counter(word for i in range(size) for word in self._words(i))
-        return self._frequency
+        return Counter(word for i in range(len(self._taxonomy)) for word in self._words(i))
 
     def for_concept(self, index: int, senses: Sequence[Sense]) -> Sense | None:
         """Return the sense that fits the neighbors of a known concept; rare words count more."""
@@ -202,7 +198,7 @@ class Glossary:
         for concept in concepts:
             if not concept.definition:
                 for name in (concept.label, *concept.synonyms):
-                    wanted[_key(normalize_name(name))] = []
+                    wanted[name_key(name)] = []
         wanted.pop("", None)
         broken = BrokenLines()
         for entry in read_entries(Path(path), broken, progress):
@@ -254,17 +250,13 @@ class Glossary:
         """Return the senses of the label, or else of the first synonym that has any."""
         for name in (concept.label, *concept.synonyms):
             normalized = normalize_name(name)
-            senses = self.senses.get(_key(normalized), [])
+            senses = self.senses.get(name_key(name), [])
             exact = [sense for sense in senses if sense.name == normalized]
             if senses and name is not concept.label:
                 return MatchKind.SYNONYM, exact or senses
             if senses:
                 return (MatchKind.EXACT, exact) if exact else (MatchKind.PLURAL, senses)
         return MatchKind.EXACT, ()
-
-
-def _key(normalized: str) -> str:
-    return words_key(normalized.split())
 
 
 def _keep(entry: GlossaryEntry, wanted: dict[str, list[Sense]]) -> None:
@@ -275,7 +267,7 @@ def _keep(entry: GlossaryEntry, wanted: dict[str, list[Sense]]) -> None:
     if qualified:
         names.append((qualified[1], qualified[2]))
     for name, qualifier in names:
-        senses = wanted.get(_key(name))
+        senses = wanted.get(words_key(name.split()))
         if senses is None or len(senses) >= MAX_SENSES or qualifier == "disambiguation":
             continue
         text = article_text(entry.title, entry.text)

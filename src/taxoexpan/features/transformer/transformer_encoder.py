@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from taxoexpan.features.transformer.loaded_transformer import LoadedTransformer
+    from taxoexpan.features.sentence_model import LoadedTransformer
 
 
 BATCH_SIZE = 64
@@ -72,7 +72,7 @@ class TransformerEncoder(Encoder):
 
     def copy_model(self) -> LoadedTransformer:
         """Return a copy of the model, whose weights may be changed."""
-        from taxoexpan.features.transformer.loaded_transformer import LoadedTransformer
+        from taxoexpan.features.sentence_model import LoadedTransformer
 
         return LoadedTransformer(copy.deepcopy(self._model))
 
@@ -99,7 +99,9 @@ class TransformerEncoder(Encoder):
         with Progress("encoding", len(known), "texts", shown=False) as bar:
             for start in range(0, len(known), BATCH_SIZE):
                 batch = known[start : start + BATCH_SIZE]
-                vectors[start : start + len(batch)] = self._encode_batch(batch)
+                with _quiet():
+                    encoded = normalize_rows(_vectors(self._model, batch))
+                vectors[start : start + len(batch)] = encoded
                 bar.update(len(batch))
         return vectors[[rows.get(text, -1) for text in texts]]
 
@@ -113,10 +115,6 @@ class TransformerEncoder(Encoder):
         special = set(tokenizer.all_special_ids)  # including the token for unknown words
         rows = [row for row, ids in enumerate(tokens) if not special.issuperset(ids)]
         return [texts[row] for row in sorted(rows, key=lambda row: -len(tokens[row]))]
-
-    def _encode_batch(self, batch: list[str]) -> Vectors:
-        with _quiet():
-            return normalize_rows(_vectors(self._model, batch))
 
     @cached_property
     def _model(self) -> SentenceTransformer:
@@ -211,8 +209,7 @@ def _quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             yield
     finally:
         logging.disable(before)

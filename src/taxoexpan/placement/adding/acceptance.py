@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH
-from taxoexpan.placement.scoring.branches import is_informative
+from taxoexpan.placement.scoring.ranking import is_informative
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -96,14 +97,16 @@ def select_additions(
         ranks.setdefault(suggestion.query.id, set()).add(suggestion.rank)
     first = {id: frozenset(sorted(own)[: acceptance.top_k]) for id, own in ranks.items()}
     selected = _reachable([s for s in good if s.is_decided or s.rank in first[s.query.id]], queries)
+    additions = additions_of(selected, merging if acceptance.allow_merges else ())
+    return additions if acceptance.allow_moves else replace(additions, moves=())
+
+
+def additions_of(selected: Sequence[Suggestion], merging: Sequence[Suggestion]) -> Additions:
+    """Return all that is to be added for some placements and merges."""
     concepts = {s.query.id: s.query for s in selected}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in selected)
-    return Additions(
-        tuple(concepts.values()),
-        tuple(relations),
-        moves=_moves_of(selected) if acceptance.allow_moves else (),
-        synonyms=_synonyms_of(merging) if acceptance.allow_merges else (),
-    )
+    moves, synonyms = _moves_of(selected), _synonyms_of(merging)
+    return Additions(tuple(concepts.values()), tuple(relations), moves=moves, synonyms=synonyms)
 
 
 def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
@@ -308,15 +311,10 @@ def _with_coarse(
     suggestions: Sequence[Suggestion], placed: Sequence[Suggestion]
 ) -> list[Suggestion]:
     """Insert the coarse placements after the other suggestions of their queries."""
-    coarse = {s.query.id: s for s in placed if s.kind == SuggestionKind.COARSE}
     last = {s.query.id: position for position, s in enumerate(suggestions)}
-    result = []
-    for position, suggestion in enumerate(suggestions):
-        result.append(suggestion)
-        id = suggestion.query.id
-        if id in coarse and last[id] == position:
-            result.append(coarse[id])
-    return result
+    coarse = [(last[s.query.id], s) for s in placed if s.kind == SuggestionKind.COARSE]
+    ordered = sorted([*enumerate(suggestions), *coarse], key=itemgetter(0))  # stable
+    return [suggestion for _, suggestion in ordered]
 
 
 def have_confidence(suggestions: Sequence[Suggestion]) -> bool:

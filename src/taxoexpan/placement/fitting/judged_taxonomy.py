@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from taxoexpan.errors import ModelError
 from taxoexpan.phrasing import pluralize
+from taxoexpan.placement.adding.acceptance import additions_of
 from taxoexpan.placement.adding.additions import validate_additions
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Feedback, Rejections
 from taxoexpan.placement.suggesting.suggestions import Suggestion
-from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import PROVISIONAL
 from taxoexpan.taxonomy.ids import numbered, slug
 from taxoexpan.taxonomy.known_names import known_names
@@ -46,7 +47,8 @@ class JudgedTaxonomy:
 def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
     """Add the accepted placements of new concepts to a taxonomy, and collect rejected ones."""
     known, usable = known_names(taxonomy), {c.id for c in taxonomy.concepts if not c.deprecated}
-    new, present = _split_present(feedback.accepted, known)
+    new = [p for p in feedback.accepted if normalize_name(p.query.label) not in known]
+    present = {normalize_name(p.query.label) for p in feedback.accepted} & known.keys()
     merges = [p for p in new if p.is_merge]
     placements = _with_new_ids(taxonomy, [p for p in new if not p.is_merge])
     reachable = _reachable(placements, usable)
@@ -59,7 +61,7 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
         raise ModelError(
             f"no parent of the {count} is in this taxonomy; the decisions are about another one"
         )
-    additions, _ = validate_additions(taxonomy, _additions(reachable, merged))
+    additions, _ = validate_additions(taxonomy, additions_of(reachable, merged))
     return JudgedTaxonomy(
         taxonomy.expanded(additions) if additions.concepts or additions.synonyms else taxonomy,
         tuple(concept.id for concept in additions.concepts),
@@ -68,21 +70,6 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
         len(present),
         lost,
     )
-
-
-def _split_present(
-    accepted: Iterable[Suggestion], known: dict[str, int]
-) -> tuple[list[Suggestion], set[str]]:
-    """Return the placements of new concepts, and the names that the taxonomy already has."""
-    new: list[Suggestion] = []
-    present: set[str] = set()
-    for placement in accepted:
-        name = normalize_name(placement.query.label)
-        if name in known:
-            present.add(name)
-        else:
-            new.append(placement)
-    return new, present
 
 
 def _with_new_ids(taxonomy: Taxonomy, placements: Sequence[Suggestion]) -> list[Suggestion]:
@@ -101,9 +88,8 @@ def _with_new_ids(taxonomy: Taxonomy, placements: Sequence[Suggestion]) -> list[
             taken.add(id)
 
     def parent_of(placement: Suggestion) -> str:
-        new = named.get(normalize_name(placement.parent.label))
-        known = placement.parent.id in taxonomy or new is None
-        return placement.parent.id if known or new is None else new.id
+        new = named.get(normalize_name(placement.parent.label), placement.parent)
+        return placement.parent.id if placement.parent.id in taxonomy else new.id
 
     return [
         replace(
@@ -124,17 +110,3 @@ def _reachable(placements: Sequence[Suggestion], usable: set[str]) -> list[Sugge
         if ids == placed:
             return kept
         placed = ids
-
-
-def _additions(placed: Sequence[Suggestion], merged: Sequence[Suggestion]) -> Additions:
-    """Return the accepted placements as additions to the taxonomy."""
-    concepts = {p.query.id: p.query for p in placed}
-    relations = dict.fromkeys((p.parent.id, p.query.id) for p in placed)
-    moves = (Move(id, p.parent.id, p.query.id) for p in placed for id in p.moves)
-    names = ((p.parent.id, n) for p in merged for n in (p.query.label, *p.query.synonyms))
-    return Additions(
-        tuple(concepts.values()),
-        tuple(relations),
-        moves=tuple(dict.fromkeys(moves)),
-        synonyms=tuple(dict.fromkeys(names)),
-    )

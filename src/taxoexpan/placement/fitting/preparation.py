@@ -17,14 +17,12 @@ from taxoexpan.features.embedding import head_word, names_of, refuse_unknown
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.features.sentence_model import MAX_TOKENS
 from taxoexpan.files import check_output
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.network.text_tower import query_text
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.progress import Progress, Stage
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -32,9 +30,9 @@ from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import HOLDOUTS, Holdout, hold_out
 from taxoexpan.training.log import check_tensorboard
+from taxoexpan.training.sampling import News, Recipe
 
 
 @dataclass(frozen=True)

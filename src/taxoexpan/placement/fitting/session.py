@@ -18,17 +18,18 @@ from taxoexpan.config import Config
 from taxoexpan.device import release_memory
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.network.matching_network import MatchingNetwork, make_network
-from taxoexpan.network.text_maps import EncodedTexts, TextMaps, vocabulary_of
 from taxoexpan.network.text_tower import (
+    EncodedTexts,
     KnownVectors,
+    TextMaps,
     TextTower,
     query_text,
+    vocabulary_of,
 )
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, TrainingData
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.arrays import Indices
@@ -39,8 +40,7 @@ from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
-from taxoexpan.training.text_maps import learn_maps
-from taxoexpan.training.tower import similar_concepts, train_tower
+from taxoexpan.training.tower import learn_maps, similar_concepts, train_tower
 
 
 def train_network(
@@ -118,7 +118,7 @@ def _fine_tune(
     checkpoint: Checkpoint | None,
 ) -> tuple[SentenceModel, History]:
     """Fine-tune the tower's sentence model on the remaining taxonomy."""
-    remaining = prepared.holdout.taxonomy
+    remaining, news = prepared.holdout.taxonomy, prepared.data.news
     names = tower.encoder.encode([query_text(concept) for concept in remaining.concepts])
     similar = similar_concepts(torch.from_numpy(names).to(embedder.device), seed)
     model = tower.encoder.copy_model()
@@ -128,14 +128,7 @@ def _fine_tune(
     embedder.encoder.unload()  # the fine-tuning needs the most memory
     gc.collect()  # models have reference cycles
     history = train_tower(
-        model,
-        remaining,
-        similar,
-        embedder.config,
-        seed,
-        progress,
-        checkpoint,
-        prepared.data.news,
+        model, remaining, similar, embedder.config, seed, progress, checkpoint, news
     )
     gc.collect()  # so have optimizers
     release_memory()
@@ -161,16 +154,9 @@ def _learn_maps(
         mapped = maps.map_queries(new), maps.map_anchors(anchors)
         return _validate(*mapped, prepared.holdout.parents)
 
+    validation, news = validate if held_out else None, prepared.data.news
     return learn_maps(
-        queries,
-        anchors,
-        start,
-        remaining,
-        embedder.config,
-        seed,
-        validate if prepared.holdout.concepts else None,
-        progress,
-        prepared.data.news,
+        queries, anchors, start, remaining, embedder.config, seed, validation, progress, news
     )
 
 
@@ -208,10 +194,7 @@ class FittedParts:
 
 
 def fit_parts(
-    prepared: PreparedTaxonomy,
-    embedder: Embedder,
-    seed: int,
-    outputs: FittingOutputs,
+    prepared: PreparedTaxonomy, embedder: Embedder, seed: int, outputs: FittingOutputs
 ) -> FittedParts:
     """Fit all parts of a model; if Ctrl-C ends the training, do not fine-tune the encoder."""
     if prepared.start is None:
@@ -234,21 +217,11 @@ def fit_parts(
         write_line(f"all signals together: {describe_metrics(metrics)}")
     stage.update()
     release_memory()
-    keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
-    tower = None if tower is None else replace(tower, known=None)
-    return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
-
-
-def _encode_anchors(
-    prepared: PreparedTaxonomy,
-    network: MatchingNetwork,
-    embedder: Embedder,
-    calibrators: Calibrators,
-) -> tuple[Tensor, AnchorTexts | None]:
-    """Return the keys of all concepts as anchors, and their texts if the fusion needs them."""
     taxonomy, vectors = prepared.taxonomy, prepared.vectors()
     keys = Anchors(taxonomy, vectors, embedder.config.max_siblings).encode(network)
-    return keys, AnchorTexts.of(taxonomy, embedder.tower) if calibrators.fusion else None
+    texts = AnchorTexts.of(taxonomy, tower) if calibrators.fusion else None
+    tower = None if tower is None else replace(tower, known=None)
+    return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
 
 
 def _checkpoint(

@@ -18,8 +18,7 @@ from taxoexpan.network.egonets import spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
@@ -215,7 +214,7 @@ def _updated_texts(
     anchors = tower.encode_anchors(newer, described)
     as_anchors = _replaced(old.tower[0], versions, described, anchors)
     as_queries = _replaced(old.tower[1], versions, named, tower.encode_queries(queries))
-    return AnchorTexts(words, as_anchors, as_queries), len(queries) + len(anchors)
+    return AnchorTexts(words, (as_anchors, as_queries)), len(queries) + len(anchors)
 
 
 def _replaced(

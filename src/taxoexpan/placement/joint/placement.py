@@ -1,8 +1,8 @@
 """Joint placement of a batch of new concepts, some of which may be parents of others.
 
 Unlike in the paper, every new concept is an anchor too. Its egonet has its current parent, itself,
-and the new concepts below it. All relations are chosen at once as the most probable tree. Then the
-egonets are rebuilt from the result until nothing changes.
+and the new concepts below it. All relations are chosen at once as the most probable tree, a maximum
+arborescence (Chu and Liu; Edmonds). Then the egonets are rebuilt until nothing changes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ from torch import Tensor
 
 from taxoexpan.features.label_words import LabelWords, first_parents
 from taxoexpan.features.mentions import Lexicon, Mentions
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.queries import Queries
-from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
+from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.placement.learned.new_parent_prior import BatchScores, NewParentPrior, label_features
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.suggesting.proposals import refuse_nonfinite_scores
 from taxoexpan.placement.suggesting.suggestions import Suggestion
@@ -260,9 +257,7 @@ def _best_parents(scores: BatchScores, among: Floats, known: int) -> tuple[Indic
     children, columns = np.nonzero(weights > scores.best[:, None])
     candidates, weights = nearest[children, columns], weights[children, columns]
     found = best_arborescence(scores.best, candidates, children, weights)
-    highest = np.maximum(scores.total, among.max(1))
-    summed = np.exp(scores.total - highest) + np.exp(among - highest[:, None]).sum(1)
-    total = highest + np.log(summed)
+    total = np.logaddexp(scores.total, np.logaddexp.reduce(among, 1))
     chosen = np.where(found == ROOT, scores.best, among[np.arange(len(found)), found])
     return np.where(found == ROOT, scores.anchors, known + found), np.exp(chosen - total)
 
@@ -287,10 +282,76 @@ def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
     words = LabelWords.from_concepts(everyone, parents, taxonomy.active_indices)
     if texts.tower is None or queries.tower is None:
         return AnchorTexts(words)
-    return AnchorTexts(words, *(torch.cat([known, queries.tower]) for known in texts.tower))
+    as_anchors, as_queries = (torch.cat([known, queries.tower]) for known in texts.tower)
+    return AnchorTexts(words, (as_anchors, as_queries))
 
 
 def _unnamed(size: int, parents: Indices, children: Indices) -> Taxonomy:
     """Build a taxonomy whose concepts have only indices."""
     names = [str(i) for i in range(size)]
     return Taxonomy.from_columns(names, names, parents, children)
+
+
+ROOT = -1
+"""The parent of a node that is attached to the root."""
+
+
+def best_arborescence(
+    root: Floats, parents: Indices, children: Indices, weights: Floats
+) -> Indices:
+    """Return the parent of each of Q nodes that maximizes the sum of the edge weights: [Q].
+
+    Edges lead from the root with the weights `root` [Q], and from `parents[e]` to `children[e]`
+    with `weights[e]`. Among equal weights the root comes first, then the edges in the given order.
+
+    >>> best_arborescence(np.zeros(2), np.array([0, 1]), np.array([1, 0]), np.array([3.0, 2.0]))
+    array([-1,  0])
+    """
+    count = len(root)
+    # Internally the root is node 0, and its edges come first.
+    above = np.concatenate([np.zeros(count, dtype=np.int64), parents + 1])
+    below = np.concatenate([np.arange(count), children]) + 1
+    remaining = np.concatenate([root, weights]).astype(np.float64)
+    levels: list[tuple[Indices, Indices]] = []  # each edge's lower end, each node's best edge
+    heads, tails = below, above
+    while True:
+        best = _best_edges(tails, heads, remaining)
+        upward = np.concatenate([[0], tails[best[1:]]])
+        cycle = _cycles(upward)
+        if not (cycle >= 0).any():
+            break
+        levels.append((heads, best))
+        # Contract each cycle to one node. Entering it at a node replaces the node's own best edge.
+        remaining = np.where(cycle[heads] >= 0, remaining - remaining[best[heads]], remaining)
+        members = np.where(cycle >= 0, cycle, np.arange(len(cycle)))
+        merged = np.unique(members, return_inverse=True)[1]
+        heads, tails = merged[heads], merged[tails]
+    for heads, inside in reversed(levels):
+        # Expand: an edge that enters a cycle replaces the edge inside it that led to the same node.
+        entering = best[1:]
+        best = inside.copy()
+        best[heads[entering]] = entering
+    return above[best[1:]] - 1
+
+
+def _best_edges(tails: Indices, heads: Indices, weights: Floats) -> Indices:
+    """Return the heaviest edge to each node, the first of equal ones; 0 for the root."""
+    between = np.flatnonzero(tails != heads)
+    order = between[np.lexsort((-weights[between], heads[between]))]
+    reached, first = np.unique(heads[order], return_index=True)
+    best = np.zeros(int(reached.max(initial=0)) + 1, dtype=np.int64)
+    best[reached] = order[first]
+    return best
+
+
+def _cycles(upward: Indices) -> Indices:
+    """Return the lowest node of the cycle that contains each node, or -1."""
+    ahead, lowest = upward, np.minimum(np.arange(len(upward)), upward)
+    for _ in range(len(upward).bit_length()):
+        lowest = np.minimum(lowest, lowest[ahead])
+        ahead = ahead[ahead]
+    # After more steps than there are nodes, every walk is on a cycle, and covers all its nodes.
+    cycle = np.full(len(upward), -1)
+    cycle[ahead] = lowest[ahead]
+    cycle[0] = -1
+    return cycle

@@ -14,9 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from taxoexpan.errors import TaxonomyError
 from taxoexpan.features.label_words import LabelWords
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.joint.placement import BatchScorer, mentions_among
 from taxoexpan.placement.learned.new_parent_prior import LabeledBatch, NewParentPrior
 from taxoexpan.placement.scoring.anchors import Anchors
@@ -37,11 +36,6 @@ def remove_subtrees(
     taxonomy: Taxonomy, count: int, min_size: int, max_size: int, seed: int
 ) -> RemovedSubtrees:
     """Remove at most `count` disjoint subtrees of non-root concepts, of the given sizes."""
-    if not 1 <= min_size <= max_size:
-        raise TaxonomyError(
-            f"no subtree has {min_size} to {max_size} concepts; give a minimum size of at least 1 "
-            "and a maximum size that is not below it"
-        )
     rng = np.random.default_rng(seed)
     sizes = taxonomy.descendant_intervals.counts(np.arange(len(taxonomy)))
     fitting = (sizes >= min_size) & (sizes <= max_size) & (taxonomy.parents_of.degrees > 0)
@@ -145,11 +139,10 @@ def _labeled(
     labeled = []
     for batch in batches:
         rows = torch.tensor([whole.index(c.id) for c in batch.concepts], device=vectors.device)
-        own = vectors.select(rows)
-        both = torch.stack([own.names, own.heads.index_select(0, own.head_of)])
+        both = vectors.select(rows).stacked()
         mentions = mentions_among(rest, batch.concepts) if network.mentions is not None else None
-        tower = None if ranker.anchors.texts is None else ranker.anchors.texts.as_queries
-        tower = None if tower is None else tower.index_select(0, rows)
+        known = ranker.anchors.tower
+        tower = None if known is None else known[1].index_select(0, rows)
         queries = Queries(both, mentions, batch.concepts, tower)
         labeled.append((BatchScorer(remaining, queries), _relations(batch)))
     return labeled

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from pydantic import Field
 
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
+from taxoexpan.placement.scoring.pair_features import QueryCosines
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
@@ -34,12 +36,15 @@ The weights were fitted to the labels of 12 vocabularies, each against labels of
 """
 
 
+Deviation = Annotated[float, Field(ge=1e-9)]
+
+
 @dataclass(frozen=True)
 class AbstentionModel:
     """The mean and deviation of each feature of held-out leaves, and the least weighted sum."""
 
-    center: tuple[float, ...]
-    scale: tuple[float, ...]
+    center: tuple[float, float]
+    scale: tuple[Deviation, Deviation]
     threshold: float
 
     def closeness(self, features: Floats) -> Floats:
@@ -63,26 +68,21 @@ def learn_abstention(ranker: Ranker, queries: Queries) -> AbstentionModel | None
     return AbstentionModel(model.center, model.scale, threshold)
 
 
-@torch.no_grad()
 def abstention_features(ranker: Ranker, queries: Queries) -> Floats:
     """Return the `FEATURES` of queries [Q, F]."""
-    names, tower = ranker.anchors.vectors.names, ranker.anchors.tower
-    described = None if tower is None or ranker.fusion is None else tower[1]
-    features = []
-    for _, some in queries.blocks(len(names)):
-        by_text = None
-        if described is not None and some.tower is not None:
-            by_text = described @ some.tower.T
-        features.append(features_of_cosines(names @ some.vectors[0].T, by_text))
-    return np.concatenate(features)
+    parts: list[Floats] = []
+    ranker.rank(queries, 1, on_block=lambda cosines: parts.append(features_of_cosines(cosines)))
+    return np.concatenate(parts)
 
 
-def features_of_cosines(names: Tensor, by_text: Tensor | None) -> Floats:
-    """Return the `FEATURES` from cosines with all concepts, 0 without texts: [N, Q] → [Q, F]."""
-    count = min(NEAREST, len(names))
+def features_of_cosines(cosines: QueryCosines) -> Floats:
+    """Return the `FEATURES` from cosines with all concepts, 0 without texts: [Q, F]."""
+    names = cosines.names
     columns = [
-        torch.zeros_like(names[0]) if each is None else each.topk(count, dim=0).values.mean(0)
-        for each in (names, by_text)
+        torch.zeros_like(names[0])
+        if each is None
+        else each.topk(min(NEAREST, len(names)), dim=0).values.mean(0)
+        for each in (names, cosines.texts)
     ]
     return np.asarray(torch.stack(columns, dim=1).double().cpu().numpy())
 

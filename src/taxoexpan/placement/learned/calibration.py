@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import (
     MIN_HELD_OUT,
@@ -26,14 +25,14 @@ from taxoexpan.placement.learned.confidence import (
     Calibration,
     Curve,
     Reliability,
+    isotonic,
+    logistic,
+    logit,
     safe_placements,
 )
-from taxoexpan.placement.learned.regression import isotonic, logistic, logit
-from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.branches import true_levels
-from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.pair_features import SignalFusion
-from taxoexpan.placement.scoring.ranking import Ranker, padded_levels
+from taxoexpan.placement.scoring.ranking import Ranker, padded_levels, true_levels
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -182,24 +181,18 @@ def calibrate_branches(
     Each fold [Q] of the queries is ranked by a fusion that was not fitted to it. Only branches
     that are informative count: the others are almost always right.
     """
-    parts, truths, order = [], [], []
-    for fold, fusion in enumerate(fusions):
-        rows = np.flatnonzero(folds == fold)
-        if not len(rows):
-            continue
-        some = queries.select(rows)
-        ranking = ranker.with_fusion(fusion).rank(some, 1, temperature, with_levels=True)
-        assert ranking.levels is not None
-        parts.append(ranking.levels)
-        truths.append(true_levels(ranker.anchors.taxonomy, ranking.anchors[:, 0], some.parents))
-        order.append(rows)
+    parts, anchors = [], []
+    order = [np.flatnonzero(folds == fold) for fold in range(len(fusions))]
+    for rows, fusion in zip(order, fusions, strict=True):
+        if len(rows):
+            some = queries.select(rows)
+            ranking = ranker.with_fusion(fusion).rank(some, 1, temperature, with_levels=True)
+            assert ranking.levels is not None
+            parts.append(ranking.levels)
+            anchors.append(ranking.anchors[:, 0])
+    parents = [queries.parents[row] for row in np.concatenate(order).tolist()]
+    right, is_place = true_levels(ranker.anchors.taxonomy, np.concatenate(anchors), parents)
     levels = padded_levels(parts)[:, 0]
-    right, is_place = np.zeros((2, *levels.shape), dtype=np.bool_)
-    begin = 0
-    for own, places in truths:
-        end, width = begin + len(own), own.shape[1]
-        right[begin:end, :width], is_place[begin:end, :width] = own, places
-        begin = end
     levels[~is_place] = np.nan
     row, column = np.nonzero(~np.isnan(levels))
     if not len(row):

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from taxoexpan.placement.learned.confidence import sigmoid
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.names import normalize_name
@@ -53,8 +56,8 @@ class LabeledBatch:
 class NewParentPrior:
     """The weights of the features, and the rate of new parents in their training data."""
 
-    weights: tuple[float, ...]
-    rate: float
+    weights: tuple[float, float, float]
+    rate: Annotated[float, Field(gt=0, lt=1)]
 
     @classmethod
     def learn(cls, batches: Sequence[LabeledBatch]) -> NewParentPrior | None:
@@ -71,15 +74,16 @@ class NewParentPrior:
             weights = weights + step.clip(-1, 1)
             if np.abs(step).max() < 1e-6:
                 break
-        return cls(tuple(weights.tolist()), float(has_new.mean()))
+        constant, ending, length = weights.tolist()
+        return cls((constant, ending, length), float(has_new.mean()))
 
     def adjust(self, scores: BatchScores, features: Floats) -> Floats:
         """Return log f [Q, Q] with the gain at the batch's own rate of new parents (by EM)."""
         gained = _with_gain(scores, features, np.array(self.weights))
-        log_odds = _log_sum(gained) - scores.total - _logit(self.rate)
+        log_odds = np.logaddexp.reduce(gained, 1) - scores.total - _logit(self.rate)
         rate = self.rate
         for _ in range(MAX_STEPS):
-            has_new = 1 / (1 + np.exp(-(log_odds + _logit(rate)).clip(-500, 500)))
+            has_new = sigmoid(log_odds + _logit(rate))
             rate = float((has_new.sum() + PSEUDO_COUNT) / (len(has_new) + 2 * PSEUDO_COUNT))
         adjusted: Floats = gained + (_logit(rate) - _logit(self.rate))
         return adjusted
@@ -115,7 +119,7 @@ def _gradient_and_hessian(
     gradient, hessian = np.zeros(FEATURES), np.zeros((FEATURES, FEATURES))
     for batch in batches:
         scores, features = _with_gain(batch.scores, batch.features, weights), batch.features
-        total = np.logaddexp(_log_sum(scores), batch.scores.total)
+        total = np.logaddexp(np.logaddexp.reduce(scores, 1), batch.scores.total)
         probability = np.exp(scores - total[:, None])
         right = np.where(batch.true, probability, 0)
         right /= np.maximum(right.sum(1, keepdims=True), 1e-300)
@@ -124,13 +128,6 @@ def _gradient_and_hessian(
         squares = np.einsum("qa,qaf,qag->fg", probability, features, features, optimize=True)
         hessian += squares - expected.T @ expected
     return gradient, hessian
-
-
-def _log_sum(scores: Floats) -> Floats:
-    """Return the log-sum-exp of each row; all values of a row may be minus infinity."""
-    highest = scores.max(1, initial=-1e30)
-    summed: Floats = highest + np.log(np.exp(scores - highest[:, None]).sum(1).clip(1e-300))
-    return summed
 
 
 def _logit(rate: float) -> float:

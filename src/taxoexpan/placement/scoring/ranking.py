@@ -1,4 +1,9 @@
-"""Ranking every possible parent of a query (Section 4.3, inference)."""
+"""Ranking every possible parent of a query (Section 4.3, inference), and branch probabilities.
+
+The branch of a concept has consecutive numbers in a tree, and a few intervals of numbers in another
+taxonomy (`ReachIntervals`), so its probability is a difference of sums. Every descendant counts
+once.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +17,95 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.branches import Branches
-from taxoexpan.placement.scoring.cosines import QueryCosines, ReusedMemory
-from taxoexpan.placement.scoring.pair_features import SignalFusion
+from taxoexpan.placement.scoring.pair_features import QueryCosines, ReusedMemory, SignalFusion
 from taxoexpan.placement.scoring.scorer import Scorer, ScoreSummary, best_of
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.metrics import rank_true_parents
 
-MIN_BEST = 10
-"""The number of best anchors of each query that an assessment gets, at least."""
+
+class Branches:
+    """The branches of a taxonomy, for sums over its concepts on a device."""
+
+    def __init__(self, taxonomy: Taxonomy, device: torch.device) -> None:
+        self._taxonomy, self._device = taxonomy, device
+        self._lineages: dict[int, Indices] = {}
+
+    def levels(self, scores: Tensor, concepts: Indices, temperature: float = 1.0) -> Floats:
+        """Return the probability of each branch on the paths of concepts [Q, K]: → [Q, K, L].
+
+        Given are the scores of all concepts [N, Q]. The first of the L numbers belongs to the root;
+        short paths are padded with NaN.
+        """
+        for index in np.setdiff1d(concepts, list(self._lineages)).tolist():
+            self._lineages[index] = self._taxonomy.short_lineage(index)
+        paths = [self._lineages[index] for index in concepts.ravel().tolist()]
+        lengths = np.array([len(path) for path in paths])
+        is_level = np.arange(lengths.max(initial=0)) < lengths[:, None]
+        columns = np.repeat(np.arange(len(concepts)), concepts.shape[1])
+        levels = np.full(is_level.shape, np.nan)
+        levels[is_level] = self.sums(
+            scores, np.concatenate(paths), np.repeat(columns, lengths), temperature
+        )
+        return levels.reshape(*concepts.shape, -1)
+
+    def sums(
+        self, scores: Tensor, concepts: Indices, columns: Indices, temperature: float = 1.0
+    ) -> Floats:
+        """Return the probabilities of branches, each for the query of a column: [N, Q] → [P].
+
+        Scores are logarithms of probabilities, up to a constant per query.
+        """
+        distinct, owners = np.unique(concepts, return_inverse=True)
+        reach = self._taxonomy.descendant_intervals
+        branches, starts, stops = reach.intervals(distinct)
+        # Only sums between the ends of intervals are needed, and there are fewer than concepts.
+        ends = np.unique(np.concatenate([starts, stops]))
+        segments = np.searchsorted(ends, reach.numbers, side="right")
+        branch, segment, start, stop = (
+            torch.from_numpy(each).to(self._device)
+            for each in (branches, segments, *np.searchsorted(ends, [starts, stops]))
+        )
+        probabilities = (scores if temperature == 1 else scores / temperature).softmax(0)
+        sums = probabilities.new_zeros(len(ends) + 1, scores.shape[1])
+        below = sums.index_add_(0, segment, probabilities).cumsum(0)
+        found = sums.new_zeros(len(distinct), scores.shape[1])
+        found.index_add_(0, branch, below[stop] - below[start])
+        pairs = (torch.from_numpy(each).to(self._device) for each in (owners, columns))
+        result: Floats = found[tuple(pairs)].clamp_(0, 1).double().cpu().numpy()
+        return result
+
+
+def is_informative(taxonomy: Taxonomy, lineage: Indices) -> NDArray[np.bool_]:
+    """Return whether each concept of a path is informative as a place, from the root down: [L].
+
+    A branch with more than half of all concepts does not, nor does a root, unless it is the end.
+    """
+    sizes = taxonomy.descendant_intervals.counts(lineage)
+    is_place: NDArray[np.bool_] = 2 * sizes <= len(taxonomy)
+    is_place[0] &= len(lineage) == 1
+    return is_place
+
+
+def true_levels(
+    taxonomy: Taxonomy, concepts: Indices, parents: Sequence[Indices]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return whether each branch on the paths has a true parent, and is informative: [Q, L] each.
+
+    The levels are those of `Branches.levels`, given the concepts [Q] at the ends of the paths.
+    """
+    paths = [taxonomy.short_lineage(index) for index in concepts.tolist()]
+    shape = len(paths), max(map(len, paths), default=0)
+    right, is_place = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    for row, (path, own) in enumerate(zip(paths, parents, strict=True)):
+        owners, _ = taxonomy.descendant_intervals.pairs_among(path, own)
+        right[row, owners] = True
+        is_place[row, : len(path)] = is_informative(taxonomy, path)
+    return right, is_place
 
 
 @dataclass(frozen=True)
@@ -50,19 +131,6 @@ class Ranking:
         """Return the ranking of some consecutive queries."""
         levels = None if self.levels is None else self.levels[rows]
         return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows], levels)
-
-
-@dataclass(frozen=True)
-class RankedBlock:
-    """The k best anchors of Q queries with their log f [k, Q], its total [Q], and all of it."""
-
-    queries: Queries
-    best: Tensor
-    rows: Tensor
-    log_total: Tensor
-    cosines: QueryCosines
-    log_f: Tensor
-    """[N, Q]"""
 
 
 class Ranker:
@@ -139,34 +207,34 @@ class Ranker:
         top_k: int,
         temperature: float = 1.0,
         excluded: Sequence[Indices] | None = None,
-        on_block: Callable[[RankedBlock], None] | None = None,
+        on_block: Callable[[QueryCosines], None] | None = None,
         with_levels: bool = False,
     ) -> Ranking:
         """Return the best anchors except `excluded`, with softmax probabilities as scores.
 
-        `on_block` gets each block of queries with at least `MIN_BEST` anchors, if there are as
-        many. Levels need all concepts as anchors.
+        `on_block` gets the cosines of each block of queries. Levels need all concepts as anchors.
         """
         fewest = (
             len(self.keys) - len(self.deprecated_rows) - max(map(len, excluded or ()), default=0)
         )
         top_k = min(top_k, max(fewest, 1))
-        least = top_k if on_block is None else min(max(top_k, MIN_BEST), len(self.keys))
         anchors, scores, tempered, levels = [], [], [], list[Floats]()
         memory = ReusedMemory()
         for start, some in queries.blocks(len(self.keys)):
             no_parents = None
             if excluded:
                 no_parents = _pairs(excluded[start : start + len(some)], self.keys.device)
-            block, heated = self._rank_block(some, least, temperature, no_parents, memory)
+            summary = ScoreSummary(temperature)
+            log_f, best, cosines = self._rank_block(some, top_k, summary, no_parents, memory)
             if on_block is not None:
-                on_block(block)
-            anchors.append(block.rows[:top_k].T)
-            scores.append((block.best[:top_k] - block.log_total).exp_().T)
-            tempered.append((block.best[:top_k] / temperature - heated).exp_().T)
+                on_block(cosines)
+            log_total, heated = summary.log_totals()
+            anchors.append(best[1].T)
+            scores.append((best[0] - log_total).exp_().T)
+            tempered.append((best[0] / temperature - heated).exp_().T)
             if with_levels:
-                best = anchors[-1].cpu().numpy()
-                levels.append(self._branches.levels(block.log_f, best, temperature))
+                ends = anchors[-1].cpu().numpy()
+                levels.append(self._branches.levels(log_f, ends, temperature))
         rows, first, second = (
             torch.cat(parts).cpu().numpy() for parts in (anchors, scores, tempered)
         )
@@ -181,23 +249,19 @@ class Ranker:
         self,
         queries: Queries,
         count: int,
-        temperature: float,
+        summary: ScoreSummary,
         excluded: tuple[Tensor, Tensor] | None,
         memory: ReusedMemory,
-    ) -> tuple[RankedBlock, Tensor]:
-        """Return the ranking of a few queries, and the tempered softmax's denominator."""
-        summary = ScoreSummary(temperature)
+    ) -> tuple[Tensor, tuple[Tensor, Tensor], QueryCosines]:
+        """Return log f [N, Q] of queries, the k best with their rows [k, Q], and the cosines."""
         if self.fusion is not None or type(self.network.match) is LogBilinearMatch:
             scores, cosines = self._scorer.score(queries, excluded, summary, memory)
-            best, rows = summary.best_of(scores, count)
-        else:
-            scores, cosines = self._scorer.score(queries, excluded)
-            best, rows = best_of(scores, count)
-            log_f = self.log_match(scores).masked_fill_(scores == -torch.inf, -torch.inf)
-            summary.add(log_f)
-            best, scores = self.log_match(best), log_f
-        log_total, heated = summary.log_totals()
-        return RankedBlock(queries, best, rows, log_total, cosines, scores), heated
+            return scores, summary.best_of(scores, count), cosines
+        scores, cosines = self._scorer.score(queries, excluded)
+        best, rows = best_of(scores, count)
+        log_f = self.log_match(scores).masked_fill_(scores == -torch.inf, -torch.inf)
+        summary.add(log_f)
+        return log_f, (self.log_match(best), rows), cosines
 
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.

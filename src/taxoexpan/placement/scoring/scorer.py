@@ -13,28 +13,25 @@ from torch import Tensor
 from taxoexpan.errors import ModelError
 from taxoexpan.features.label_words import QueryWords
 from taxoexpan.features.word_postings import WordScores
-from taxoexpan.network.cosine_features import FusionHead
-from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
+from taxoexpan.network.concept_vectors import Queries
+from taxoexpan.network.matching import DoubleExpMatch, FusionHead, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
 from taxoexpan.placement.scoring.anchors import Anchors
-from taxoexpan.placement.scoring.cosines import (
-    MAX_PAIRS,
-    CosineScorer,
-    CosineScores,
-    QueryCosines,
-    ReusedMemory,
-    row_slices,
-)
 from taxoexpan.placement.scoring.pair_features import (
     FEATURES,
+    MAX_PAIRS,
     OF_COSINES,
     OF_FAMILY,
     OF_HEAD,
     OF_WORDS,
+    CosineScorer,
+    CosineScores,
     Input,
+    QueryCosines,
+    ReusedMemory,
     SignalFusion,
     pair_features,
+    row_slices,
 )
 from taxoexpan.taxonomy.arrays import Floats
 

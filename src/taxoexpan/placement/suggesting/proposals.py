@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.errors import DamagedModelError
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
 from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
+from taxoexpan.placement.learned.confidence import sigmoid
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
-from taxoexpan.placement.learned.regression import sigmoid
-from taxoexpan.placement.scoring.ranking import RankedBlock, Ranker, Ranking
+from taxoexpan.placement.scoring.pair_features import QueryCosines
+from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
@@ -102,11 +103,11 @@ class Placer:
         features: list[Floats] = []
         nearest_rows: list[Indices] = []
 
-        def assess(block: RankedBlock) -> None:
-            names = block.cosines.names
+        def assess(cosines: QueryCosines) -> None:
+            names = cosines.names
             nearest_rows.append(best_of(names, min(NEAREST, len(names)))[1].T.cpu().numpy())
             if abstention is not None:
-                features.append(features_of_cosines(names, block.cosines.texts))
+                features.append(features_of_cosines(cosines))
 
         is_assessed = abstention is not None or calibrators.duplicates is not None
         on_block = assess if is_assessed else None

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import quickly
 
-from taxoexpan.placement.learned import fusion
-from taxoexpan.placement.learned.fusion import (
+from taxoexpan.placement.fitting import calibrator_learning
+from taxoexpan.placement.fitting.calibrator_learning import (
     FOLDS,
     LEADERS,
     PRIOR,
@@ -63,7 +63,6 @@ def test_many_examples_recover_the_weights(parents: int) -> None:
 def test_without_examples_the_weights_are_the_prior() -> None:
     prior = SignalFusion.from_mapping({"name": 2.0, "network": 0.3})
     none = drawn_examples(0, {}, 0)
-    assert fit_fusion(None, prior) == prior
     assert fit_fusion(none, prior) == prior
 
 
@@ -164,8 +163,8 @@ def test_the_prior_without_a_tower_ignores_it() -> None:
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """The number of the best and of the other candidates, of 40 anchors."""
     best, others = request.param
-    monkeypatch.setattr(fusion, "CANDIDATES", best)
-    monkeypatch.setattr(fusion, "RANDOM_CANDIDATES", others)
+    monkeypatch.setattr(calibrator_learning, "CANDIDATES", best)
+    monkeypatch.setattr(calibrator_learning, "RANDOM_CANDIDATES", others)
     return best, others
 
 
@@ -173,8 +172,9 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
 def test_examples_have_all_true_parents_the_best_anchors_and_the_weight_of_all_anchors(
     limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch, max_pairs: int
 ) -> None:
-    monkeypatch.setattr(fusion, "MAX_PAIRS", max_pairs)  # two queries at a time, or all
-    monkeypatch.setattr(fusion, "MIN_QUERIES", 1)
+    # Two queries at a time, or all.
+    monkeypatch.setattr(calibrator_learning, "MAX_PAIRS", max_pairs)
+    monkeypatch.setattr(calibrator_learning, "MIN_QUERIES", 1)
     ranker, queries = fused_case(1, count=40)
     features = ranker.features(queries)
     examples = collect_examples(ranker, queries, seed=0)
@@ -202,8 +202,8 @@ def test_examples_have_all_true_parents_the_best_anchors_and_the_weight_of_all_a
 
 
 def test_the_same_seed_draws_the_same_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "CANDIDATES", 2)
-    monkeypatch.setattr(fusion, "RANDOM_CANDIDATES", 4)
+    monkeypatch.setattr(calibrator_learning, "CANDIDATES", 2)
+    monkeypatch.setattr(calibrator_learning, "RANDOM_CANDIDATES", 4)
     ranker, queries = fused_case(2, count=40)
     one, same, other = (collect_examples(ranker, queries, seed).features for seed in (1, 1, 2))
     assert np.array_equal(one, same)
