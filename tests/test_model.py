@@ -24,6 +24,7 @@ from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
+from taxoexpan.explain.explanation import query_blocks
 from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.placement.suggesting.feedback import Feedback
@@ -57,7 +58,7 @@ def test_blocks_give_the_suggestions_of_the_whole_list(
     concepts = [Concept(f"new {i}", label) for i, label in enumerate(labels)]
     monkeypatch.setattr("taxoexpan.explain.explanation.QUERY_BLOCK", 2)
     for explain in (False, True):
-        blocks = list(model.suggest_blocks(concepts, 3, explain))
+        blocks = [model.suggest_block(each, 3, explain) for each in query_blocks(concepts)]
         suggestions = [suggestion for block in blocks for suggestion in block.suggestions]
         whole = model.suggest(concepts, 3, explain)
         # The last bits of a score depend on the queries that are scored together.

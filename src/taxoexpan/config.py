@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any, Literal, Self
 
@@ -193,51 +193,40 @@ _OF_NETWORK = SETTINGS[SETTINGS.index("propagation") : SETTINGS.index("epochs")]
 
 def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, str]:
     """Return settings without effect and the reasons."""
-    reasons: dict[str, str] = {}
-    encoders = [part.strip().partition(":")[0] for part in config.features.split("+")]
-    if not config.epochs:
-        reasons |= dict.fromkeys(_OF_NETWORK, "epochs is 0, so there is no network")
-    if config.propagation in ("gcn", "gat"):
-        reasons |= dict.fromkeys(("position_dim", "position_norm"), "propagation has no positions")
-    if config.negative_sampling == "all":
-        reasons["num_negatives"] = "negative_sampling is all"
-    if "vectors" not in encoders:
-        reasons["oov"] = f"the encoder {config.features!r} reads no vector file"
-    tower = dict.fromkeys(("tower_batch_size", "tower_learning_rate"), "tower_epochs is 0")
-    reasons |= {} if config.tower_epochs else tower
-    if config.tower_epochs:
-        reasons["compose_anchors"] = "the encoder is fine-tuned"
-    learned = ("compose_anchors", "map_epochs", "tower_epochs", *tower)
-    if not {"pretrained", "transformer"} & {*encoders}:
-        reasons |= dict.fromkeys(learned, f"the encoder {config.features!r} has no sentence model")
-    if not config.learn_fusion:
-        reasons |= dict.fromkeys(learned, "learn_fusion is false")
-    for name in ("compose_anchors", "map_epochs", "tower_epochs"):
-        if not getattr(config, name):
-            reasons.pop(name, None)  # nothing is learned, as requested
+    encoders = {part.strip().partition(":")[0] for part in config.features.split("+")}
+    tower, positions = (
+        ["tower_batch_size", "tower_learning_rate"],
+        ["position_dim", "position_norm"],
+    )
+    # A setting that leaves something out has an effect.
+    learned = [n for n in ("compose_anchors", "map_epochs", "tower_epochs") if getattr(config, n)]
+    encoder, tuned = f"the encoder {config.features!r}", config.tower_epochs > 0
+    rules: list[tuple[bool, Sequence[str], str]] = [
+        (not config.epochs, _OF_NETWORK, "epochs is 0, so there is no network"),
+        (config.propagation in ("gcn", "gat"), positions, "propagation has no positions"),
+        (config.negative_sampling == "all", ["num_negatives"], "negative_sampling is all"),
+        ("vectors" not in encoders, ["oov"], f"{encoder} reads no vector file"),
+        (not tuned, tower, "tower_epochs is 0"),
+        (tuned and config.compose_anchors, ["compose_anchors"], "the encoder is fine-tuned"),
+        (
+            not {"pretrained", "transformer"} & encoders,
+            [*learned, *tower],
+            f"{encoder} has no sentence model",
+        ),
+        (not config.learn_fusion, [*learned, *tower], "learn_fusion is false"),
+    ]
+    reasons = {name: reason for applies, of, reason in rules if applies for name in of}
     return {name: reasons[name] for name in names if name in reasons}
 
 
-def read_preset(name: str) -> dict[str, Any]:
-    """Return the settings in the file of a preset."""
+def load_preset(name: str, **changes: Any) -> Config:
+    """Return the config of a preset, with some settings changed."""
     if name not in PRESETS:
         raise ConfigurationError(
             f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}"
         )
     text = resources.files("taxoexpan").joinpath(f"presets/{name}.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-def check_seed(seed: object) -> None:
-    """Refuse a seed that is not a whole number from 0 to 2^63 - 1."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-        message = f"seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1"
-        raise ConfigurationError(message)
-
-
-def load_preset(name: str, **changes: Any) -> Config:
-    """Return the config of a preset, with some settings changed."""
-    settings = read_preset(name)
+    settings = tomllib.loads(text)
     if isinstance(changes.get("quirks"), Mapping):
         changes["quirks"] = {**settings.get("quirks", {}), **changes["quirks"]}
     return configure({**settings, **changes})

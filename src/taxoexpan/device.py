@@ -86,8 +86,8 @@ def keep_freed_memory(device: torch.device) -> Iterator[None]:
 
     By default, glibc returns arrays of more than 32 MB, which costs a third of a training step.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if device.type != "cpu" or mallopt is None:  # musl has none
+    mallopt = _glibc("mallopt")
+    if device.type != "cpu" or mallopt is None:
         yield
         return
     mallopt(_MMAP_THRESHOLD, 2**30)
@@ -102,7 +102,10 @@ def keep_freed_memory(device: torch.device) -> Iterator[None]:
 
 def release_memory() -> None:
     """Return free memory between used blocks to the operating system, which glibc does not do."""
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
-        if trim is not None:
-            trim(0)
+    if trim := _glibc("malloc_trim"):
+        trim(0)
+
+
+def _glibc(name: str) -> Callable[..., int] | None:
+    """Return a function of glibc; None if there is another library, such as musl."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

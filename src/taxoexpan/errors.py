@@ -70,7 +70,8 @@ class FileCycleError(FormatError):
     def __init__(self, path: Path | str, cycles: list[list[str]], lines: list[list[int]]) -> None:
         self.cycles, self.lines = cycles, lines
         first_line = lines[0][0] if lines[0] else None
-        super().__init__(path, cycle_message(cycles[0], lines[0]), first_line)
+        others = f"; `taxoexpan check` lists all {len(cycles)} cycles" if cycles[1:] else ""
+        super().__init__(path, cycle_message(cycles[0], lines[0]) + others, first_line)
 
 
 class ChangedFileError(FormatError):
@@ -92,7 +93,8 @@ class DamagedModelError(ModelError):
 def cycle_message(cycle: list[str], lines: Sequence[int] = ()) -> str:
     """Return a message with a cycle, the fix, and the first lines of the cycle."""
     places = ", ".join(map(str, lines[:MAX_LINES])) + (", …" if len(lines) > MAX_LINES else "")
-    where = f" ({'line' if len(lines) == 1 else 'lines'} {places})" if lines else ""
+    entries = "entry on line" if len(lines) == 1 else "entries on lines"
+    where = f" (see the {entries} {places})" if lines else ""
     return f"a cycle: {_spell_cycle(cycle)}; remove one of these relations{where}"
 
 

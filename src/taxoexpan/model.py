@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
-from taxoexpan.config import check_seed, load_preset
+from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
-from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.errors import ModelError
 from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
-from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
+from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.features.embedding import warn_of_language, warn_of_weak_texts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
+from taxoexpan.option_declarations import POSITIVE, SEED
+from taxoexpan.phrasing import visible
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
@@ -53,7 +56,7 @@ from taxoexpan.placement.suggesting.proposals import Placer, with_similar
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.progress import Stages
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.concept import as_concept, as_concepts
+from taxoexpan.taxonomy.concept import as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.holdout import Holdout
@@ -72,7 +75,7 @@ class TaxoExpan:
     def __init__(
         self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
     ) -> None:
-        check_seed(seed)
+        SEED.check("seed", seed)
         self.preset, self.seed = preset, seed
         self.device = choose_device(device)
         self.config = self._requested = load_preset(preset, **changes)
@@ -114,7 +117,7 @@ class TaxoExpan:
         self.config = resolve_mentions(self._requested, taxonomy.active)
         self._tower = None  # of an earlier fit
         self.encoder.show_progress(progress)
-        later = [as_concept(concept) for concept in expected]
+        later = as_concepts(expected)
         with Stages("training", estimate_stages(taxonomy, self._embedder), shown=progress):
             prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
             parts = fit_parts(prepared, self._embedder, self.seed, outputs)
@@ -192,20 +195,13 @@ class TaxoExpan:
         block = self.suggest_block(self._new_concepts(concepts), top_k, explain=True)
         return block.suggestions, block.evidence
 
-    def suggest_blocks(
-        self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
-    ) -> Iterator[SuggestedBlock]:
-        """Yield the suggestions for blocks of new concepts, so that they need not fit in memory.
-
-        The concepts must have ids and be new, as `filter_known_names` returns them.
-        """
-        for block in query_blocks(concepts):
-            yield self.suggest_block(block, top_k, explain)
-
     def suggest_block(
         self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
     ) -> SuggestedBlock:
-        """Return the suggestions for one block of new concepts, as `suggest_blocks` does."""
+        """Return the suggestions for a block of new concepts (see `query_blocks`).
+
+        The concepts must have ids and be new, as `filter_known_names` returns them.
+        """
         suggestions, queries, ranking = self._suggest(concepts, top_k, 2 if explain else 1)
         if not explain or not suggestions:
             return SuggestedBlock(suggestions, [])
@@ -226,15 +222,16 @@ class TaxoExpan:
     def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
         filtered = filter_known_names(self.taxonomy, as_concepts(concepts))
-        filtered.warn_of_present(stacklevel=4)
+        for concept, known in filtered.present:
+            found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
+            warnings.warn(f"{found}; not placed again", stacklevel=3)
         return filtered.new
 
     def _suggest(
         self, concepts: Sequence[Concept], top_k: int, min_ranked: int = 1
     ) -> tuple[list[Suggestion], Queries, Ranking]:
         """Rank parents of any concepts, known or new; rank at least `min_ranked` anchors."""
-        if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
-            raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
+        POSITIVE.check("top_k", top_k)
         queries = self._queries(concepts)
         if not len(queries):
             return [], queries, Ranking.empty()

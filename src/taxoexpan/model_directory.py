@@ -136,7 +136,12 @@ def read_manifest(path: Path) -> Manifest:
         raise ModelError(f"{path}: {MANIFEST} cannot be read ({reason}); {_RESTORE}") from None
     if not isinstance(fields, dict) or fields.get("kind") != KIND:
         raise ModelError(f"{path}: {MANIFEST} does not belong to a taxoexpan model")
-    _refuse_version(path, fields.get("version"))
+    if (version := fields.get("version")) != VERSION or isinstance(version, bool):
+        shown = version if isinstance(version, int) and 0 <= version < 10**6 else "unknown"
+        raise ModelError(
+            f"{path}: the model has format version {shown}, but this taxoexpan reads version "
+            f"{VERSION}; train again, or use the taxoexpan that wrote it"
+        )
     try:
         manifest = Manifest.model_validate(fields)
     except ValidationError:
@@ -205,12 +210,3 @@ def _is_complete(files: Mapping[str, FileEntry]) -> bool:
     """Return whether all files that a model needs are listed, and no others."""
     others = {*files} - {*REQUIRED, *OPTIONAL}
     return {*REQUIRED} <= {*files} and all(map(_OF_FEATURES.fullmatch, others))
-
-
-def _refuse_version(path: Path, version: object) -> None:
-    if version != VERSION or isinstance(version, bool):
-        shown = version if isinstance(version, int) and 0 <= version < 10**6 else "unknown"
-        raise ModelError(
-            f"{path}: the model has format version {shown}, but this taxoexpan reads version "
-            f"{VERSION}; train again, or use the taxoexpan that wrote it"
-        )

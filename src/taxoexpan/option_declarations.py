@@ -32,6 +32,11 @@ class Kind:
             raise ValueError(f"{text!r} is not {self.words}")
         return value
 
+    def check(self, name: str, value: object) -> None:
+        """Refuse an invalid Python value."""
+        if not self.accepts(value):
+            raise ConfigurationError(f"{name} is {value!r}; it must be {self.words}")
+
 
 def _whole(words: str, low: int) -> Kind:
     """Return the kind of whole numbers of at least `low`."""
@@ -48,6 +53,7 @@ def _digits(text: str) -> int | None:
 
 TEXT = Kind("a string", str, lambda value: isinstance(value, str))
 PATH = Kind("the path of a file", Path, lambda value: isinstance(value, str | Path))
+SWITCH = Kind("True or False", bool, lambda value: isinstance(value, bool))
 NATURAL = _whole("a whole number of zero or more", 0)
 POSITIVE = _whole("a whole number above zero", 1)
 SEED = _whole("a whole number from 0 to 2^63 - 1", 0)
@@ -80,9 +86,7 @@ class Option:
         """Return a valid Python value, with paths converted, or refuse it."""
         if self.is_repeated:
             return tuple(replace(self, is_repeated=False).checked(name, each) for each in value)
-        if not (self.kind.accepts(value) if self.kind else isinstance(value, bool)):
-            words = self.kind.words if self.kind else "True or False"
-            raise ConfigurationError(f"{name} is {value!r}; it must be {words}")
+        (self.kind or SWITCH).check(name, value)
         if self.choices and value not in self.choices:
             raise ConfigurationError(f"{name} is {value!r}; choose from {', '.join(self.choices)}")
         return Path(value) if self.kind is PATH else value

@@ -25,6 +25,9 @@ from taxoexpan.option_declarations import (
 )
 
 COLUMNS = Kind("a list of columns", str, lambda value: isinstance(value, str | Mapping))
+SEPARATOR = Kind(
+    "a text that is not empty", str, lambda value: isinstance(value, str) and bool(value)
+)
 SETTING = Kind("NAME=VALUE", str, lambda value: isinstance(value, str | tuple))
 
 ALL_AND_THRESHOLD = "all suggestions are accepted, so a threshold has no meaning; omit it", "all"
@@ -62,6 +65,7 @@ class ReadingOptions(OptionGroup):
     separator: str | None = option(
         "text between several parents or synonyms in a cell of a table, or between the labels of a "
         "path, such as ', ' (default: recognized from the cells)",
+        kind=SEPARATOR,
         metavar="TEXT",
     )
     sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
@@ -292,16 +296,10 @@ class ExpandOptions(
         precision, confidence = self.accept_at_precision, self.min_confidence
         if self.all and precision is not None:
             raise ConfigurationError(*ALL_AND_THRESHOLD)
-        given = {
-            "truth": self.truth is not None,
-            "exact_only": self.exact_only,
-            "all": self.all,
-            "together": self.together,
-            "accept_at_precision": precision is not None,
-            "min_confidence": confidence is not None,
-            "min_score": self.min_score is not None,
-        }
-        rules = [name for name, is_given in given.items() if is_given]
+        switches = [name for name in ("exact_only", "all", "together") if getattr(self, name)]
+        numbers = ("truth", "accept_at_precision", "min_confidence", "min_score")
+        rules = [*switches, *(name for name in numbers if getattr(self, name) is not None)]
+        rules.sort(key=lambda name: name not in ("truth", "exact_only"))
         if len(rules) > 1 and rules[0] in ("truth", "exact_only"):
             message = f"{rules[0]} and {rules[1]} are different rules of what is accepted"
             raise ConfigurationError(f"{message}; give one of them", rules[0])

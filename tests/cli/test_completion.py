@@ -15,10 +15,8 @@ import pytest
 from command_line import run
 from expanded_files import write_file
 
-from taxoexpan.cli.completion import SHELLS, VALUES
+from taxoexpan.cli.completion import SHELLS
 from taxoexpan.config import PRESETS
-from taxoexpan.features.encoder_registry import ARGUMENTS, PLAIN
-from taxoexpan.formats.registry import FORMATS
 
 BASH = """
 source {script}
@@ -122,12 +120,6 @@ def _read_until(terminal: int, text: str) -> bool:
             return False
         shown += os.read(terminal, 4096)
     return True
-
-
-def test_completed_values_exist() -> None:
-    assert set(VALUES["format"]) == {*FORMATS}
-    assert VALUES["preset"] == PRESETS
-    assert set(VALUES["features"]) == {*PLAIN, *(f"{name}:" for name in ARGUMENTS)}
 
 
 def test_an_unknown_shell_is_refused() -> None:

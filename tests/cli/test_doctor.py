@@ -126,13 +126,6 @@ def test_missing_and_outdated_packages_are_told_apart(monkeypatch: pytest.Monkey
     assert not found["works"]
 
 
-def test_an_old_python_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "attempt", lambda _: ({}, None))
-    assert doctor.examine()["problems"] == []
-    monkeypatch.setattr("platform.python_version", lambda: "3.10.1")
-    assert doctor.examine()["problems"][0].startswith("Python 3.10.1 is not >=3.11")
-
-
 def test_the_state_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "vectors").write_bytes(b"x" * 1000)

@@ -157,7 +157,6 @@ def test_each_preset_has_its_own_encoder_by_default(pantry: Path, new: Path) -> 
     ("arguments", "message"),
     [
         (["--methods", "popularity,magic"], "unknown method 'magic'; choose from popularity"),
-        (["--methods", "dist-xgboost"], "make reproduce RUN=main/dist-xgboost"),
         (["--features", "bert"], "there are no features 'bert'"),
         (["--set", "hidden_dim=none"], "hidden_dim"),
         (["--set", "epochs=2", "--epochs", "3"], "epochs is set twice; set it once"),

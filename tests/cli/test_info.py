@@ -51,12 +51,9 @@ def test_info_counts_languages_and_the_share_of_definitions(tmp_path: Path) -> N
     assert json.loads(run("info", translated, "--json").out)["languages"] == {"en": 1, "fr": 1}
 
 
-def test_info_of_another_directory_names_both_kinds_that_it_reads(tmp_path: Path) -> None:
-    messages = run("info", tmp_path, status=2).err
-    assert messages == (
-        f"taxoexpan: {tmp_path}: this is a directory, but neither a model nor a WordNet directory; "
-        "give one of them, or a taxonomy file\n"
-    )
+def test_info_of_another_directory_is_refused(tmp_path: Path) -> None:
+    error = run("info", tmp_path, status=2).err
+    assert error.startswith(f"taxoexpan: {tmp_path}: this is a directory")
 
 
 def test_info_of_a_model_gives_its_validation(model_directory: Path) -> None:

@@ -159,7 +159,7 @@ def test_an_unknown_tool_is_refused(assistant: Assistant) -> None:
 def test_without_the_extra_the_command_says_how_to_install_it(
     odd_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taxoexpan.cli.mcp.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "mcp", None)
     assert "pip install 'taxoexpan[mcp]'" in run("mcp", odd_directory, status=2).err
 
 

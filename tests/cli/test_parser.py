@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 from command_line import run
 
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.shared_options import ReadingOptions
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -20,6 +23,13 @@ def test_misspelled_commands_and_options_are_named(arguments: list[str], message
     captured = run(*arguments, status=2)
     assert message in captured.err.splitlines()[-1]
     assert captured.out == ""
+
+
+def test_an_empty_separator_is_refused() -> None:
+    captured = run("info", "x.csv", "--separator", "", status=2)
+    assert "argument --separator: '' is not a text" in captured.err
+    with pytest.raises(ConfigurationError, match="separator is ''"):
+        ReadingOptions(separator="")
 
 
 def test_abbreviated_options_are_not_called_unknown() -> None:

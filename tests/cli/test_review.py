@@ -17,7 +17,7 @@ import pytest
 from command_line import run
 from expanded_files import write_file
 from postgresql_server import PostgresqlServer
-from review_cases import field, text_of
+from review_cases import text_of
 from sqlalchemy import make_url
 
 from taxoexpan.cli.serve import REVIEW_PORT
@@ -106,7 +106,7 @@ class Server:
             return str(response.read().decode())
 
     def improve(self) -> str:
-        return self.get({"csrf_token": field(self.get(), "csrf_token")})
+        return self.get({"back": ""})
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)

@@ -18,7 +18,8 @@ import httpx
 import pytest
 from command_line import run
 
-from taxoexpan.cli.serve import ServerOptions, require_web_extra
+from taxoexpan.cli.arguments import require_extra
+from taxoexpan.cli.serve import ServerOptions
 from taxoexpan.desk.web.server import listen
 from taxoexpan.errors import ConfigurationError
 
@@ -199,4 +200,4 @@ def test_a_busy_port_is_refused_before_the_libraries_of_the_model_are_imported(
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(ConfigurationError, match=r"needs uvicorn.*pip install 'taxoexpan\[web\]'"):
-        require_web_extra()
+        require_extra("web", "fastapi", "uvicorn")

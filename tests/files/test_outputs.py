@@ -83,6 +83,25 @@ def test_a_file_that_another_program_creates_meanwhile_stays(tmp_path: Path) -> 
     assert names(model) == ["chapter"]
 
 
+@pytest.mark.parametrize("kind", ["file", "directory"])
+def test_the_last_check_comes_just_before_the_renaming(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path, flush, steps = tmp_path / "output", os.fsync, list[str]()
+
+    def noted_flush(descriptor: int) -> None:
+        steps.extend([] if path.exists() else ["flush"])
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted_flush)
+    if kind == "file":
+        write_whole({path: b"new"}, last_check=lambda: steps.append("check"))
+    else:
+        with whole_directory(path, OWN, last_check=lambda: steps.append("check")) as new:
+            (new / "part").touch()
+    assert steps[-2:] == ["flush", "check"]
+
+
 def test_only_regular_files_are_replaced_by_files(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")

@@ -18,7 +18,7 @@ from strategies import growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Copy, Target
-from taxoexpan.formats.openfoodfacts.tag_ids import tag_id
+from taxoexpan.formats.openfoodfacts.blocks import tag_id
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept, Taxonomy

@@ -221,7 +221,7 @@ def test_an_invalid_file_is_refused(text: str, line: int | None, word: str) -> N
 def test_a_cycle_is_refused_with_its_lines() -> None:
     message = refusal("[Term]\nid: a\nis_a: b\n\n[Term]\nid: b\nname: x\nis_a: a\n")
     assert message.startswith("food.obo, line 3: a cycle: ")
-    assert message.endswith("(lines 3, 8)")
+    assert message.endswith("lines 3, 8)")
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_an_invalid_synset_is_refused(tmp_path: Path, old: str, new: str) -> Non
         ("index.noun", "pet n", "cat n", "data.noun, line 6", "no sense of 'pet' at {pet}"),
         ("index.noun", "pet n 1 1", "pet n one", "index.noun, line 9", "not an index line"),
         ("data.verb", "0 001 ~", "0 001 @", "data.verb, line 3", "a cycle: "),
-        ("data.verb", "0 001 ~", "0 001 @", "data.verb, line 3", "(lines 3, 4)"),
+        ("data.verb", "0 001 ~", "0 001 @", "data.verb, line 3", "lines 3, 4)"),
     ],
 )
 def test_an_invalid_file_is_refused(

@@ -10,8 +10,10 @@ from typing import Any
 import chromium
 import pytest
 from demo_report import COLUMNS, HOSTILE, demo_page, rows
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 from taxoexpan.report.page import (
     Column,
@@ -42,7 +44,12 @@ class Opened:
         self.file.write_text(render(page), encoding="utf-8")
         self.driver.get_log("performance")
         self.driver.get_log("browser")
+        self.script("window.replaced = true")
         self.driver.get(self.file.as_uri())
+        # The address is that of the page before, so a busy browser can answer too early.
+        WebDriverWait(self.driver, 15, 0.03, ignored_exceptions=[WebDriverException]).until(
+            lambda _: self.script("return !window.replaced && document.readyState === 'complete'")
+        )
         return self
 
     def find(self, selector: str) -> Any:

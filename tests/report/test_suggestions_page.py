@@ -374,8 +374,8 @@ def test_the_page_shows_the_expanded_taxonomy() -> None:
     assert figures["New concepts"] == (3, "1 more already in the taxonomy")
     assert figures["Under another new concept"] == (1, "33\N{NO-BREAK SPACE}%")
     table = table_of(page)
-    assert [row.cells[1] for row in table.rows] == ["new", "existing", "existing"]
-    about = [dict(row.details.facts)["about the parent"] for row in table.rows if row.details]
+    assert [row.cells[1] for row in table.rows] == ["add under new", "add under", "add under"]
+    about = [dict(row.details.facts)["about rank 1"] for row in table.rows if row.details]
     assert about == [f"{hostile}: 1 child", "food: 2 children", "tea: 3 children"]
     trees = [row.details.tree for row in table.rows if row.details is not None]
     children = trees[1].suggested.children  # type: ignore[union-attr]

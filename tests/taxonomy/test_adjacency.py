@@ -100,6 +100,15 @@ def test_a_level_may_have_many_rows() -> None:
     assert level.tolist() == list(range(1, many))
 
 
+@given(PAIRS, st.integers(0, 6), st.integers(0, 6))
+@quickly
+def test_a_part_has_the_rows_between_two(pairs: list[tuple[int, int]], one: int, two: int) -> None:
+    near, (start, stop) = adjacency(pairs), sorted((one, two))
+    part = near.between(start, stop)
+    rows = range(start, stop)
+    assert [part.of(i).tolist() for i in range(len(part))] == [near.of(i).tolist() for i in rows]
+
+
 def levels_of(relations: list[tuple[int, int]], size: int) -> tuple[Indices, list[list[int]]]:
     parents, children = np.array(relations, dtype=np.int64).reshape(-1, 2).T
     above = Adjacency.from_pairs(children, parents, size)

@@ -4,7 +4,7 @@ import pytest
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.concept import as_concept, as_concepts
+from taxoexpan.taxonomy.concept import as_concepts
 
 
 def test_labels_become_concepts_and_concepts_stay() -> None:
@@ -23,4 +23,4 @@ def test_what_is_not_a_list_is_refused(one: object) -> None:
 @pytest.mark.parametrize("wrong", [3, None, " ", Concept("t", "")])
 def test_what_is_neither_a_label_nor_a_concept_is_refused(wrong: object) -> None:
     with pytest.raises(ConfigurationError, match="is not a label or a Concept"):
-        as_concept(wrong)  # type: ignore[arg-type]
+        as_concepts([wrong])  # type: ignore[list-item]

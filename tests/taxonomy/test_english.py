@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from taxoexpan.taxonomy.names import STOP_WORDS, singular
+from taxoexpan.taxonomy.english import STOP_WORDS, singular
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,7 @@ def test_codes_without_a_separator_have_a_fixed_width() -> None:
     codes = HierarchicalCodes.of(tree)
     assert codes == HierarchicalCodes("", 1)
     assert codes.child_of("11", tree.children("11"), set(tree)) == "119"
-    with pytest.raises(TaxonomyError, match="all codes of 1 more digits below '11' are used"):
-        codes.child_of("11", [*tree.children("11"), "119"], {*tree, "119"})
+    assert codes.child_of("11", [*tree.children("11"), "119"], {*tree, "119"}) == ""
 
 
 def test_plain_numbers_are_no_hierarchical_codes() -> None:
@@ -112,8 +111,9 @@ def test_a_new_code_fills_the_next_level_of_its_parent() -> None:
 
 
 def test_a_full_code_has_no_code_below_it() -> None:
-    with pytest.raises(TaxonomyError, match="all codes of 8 digits below '10101501' are used"):
-        PaddedCodes(8, 2).child_of("10101501", (), set(GOODS))
+    (saws,) = with_ids(GOODS, [Concept("", "saws")])
+    with pytest.raises(TaxonomyError, match="no id is free below '10101501' for 'saws'"):
+        resolve_ids(GOODS, Additions([saws], [("10101501", saws.id)]))
 
 
 def test_plain_numbers_are_no_padded_codes() -> None:

@@ -7,7 +7,7 @@ from strategies import quickly
 
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.reach_intervals import AncestorIntervals, ReachIntervals, merge_intervals
+from taxoexpan.taxonomy.reach_intervals import AncestorIntervals, ReachIntervals
 
 SIZE = 12
 ROWS = st.integers(0, SIZE - 1)
@@ -114,18 +114,6 @@ def test_relations_that_skip_a_level_add_no_interval() -> None:
     down = Adjacency.from_pairs(parents, children, 1_000)
     up = Adjacency.from_pairs(children, parents, 1_000)
     assert len(ReachIntervals.build(down, up).intervals(chain)[0]) == 1_000
-
-
-def test_intervals_that_overlap_or_touch_are_merged_for_each_owner() -> None:
-    owners, starts, stops = merge_intervals(
-        np.array([1, 0, 0, 0, 1]), np.array([0, 4, 0, 2, 7]), np.array([3, 5, 2, 3, 9]), 9
-    )
-    assert list(zip(owners, starts, stops, strict=True)) == [
-        (0, 0, 3),
-        (0, 4, 5),
-        (1, 0, 3),
-        (1, 7, 9),
-    ]
 
 
 def test_a_row_with_two_distant_branches_has_two_intervals() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxoexpan.taxonomy import sequences
-from taxoexpan.taxonomy.sequences import PackedNameMapping, PackedTextMapping, PackedTexts
+from taxoexpan.taxonomy.sequences import LazyMapping, PackedTexts
 
 texts = st.text(st.characters(), max_size=6)  # with surrogates, which some files have
 
@@ -26,7 +26,8 @@ def test_packed_texts_are_the_same_sequence(strings: list[str]) -> None:
 
 @given(st.dictionaries(st.integers(0, 9), texts.filter(bool)))
 def test_packed_definitions_are_the_same_mapping(values: dict[int, str]) -> None:
-    packed = PackedTextMapping.pack(values, 10)
+    texts = PackedTexts.pack(values.get(i, "") for i in range(10))
+    packed = LazyMapping(texts.offsets, texts.__getitem__)
     assert packed == values
     assert len(packed) == len(values)
     assert [packed.get(np.int64(i), "") for i in range(-2, 12)] == [
@@ -34,19 +35,17 @@ def test_packed_definitions_are_the_same_mapping(values: dict[int, str]) -> None
     ]
 
 
-@given(st.dictionaries(st.integers(0, 9), st.lists(texts, min_size=1, max_size=3).map(tuple)))
-def test_packed_names_are_the_same_mapping(values: dict[int, tuple[str, ...]]) -> None:
-    packed = PackedNameMapping.pack(values, 10)
-    assert dict(packed.items()) == values
-    assert [i in packed for i in range(-2, 12)] == [i in values for i in range(-2, 12)]
-    with pytest.raises(KeyError):
-        packed[10]
+def test_a_concept_without_a_value_is_not_in_the_mapping() -> None:
+    packed = LazyMapping(np.array([0, 2, 2, 3]), lambda index: f"value {index}")
+    assert dict(packed.items()) == {0: "value 0", 2: "value 2"}
+    assert [i in packed for i in range(-2, 5)] == [False, False, True, False, True, False, False]
+    for index in (1, 3):
+        with pytest.raises(KeyError):
+            packed[index]
 
 
-def test_packed_texts_cannot_be_changed_and_must_fit_together() -> None:
+def test_packed_texts_must_fit_together() -> None:
     packed = PackedTexts.pack(["a", "b"])
-    with pytest.raises(ValueError, match="read-only"):
-        packed.text[0] = 1
     with pytest.raises(ValueError, match="offsets of the texts do not fit"):
         PackedTexts(packed.text, packed.offsets[:-1])
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, print_file_notes, print_language
-from taxoexpan.cli.model_messages import print_training_advice
+from taxoexpan.cli.messages import note, print_file_notes, print_language, print_training_advice
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import argument, option
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import DeviceOptions, ReadingOptions
@@ -38,6 +39,14 @@ class ModelOptions(DeviceOptions):
         model = TaxoExpan.load(self.model, self.device, self.features)
         print_training_advice(model)
         return model
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Refuse to start a command if libraries of an extra are not installed."""
+    for name in modules:
+        if find_spec(name) is None:
+            message = f"this command needs {name}, which is not installed"
+            raise ConfigurationError(f"{message}; pip install 'taxoexpan[{extra}]'")
 
 
 def open_taxonomies(paths: Sequence[Path], options: ReadingOptions) -> list[TaxonomyFile]:
@@ -102,14 +111,9 @@ def print_glossary(path: Path, glossary: Glossary, matches: Mapping[str, Glossar
 def _group(noun: str, matches: GlossaryMatches) -> str:
     """Describe how many concepts of a group got a definition, and how it was found."""
     found, without = matches.found.total(), matches.concepts - matches.defined_before
-    text = f"{found:,} of {without:,} {noun}"
-    if matches.defined_before:
-        text += " without one"
+    text = f"{found:,} of {without:,} {noun}{' without one' if matches.defined_before else ''}"
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(matches.found.items()))
-    senses = ""
-    if matches.ambiguous:
-        senses = f"{matches.ambiguous:,} with several senses"
-    if matches.unclear:
-        senses += f", {matches.unclear:,} of them unclear and left out"
+    senses = f"{matches.ambiguous:,} with several senses" if matches.ambiguous else ""
+    senses += f", {matches.unclear:,} of them unclear and left out" if matches.unclear else ""
     details = "; ".join(filter(None, (kinds, senses)))
     return f"{text} ({details})" if details else text

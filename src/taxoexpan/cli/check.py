@@ -113,11 +113,10 @@ def _print_some(findings: Sequence[Finding], to: str, limit: int | None) -> None
     """Print the number of findings, and a limited number of findings per code."""
     from taxoexpan.curation.finding_formats import github_annotations
 
-    order = {code: number for number, code in enumerate(CODES)}
+    codes = list(CODES)
 
-    def group_key(finding: Finding) -> tuple[int, int, str]:
-        number = order.get(finding.code, len(order))
-        return SEVERITIES.index(finding.severity), number, finding.code
+    def group_key(finding: Finding) -> tuple[int, int]:
+        return SEVERITIES.index(finding.severity), codes.index(finding.code)
 
     for _, found in groupby(sorted(findings, key=group_key), key=group_key):
         group = list(found)

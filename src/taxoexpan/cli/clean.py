@@ -110,5 +110,6 @@ def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:
     from taxoexpan.curation.cleaning import suspicious_relations_csv
 
     if options.output.suffix == ".json":
-        return as_json({"suspicious_relations": [relation.as_json() for relation in relations]})
+        found = [relation.as_json() for relation in relations]
+        return as_json({"suspicious_relations": found}) + "\n"
     return suspicious_relations_csv(relations, options.keep_formulas)

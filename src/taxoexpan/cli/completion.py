@@ -11,17 +11,6 @@ from taxoexpan.option_declarations import TEXT, OptionGroup, argument
 
 SHELLS = ("bash", "zsh", "fish")
 
-VALUES = {
-    "device": ("auto", "cpu", "cuda", "mps"),
-    "features": ("pretrained", "static", "vectors:", "transformer:", "skipgram:"),
-    "format": (
-        *("skos", "owl", "obo", "obographs", "json", "openfoodfacts", "wordnet", "terms"),
-        *("paths", "edges", "rows", "outline"),
-    ),
-    "preset": ("best", "fast", "thorough", "paper", "authors"),
-}
-"""Values to complete, of options that accept other ones, too."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Options(OptionGroup):
@@ -35,14 +24,24 @@ def run(options: Options) -> int:
     import shtab
 
     from taxoexpan.cli.main import build_parser
+    from taxoexpan.config import PRESETS
+    from taxoexpan.features.encoder_registry import ARGUMENTS, PLAIN
+    from taxoexpan.formats.registry import FORMATS
 
+    # These options accept other values, too.
+    values = {
+        "device": ("auto", "cpu", "cuda", "mps"),
+        "features": (*PLAIN, *(f"{name}:" for name in ARGUMENTS)),
+        "format": FORMATS,
+        "preset": PRESETS,
+    }
     parser = build_parser()
     for action in _all_actions(parser):
         if action.type is Path:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif not isinstance(action, argparse._SubParsersAction):
             # shtab takes a mapping of choices for a mapping of commands.
-            action.choices = tuple(action.choices or VALUES.get(action.dest, ())) or None
+            action.choices = tuple(action.choices or values.get(action.dest, ())) or None
     print(shtab.complete(parser, options.shell))
     return 0
 

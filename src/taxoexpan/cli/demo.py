@@ -25,14 +25,12 @@ class Options(TrainingOptions):
 def run(options: Options) -> int:
     """Expand the included taxonomy and print the placements."""
     from taxoexpan.cli.suggestion_output import placements_table
-    from taxoexpan.expansion import check_training
     from taxoexpan.files import check_output
 
     folder = options.output
     check_output(folder, options.force)
     if folder.exists() and not folder.is_dir():
         raise FormatError(folder, "is a file; give the name of a folder")
-    check_training(options)
     training = {each.name: getattr(options, each.name) for each in fields(TrainingOptions)}
     folder.mkdir(exist_ok=True)
     try:

@@ -41,7 +41,7 @@ class Options(ReadingOptions, FormulaOptions):
 
 def run(options: Options) -> int:
     """Write the new concepts as a table or as JSON."""
-    from taxoexpan.curation.discovery import discover, discovered_concepts_table
+    from taxoexpan.curation.discovery.term_discovery import discover, discovered_concepts_table
     from taxoexpan.files import preflight, write_whole
 
     if options.output:
@@ -59,7 +59,7 @@ def run(options: Options) -> int:
         message = f"no new phrase occurs at least {times}; lower --min-count or add more texts"
         raise FormatError(options.corpus, message)
     if options.json:
-        text = as_json([asdict(concept) for concept in concepts])
+        text = as_json([asdict(concept) for concept in concepts]) + "\n"
     else:
         path = options.output or Path("new.csv")
         text = discovered_concepts_table(path, concepts, options.keep_formulas)

@@ -107,7 +107,7 @@ def examine() -> Facts:
         "encoders": [
             {"name": name, "problem": attempt(TRIALS[name])[1]} for name in ("static", "pretrained")
         ],
-        "extras": [_examine_extra(name) for name in PURPOSES],
+        "extras": list(_extras()),
         "cache": _cache(),
         "memory": _memory(),
     }
@@ -117,17 +117,10 @@ def examine() -> Facts:
 
 def _problems(found: Facts) -> list[str]:
     """Return the problems of the core, each with a fix; missing extras are not a problem."""
-    from packaging.specifiers import SpecifierSet
-
-    python, required = found["python"], found["required_python"]
-    problems = []
-    if not SpecifierSet(required).contains(python, prereleases=True):
-        problems.append(f"Python {python} is not {required}; use another version")
-    problems += [f"{p['name']}: {p['problem']}; {p['fix']}" for p in found["packages"] if p["fix"]]
+    problems = [f"{p['name']}: {p['problem']}; {p['fix']}" for p in found["packages"] if p["fix"]]
     static = found["encoders"][0]["problem"]
     if static and not problems:  # it fails, too, if a package is broken
-        fix = "pip install --force-reinstall wordllama"
-        problems.append(f"encoder static: {static}; {fix}")
+        problems.append(f"encoder static: {static}; pip install --force-reinstall wordllama")
     return problems
 
 
@@ -143,12 +136,11 @@ def attempt(code: str, timeout: float = TIMEOUT) -> tuple[Facts, str | None]:
     except subprocess.TimeoutExpired:
         return {}, f"the import takes more than {timeout:.0f} s"
     lines = done.stderr.strip().splitlines() or [""]
-    if done.returncode < 0:
-        return {}, f"the import ends Python with {signal.Signals(-done.returncode).name}"
     if done.returncode == 1:
-        return {}, next(line for line in reversed(lines) if line)[:MAX_REASON]
-    if done.returncode:
-        return {}, f"the import ends Python with status {done.returncode}"
+        return {}, lines[-1][:MAX_REASON]
+    if status := done.returncode:
+        end = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return {}, f"the import ends Python with {end}"
     return json.loads(lines[-1]), None
 
 
@@ -163,10 +155,11 @@ def _examine_package(requirement: Requirement) -> tuple[Facts, Facts]:
     return {**package, "fix": fix if problem else None}, facts
 
 
-def _examine_extra(name: str) -> Facts:
-    missing = [f"{r.name}{r.specifier}" for r in _requirements(name) if _installed(r)[1]]
-    fix = f"pip install 'taxoexpan[{name}]'" if missing else None
-    return {"name": name, "purpose": PURPOSES[name], "missing": missing, "fix": fix}
+def _extras() -> Iterator[Facts]:
+    for name, purpose in PURPOSES.items():
+        missing = [f"{r.name}{r.specifier}" for r in _requirements(name) if _installed(r)[1]]
+        fix = f"pip install 'taxoexpan[{name}]'" if missing else None
+        yield {"name": name, "purpose": purpose, "missing": missing, "fix": fix}
 
 
 def _requirements(extra: str) -> Iterator[Requirement]:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import print_glossary
 from taxoexpan.cli.messages import (
+    begin_training,
     note,
     print_applied,
     print_file_notes,
     print_filtered,
     print_language,
     print_no_parent,
+    print_training,
 )
-from taxoexpan.cli.model_messages import begin_training, print_training
 from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.shared_options import ExpandOptions
 

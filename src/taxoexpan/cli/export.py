@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import open_taxonomy
+from taxoexpan.cli.arguments import open_taxonomy, require_extra
 from taxoexpan.cli.messages import note
-from taxoexpan.cli.serve import require_web_extra
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import PATH, TEXT, argument, option, output_option, switch
 from taxoexpan.phrasing import pluralize
@@ -46,7 +45,7 @@ def run(options: Options) -> int:
     """Write the decisions."""
     from taxoexpan.files import preflight, write_whole
 
-    require_web_extra()
+    require_extra("web", "sqlalchemy")
     format = _change_format(options)
     from taxoexpan.desk.store.decision_store import DecisionStore
 

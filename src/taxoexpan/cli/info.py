@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import open_taxonomy
 from taxoexpan.cli.messages import print_json, print_language, print_line
-from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import argument, switch
 from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.shared_options import ReadingOptions
@@ -36,9 +35,10 @@ class Options(ReadingOptions):
 
 def run(options: Options) -> int:
     """Print the counts."""
+    from taxoexpan.model_directory import is_archive
+
     model, understood = dict[str, object](), dict[str, object]()
-    if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
-        _refuse_other_directory(options.taxonomy)
+    if is_archive(options.taxonomy):
         from taxoexpan.archive import load_summary
 
         summary = load_summary(options.taxonomy)
@@ -115,23 +115,6 @@ def _describe(name: str, value: object, concepts: int) -> str:
     return str(value)
 
 
-def _is_wordnet(directory: Path) -> bool:
-    """Return whether a directory has WordNet files, and is not a model."""
-    from taxoexpan.formats.registry import FORMATS
-    from taxoexpan.formats.text_file import TextFile
-
-    return FORMATS["wordnet"].can_read(TextFile.open(directory))
-
-
-def _refuse_other_directory(directory: Path) -> None:
-    """Refuse a directory that is not a model, before torch is imported to read it."""
-    from taxoexpan.model_directory import is_archive
-
-    if not is_archive(directory):
-        message = "this is a directory, but neither a model nor a WordNet directory"
-        raise FormatError(directory, f"{message}; give one of them, or a taxonomy file")
-
-
 def _print_model(model: Mapping[str, object]) -> None:
     if not model:
         return
@@ -144,15 +127,12 @@ def _print_model(model: Mapping[str, object]) -> None:
     print_line(f"{'adapted encoder':<22}{_describe_adaptation(model)}")
     if isinstance(signals, Sequence):
         print_line(f"{'ranked by':<22}{', '.join(signals)}")
-    print_line(f"{'since the training':<22}{_describe_growth(model)}")
-
-
-def _describe_growth(model: Mapping[str, object]) -> str:
-    """Describe how the taxonomy has grown since the training, and whether to train again."""
     since, growth = model["since_training"], str(model["growth"])
-    if isinstance(since, Mapping) and since["training_advised"]:
+    if growth == "none":
+        growth = "the taxonomy is the same as in the training"
+    elif isinstance(since, Mapping) and since["training_advised"]:
         growth += "; train --from would rank better"
-    return growth if growth != "none" else "the taxonomy is the same as in the training"
+    print_line(f"{'since the training':<22}{growth}")
 
 
 def _describe_adaptation(model: Mapping[str, object]) -> str:

@@ -6,9 +6,10 @@ import argparse
 import os
 import stat
 import sys
+import textwrap
 import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module, resources
 from pathlib import Path
@@ -17,7 +18,6 @@ from taxoexpan.cli.examples import GROUPS, WORKFLOW, indented, with_examples
 from taxoexpan.cli.messages import note
 from taxoexpan.cli.parser import (
     ArgumentParser,
-    GroupedHelpFormatter,
     Version,
     add_options,
     flag,
@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = build_parser()
     if not (sys.argv[1:] if arguments is None else arguments):
-        return _explain_usage(parser)
+        with suppress(OSError):  # the reader may be gone
+            parser.print_help(sys.stderr)
+        note("\ntaxoexpan: no command is given; try taxoexpan demo")
+        return 2
     options = parser.parse_args(arguments)
     with StopSignals() as signals:
         try:
@@ -53,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     command = options.command
     given = options_of(command.Options, options)
     with warnings.catch_warnings(), standard_output(), _inherited_privacy(given):
-        warnings.showwarning = _OnceShown()
+        warnings.showwarning = _print_once()
         status: int = command.run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -88,42 +91,27 @@ def _explain(error: BaseException) -> int:
             "taxoexpan: out of memory; use a smaller file, or a smaller model (--set hidden_dim=16)"
         )
     elif isinstance(error, OSError):
-        _discard_output()
+        if sys.stdout is not None:  # otherwise, Python would report another error at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
     else:
         raise error
     return 2
 
 
-def _explain_usage(parser: argparse.ArgumentParser) -> int:
-    """Print the help, for a call without a command."""
-    with suppress(OSError):  # the reader may be gone
-        parser.print_help(sys.stderr)
-    note("\ntaxoexpan: no command is given; try taxoexpan demo")
-    return 2
+def _print_once() -> Callable[..., None]:
+    """Return a function that prints each warning once, without its place in the code."""
+    shown: set[str] = set()
 
-
-class _OnceShown:
-    """A function that prints each warning once per command, without its place in the code."""
-
-    def __init__(self) -> None:
-        self._shown: set[str] = set()
-
-    def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
-        """Print a warning, unless the same message was printed before."""
-        text = str(message)
-        if text not in self._shown:
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in shown:
             from tqdm import tqdm
 
-            self._shown.add(text)
+            shown.add(str(message))
             with tqdm.external_write_mode(file=sys.stderr):  # above a progress bar
-                note(f"note: {text}")
+                note(f"note: {message}")
 
-
-def _discard_output() -> None:
-    """Discard the remaining output, so that Python does not report an error at exit."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return show
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -131,10 +119,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="taxoexpan",
         description="Add new concepts to an existing taxonomy.",
-        formatter_class=GroupedHelpFormatter,
         epilog=f"{indented('the usual workflow', WORKFLOW)}\n\n"
-        "Run taxoexpan COMMAND --help for the options of a command, with examples. Results are "
-        "written to standard output or to the file given with -o, and messages to standard error.",
+        "Run taxoexpan COMMAND --help for the options of a command, with examples.\nResults are "
+        "written to standard output or to the file given with -o, and messages\nto standard error.",
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -146,19 +133,14 @@ def build_parser() -> argparse.ArgumentParser:
         add_options(subparser, declared)
         epilog = [with_examples(name), getattr(command, "EPILOG", "")]
         if issubclass(declared, FeatureOptions):
-            epilog.append(
-                f"Settings for --set: {', '.join(_setting_names())}. The page Settings of the "
-                "documentation (make docs) describes them."
-            )
+            # The module `config` is slow to import.
+            preset = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
+            described = "The page Settings of the documentation (make docs) describes them."
+            settings = f"Settings for --set: {', '.join(tomllib.loads(preset))}. {described}"
+            epilog.append(textwrap.fill(settings, 80))
         subparser.epilog = "\n\n".join(filter(None, epilog))
         subparser.set_defaults(command=command)
     return parser
-
-
-def _setting_names() -> list[str]:
-    """Return the names of all settings from a preset, because `config` is slow to import."""
-    text = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
-    return list(tomllib.loads(text))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 
-from taxoexpan.cli.arguments import ModelOptions
+from taxoexpan.cli.arguments import ModelOptions, require_extra
 from taxoexpan.cli.messages import note
-from taxoexpan.errors import ConfigurationError
 
 MAX_WAITING = 1000
 """Concepts that may wait to be placed."""
@@ -20,9 +18,7 @@ class Options(ModelOptions):
 
 def run(options: Options) -> int:
     """Serve one client on standard input and output until it closes standard input."""
-    if find_spec("mcp") is None:
-        message = "this command needs mcp, which is not installed"
-        raise ConfigurationError(f"{message}; pip install 'taxoexpan[mcp]'")
+    require_extra("mcp", "mcp")
     from taxoexpan.desk.mcp import build_server, printing_to_standard_error, run_on_stdio
     from taxoexpan.desk.service.suggester import Suggester
 

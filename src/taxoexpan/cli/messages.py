@@ -1,4 +1,4 @@
-"""Messages on standard error, and JSON on standard output."""
+"""Messages of several commands on standard error, and JSON on standard output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING
 from taxoexpan.phrasing import join_words, pluralize, shortened_message, visible, visible_json
 
 if TYPE_CHECKING:
+    from taxoexpan.archive import ModelSummary
     from taxoexpan.expansion import AppliedSuggestions
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
+    from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.adding.acceptance import Acceptance
+    from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
+    from taxoexpan.placement.learned.calibrators import Calibrators
     from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.report.page import Page
     from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
 
 MAX_NOTES = 10
 MAX_NAMED = 5
+FEW_QUERIES = 20
+"""With fewer held-out concepts, validation figures say little."""
+PRECISIONS = (0.95, 0.9, 0.8)
+"""Precisions for which `train` prints the confidence threshold and the coverage."""
 
 
 def note(message: str) -> None:
@@ -49,18 +57,13 @@ def note_some(messages: Sequence[str], rest: str) -> None:
 
 
 def as_json(content: object) -> str:
-    """Return a result as a JSON string."""
-    return readable_json(content) + "\n"
-
-
-def readable_json(content: object) -> str:
     """Return a value as JSON, with all control characters escaped, even if JSON allows them."""
     return visible_json(json.dumps(content, ensure_ascii=False, indent=2))
 
 
 def print_json(content: object) -> None:
     """Print a result as JSON on standard output."""
-    print(as_json(content), end="")
+    print(as_json(content))
 
 
 def write_report(path: Path, page: Page, force: bool) -> None:
@@ -114,12 +117,7 @@ def print_other_language(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Non
 
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
     """Print which concepts of a list are already present, repeated, or similar to existing ones."""
-    present = []
-    for concept, known in concepts.present:
-        deprecated = ", deprecated" if known.deprecated else ""
-        identity = f"{concept.label!r} is {known.label!r} ({visible(known.id)}{deprecated})"
-        present.append(f"already present: {identity}; not placed")
-    note_some(present, " are already present")
+    _print_present(concepts.present, "not placed")
     repeated = [
         f"repeated: {concept.label!r} is in the list more than once; the first row is used"
         for concept in concepts.repeated
@@ -132,6 +130,15 @@ def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
         if (found := taxonomy.similar_names.find(concept.label))
     ]
     note_some(similar, " are similar to existing names")
+
+
+def _print_present(present: Sequence[tuple[Concept, Concept]], outcome: str) -> None:
+    """Print which new concepts the taxonomy already has, and under which id."""
+    lines = []
+    for concept, known in present:
+        id = visible(known.id) + (", deprecated" if known.deprecated else "")
+        lines.append(f"already present: {concept.label!r} is {known.label!r} ({id}); {outcome}")
+    note_some(lines, " are already present")
 
 
 def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
@@ -160,11 +167,7 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
 def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
     """Print what was added and what was not, and the output file."""
     accepted = applied.accepted
-    present = [
-        f"already present: {concept.label!r} is {known.label!r} ({visible(known.id)}); not added"
-        for concept, known in accepted.already_present
-    ]
-    note_some(present, " are already present")
+    _print_present(accepted.already_present, "not added")
     for message in _deprecated_notes(taxonomy, applied.additions):
         note(message)
     print_merges(accepted.merged, "" if acceptance.allow_merges else "; not added")
@@ -224,3 +227,96 @@ def _counts(additions: Additions, acceptance: Acceptance) -> str:
     if acceptance.allow_merges:
         counts.append(f"{pluralize(len(additions.synonyms), 'synonym')} added")
     return ", ".join(counts)
+
+
+def begin_training(model: TaxoExpan, taxonomy: Taxonomy, quiet: bool) -> None:
+    """Load the libraries of the encoder, and print the size of the taxonomy."""
+    model.encoder.prepare(["ready"])  # first: its libraries may lose a Ctrl-C while they load
+    if not quiet:
+        note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
+
+
+def print_training(model: TaxoExpan, quiet: bool) -> None:
+    """Print the confidence that a model has learned, and problems of its training."""
+    if not quiet:
+        print_confidence(model.calibrators)
+    print_confidence_limits(model)
+    metrics = model.training.validation
+    count = 0 if metrics is None else metrics.queries
+    if count < FEW_QUERIES:
+        note(
+            f"note: {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
+            "for good results"
+        )
+    history = model.history
+    if history is not None and history.interrupted:
+        skipped = ", and the encoder was not fine-tuned" if history.skipped_fine_tuning else ""
+        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best}){skipped}")
+    tuning = model.tower_history
+    if tuning is not None and tuning.interrupted:
+        kept = f"the best state so far is kept (epoch {tuning.best})"
+        if not tuning.best:
+            kept = "no epoch was better than the encoder as it came, which is kept"
+        note(f"fine-tuning stopped by Ctrl-C; {kept}")
+
+
+def print_confidence(calibrators: Calibrators) -> None:
+    """Print the calibration error and the confidence thresholds that a model has learned."""
+    if calibrators.calibration is None:
+        return
+    reliability = calibrators.calibration.reliability
+    note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
+    thresholds = {p: reliability.threshold(p) for p in PRECISIONS}
+    for precision, threshold in thresholds.items():
+        if threshold is not None:
+            confidence = reliability.confidence
+            coverage = sum(c >= threshold for c in confidence) / len(confidence)
+            note(
+                f"confidence: at {threshold:.2f} or more, {precision:.0%} of the suggestions are "
+                f"right; this accepts {coverage:.0%} of the held-out concepts"
+            )
+    if not any(threshold is not None for threshold in thresholds.values()):
+        note(
+            f"confidence: no threshold reaches {PRECISIONS[-1]:.0%} precision on the held-out "
+            "concepts"
+        )
+
+
+def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
+    """Print that a model has no confidence, with the fix, or that its confidence is coarse."""
+    from taxoexpan.placement.learned.calibrators import missing_confidence
+    from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
+
+    calibration = model.calibrators.calibration
+    if calibration is None:
+        missing = missing_confidence(model.taxonomy, model.config)
+        reason = missing or "the model has no confidence"
+        note(f"note: {reason}; scores do not say how often suggestions are right")
+    elif (count := len(calibration.reliability.right)) < FEW_HELD_OUT:
+        note(
+            f"note: the confidence is coarse, because it was learned from only {count} held-out "
+            "leaves; review accepted suggestions, too"
+        )
+
+
+def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
+    """Advise more training if updates have added many concepts to the taxonomy."""
+    added, trained = len(model.growth.added), model.training.concepts
+    if model.growth.is_training_advised(trained):
+        count = f"{pluralize(added, 'concept')} ({100 * added / trained:.0f} %)"
+        fix = "train --from MODEL learns from them, and ranks better"
+        note(f"note: updates have added {count} since the training; {fix}")
+
+
+def print_decisions(judged: JudgedTaxonomy) -> None:
+    """Print how many decisions of each kind were learned from, and how many were left out."""
+    placed = pluralize(len(judged.placed), "accepted concept")
+    merged = pluralize(judged.merged, "merge")
+    rejected = pluralize(judged.rejections.count, "rejected placement")
+    note(f"learned from {placed}, {merged} and {rejected}")
+    if judged.present:
+        count = pluralize(judged.present, "accepted concept is", "accepted concepts are")
+        note(f"note: {count} in the taxonomy by now, where the parents may differ")
+    if judged.without_parent:
+        count = pluralize(judged.without_parent, "decision is", "decisions are")
+        note(f"note: {count} left out: the parent is not in the taxonomy, or deprecated")

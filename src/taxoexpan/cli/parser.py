@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import MISSING
 from difflib import get_close_matches
@@ -85,20 +84,7 @@ class Version(argparse.Action):
         parser.exit()
 
 
-class HelpFormatter(argparse.HelpFormatter):
-    """A help formatter that keeps paragraphs with indented lines, and wraps the others."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        filled = []
-        for paragraph in text.split("\n\n"):
-            if any(line.startswith(" ") for line in paragraph.splitlines()):
-                filled.append(textwrap.indent(paragraph, indent))
-            else:
-                filled.append(super()._fill_text(paragraph, width, indent))
-        return "\n\n".join(filled)
-
-
-class GroupedHelpFormatter(HelpFormatter):
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """A help formatter that puts a title before the first command of every group."""
 
     def _iter_indented_subactions(
@@ -116,8 +102,8 @@ class GroupedHelpFormatter(HelpFormatter):
 class ArgumentParser(argparse.ArgumentParser):
     """A parser whose errors suggest the intended name, and escape control characters."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **{"formatter_class": HelpFormatter, **options})
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=HelpFormatter, **options)
         self.color = False  # Python 3.14 would color the help
         self._given: list[str] = []
 

@@ -110,7 +110,11 @@ def _prepare(
         keep_formulas=options.keep_formulas,
         listed=store.listed([*concepts.new, *listed]),
     )
-    _note_others(options, desk)
+    if others := desk.count_others():
+        count = pluralize(others, "concept of an earlier list", "concepts of earlier lists")
+        effect = "not shown, but decisions about them are exported"
+        fix = "to keep lists apart, give --decisions with another name"
+        note(f"note: {store.name} has {count}, which {options.new} lacks: {effect}; {fix}")
     return desk
 
 
@@ -126,15 +130,6 @@ def _improvement(options: Options, listed: list[Concept], file: TaxonomyFile) ->
     # Other users of the machine can read the arguments of a process, but not its environment.
     variables = {**os.environ, **({"PGPASSWORD": password} if password else {})}
     return Improvement(options.model, command, variables, listed, options.device, options.glossary)
-
-
-def _note_others(options: Options, desk: ReviewDesk) -> None:
-    """Print how many concepts of the store are not in the current list."""
-    if others := desk.count_others():
-        count = pluralize(others, "concept of an earlier list", "concepts of earlier lists")
-        effect = "not shown, but decisions about them are exported"
-        fix = "to keep lists apart, give --decisions with another name"
-        note(f"note: {desk.store.name} has {count}, which {options.new} lacks: {effect}; {fix}")
 
 
 def login_name() -> str:

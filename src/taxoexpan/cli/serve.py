@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import ModelOptions
+from taxoexpan.cli.arguments import ModelOptions, require_extra
 from taxoexpan.cli.messages import note
-from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import NATURAL, POSITIVE, OptionGroup, option, repeated
 
 if TYPE_CHECKING:
@@ -44,21 +42,13 @@ class ServerOptions(OptionGroup):
 
     def access(self) -> Access:
         """Return the access rules; refuse a missing token or a busy port before slow imports."""
-        require_web_extra()
+        require_extra("web", *WEB_MODULES)
         from taxoexpan.desk.web.access import Access
         from taxoexpan.desk.web.server import listen
 
         allowed = Access(self.host, self.token or os.environ.get(TOKEN_VARIABLE) or None)
         listen(allowed.host, self.port or 0).close()
         return allowed
-
-
-def require_web_extra() -> None:
-    """Refuse to start a server if its libraries are not installed."""
-    missing = [name for name in WEB_MODULES if find_spec(name) is None]
-    if missing:
-        message = f"this command needs {missing[0]}, which is not installed"
-        raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")
 
 
 @dataclass(frozen=True, kw_only=True)

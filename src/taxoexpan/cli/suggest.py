@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts
-from taxoexpan.cli.messages import note, print_filtered, print_other_language, write_report
-from taxoexpan.cli.model_messages import print_confidence_limits, print_training_advice
+from taxoexpan.cli.messages import (
+    note,
+    print_confidence_limits,
+    print_filtered,
+    print_other_language,
+    print_training_advice,
+    write_report,
+)
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     placements_table,
@@ -32,12 +38,9 @@ from taxoexpan.shared_options import (
 )
 
 if TYPE_CHECKING:
-    from taxoexpan.explain import Evidence
     from taxoexpan.explain.explanation import SuggestedBlock
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.progress import Progress
-    from taxoexpan.report.page import Page
     from taxoexpan.taxonomy import Taxonomy
     from taxoexpan.taxonomy.known_names import FilteredConcepts
 
@@ -131,10 +134,7 @@ def run(options: Options) -> int:
         with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks, bar:
             kept = _write_suggestions(options, blocks, concepts, summary, bar, outputs)
         if options.report and model is not None:
-            suggestions = [each for block in kept for each in block.suggestions]
-            evidence = [each for block in kept for each in block.evidence]
-            page = _page(options, model, suggestions, evidence, concepts)
-            write_report(options.report, page, options.force)
+            _write_report(options, options.report, model, kept, concepts)
     if summary.queries and not options.together:
         print_confidence_limits(about)
         print_training_advice(about)
@@ -221,7 +221,7 @@ def _blocks(
     concepts: FilteredConcepts,
 ) -> Generator[SuggestedBlock]:
     """Yield the suggestions, with evidence if an option needs it."""
-    from taxoexpan.explain.explanation import SuggestedBlock
+    from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 
     explain = options.needs_evidence
     if model is None:
@@ -241,7 +241,8 @@ def _blocks(
         _ensure_joint_prior(model, options.model)
         yield SuggestedBlock(model.suggest_together(concepts.new), [])
     else:
-        yield from model.suggest_blocks(concepts.new, options.top_k, explain)
+        for block in query_blocks(concepts.new):
+            yield model.suggest_block(block, options.top_k, explain)
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
@@ -257,17 +258,22 @@ def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
         note(f"note: learned the prior for joint placement and saved it in {directory}")
 
 
-def _page(
+def _write_report(
     options: Options,
+    path: Path,
     model: TaxoExpan,
-    suggestions: Sequence[Suggestion],
-    evidence: Sequence[Evidence],
+    blocks: Sequence[SuggestedBlock],
     concepts: FilteredConcepts,
-) -> Page:
-    """Return the report on the suggestions."""
+) -> None:
+    """Write the report on the suggestions."""
     from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 
+    suggestions = [each for block in blocks for each in block.suggestions]
     about = (f"Suggestions for {options.new.name}", datetime.now(UTC), concepts.present)
     if options.together:
-        return joint_page(model.taxonomy, suggestions, *about)
-    return suggestions_page(model.taxonomy, suggestions, evidence, model.calibrators, *about)
+        page = joint_page(model.taxonomy, suggestions, *about)
+    else:
+        evidence = [each for block in blocks for each in block.evidence]
+        found = model.taxonomy, suggestions, evidence, model.calibrators
+        page = suggestions_page(*found, *about)
+    write_report(path, page, options.force)

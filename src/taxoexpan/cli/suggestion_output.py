@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import MAX_NOTES, note, print_merges, print_no_parent, readable_json
+from taxoexpan.cli.messages import MAX_NOTES, as_json, note, print_merges, print_no_parent
 from taxoexpan.phrasing import ranked_numbers, visible
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def write_json(
 
     def rows() -> Iterator[str]:
         for block in blocks:
-            evidence.extend(readable_json(each.to_dict()) for each in block.evidence)
-            yield from (readable_json(each.as_dict()) for each in block.suggestions)
+            evidence.extend(as_json(each.to_dict()) for each in block.evidence)
+            yield from (as_json(each.as_dict()) for each in block.suggestions)
 
     write('{\n  "suggestions": ')
     _write_array(rows(), write)
@@ -94,7 +94,7 @@ def write_json(
         write(',\n  "evidence": ')
         _write_array(evidence, write)
     write(',\n  "already_present": ')
-    _write_array(map(readable_json, present), write)
+    _write_array(map(as_json, present), write)
     write("\n}\n")
 
 

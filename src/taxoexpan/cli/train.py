@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import read_taxonomy
-from taxoexpan.cli.messages import note, print_json, write_report
-from taxoexpan.cli.model_messages import begin_training, print_decisions, print_training
+from taxoexpan.cli.arguments import read_taxonomy, require_extra
+from taxoexpan.cli.messages import (
+    begin_training,
+    note,
+    print_decisions,
+    print_json,
+    print_training,
+    write_report,
+)
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import PATH, declared_options, option, output_option, switch
 from taxoexpan.shared_options import GlossaryOptions, TaxonomyOptions, TrainingOptions
@@ -168,9 +173,7 @@ def _continued(options: Options, start: Path) -> TaxoExpan:
 
 def _read_feedback(store: str) -> Feedback:
     """Read the decisions of a store; refuse a store without decisions."""
-    if find_spec("sqlalchemy") is None:
-        message = "reading decisions needs SQLAlchemy, which is not installed"
-        raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")
+    require_extra("web", "sqlalchemy")
     from taxoexpan.desk.store.decision_store import DecisionStore
 
     with DecisionStore.open(store, must_exist=True) as opened:

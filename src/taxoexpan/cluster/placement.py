@@ -78,7 +78,7 @@ def suggest_on_cluster(
     device: str = "auto",
     features: str | None = None,
 ) -> Iterator[SuggestedBlock]:
-    """Yield the blocks of `TaxoExpan.suggest_blocks`, computed by several processes.
+    """Yield the blocks of suggestions, computed by several processes.
 
     `taxonomy` is the taxonomy of the model in `directory`; the concepts must be new and have ids.
     """

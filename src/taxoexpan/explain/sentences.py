@@ -16,7 +16,8 @@ from taxoexpan.explain.similarity import name_words
 from taxoexpan.features.mentions import MentionKind
 from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.names import name_key, normalize_name, singular
+from taxoexpan.taxonomy.english import singular
+from taxoexpan.taxonomy.names import name_key, normalize_name
 
 SIMILAR = 0.4
 """The lowest cosine at which two concepts are called similar."""
@@ -54,29 +55,23 @@ def describe_move(evidence: Evidence) -> str:
     sentences = list(_reasons(evidence))
     if evidence.comparison is not None and evidence.has_vector:
         sentences += _current_parent_sentences(evidence, evidence.comparison)
-        sentences += _preference_sentences(evidence, evidence.comparison)
     return " ".join(sentences)
 
 
 def _reasons(evidence: Evidence) -> Iterator[str]:
     """Yield a sentence about similarity, and one about a mention or shared words."""
-    first, children = evidence.first, _named_children(evidence)
+    first, nearest = evidence.first, evidence.first.nearest_children
+    similar = [child for child in nearest[:MAX_CHILDREN] if _is_similar(child.cosine)]
+    children = similar or list(nearest[:1] if evidence.has_vector else ())
     if not evidence.has_vector:
         yield "None of its words is known to the model, so this suggestion is a guess."
-    elif children and _is_similar(children[0].cosine):
-        names = join_words([_with_cosine(child) for child in children])
-        relation = "a child" if len(children) == 1 else "two children"
+    elif similar:
+        names = join_words([_with_cosine(child) for child in similar])
+        relation = "a child" if len(similar) == 1 else "two children"
         yield f"It is similar to {names}, {relation} of {_quote(first.parent)}."
     else:
         yield _no_similar_child(first)
     yield _mention_sentence(evidence) or _shared_words_sentence(first, children)
-
-
-def _named_children(evidence: Evidence) -> list[SimilarChild]:
-    """Return the children to name: the parent's similar children, or else its nearest child."""
-    children = evidence.first.nearest_children
-    similar = [child for child in children[:MAX_CHILDREN] if _is_similar(child.cosine)]
-    return similar or list(children[:1] if evidence.has_vector else ())
 
 
 def _no_similar_child(first: SuggestionEvidence) -> str:
@@ -176,7 +171,7 @@ def _signal_phrase(evidence: Evidence, signal: Part) -> str:
 
 
 def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
-    """Yield sentences that compare the concept with its current parent."""
+    """Yield sentences that compare the current parent with the better one."""
     current, name = evidence.suggestions[1], _runner_up_name(evidence, comparison)
     similar = "similar" if _is_similar(current.cosine) else "not very similar"
     similar += f" to it ({_cosine(current.cosine)})"
@@ -190,14 +185,9 @@ def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison
     words = _shared_words_sentence(current, current.nearest_children[:1], always=False)
     if words:
         yield words
-
-
-def _preference_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
-    """Yield a sentence about the preferred parent."""
-    better, current = evidence.suggestions
     if comparison.margin < 0:
         yield "The model still prefers the current parent."
-    elif better.score < CLOSE * current.score:
+    elif evidence.first.score < CLOSE * current.score:
         yield "Both parents are about equally likely."
     else:
         yield from _decisive_signals_sentence(evidence, comparison)

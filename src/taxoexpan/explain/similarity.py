@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -18,12 +17,11 @@ from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching import MentionBonus
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.taxonomy.names import STOP_WORDS, normalize_name, singular
+from taxoexpan.taxonomy.english import STOP_WORDS, singular
+from taxoexpan.taxonomy.names import normalize_name
 
 MAX_CHILDREN = 3
 """The number of nearest children that are listed per suggestion."""
-DENSE_FACTOR = 32
-"""So many products of a matrix product cost as much as one that is computed on its own."""
 
 
 @dataclass(frozen=True)
@@ -38,31 +36,11 @@ class QueryAnchorPairs:
 
 
 def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices) -> Tensor:
-    """Return the dot products [E] of vectors `rows[e]` with queries `query[e]`.
-
-    It is cheaper to multiply each distinct vector with all queries if many of them need it.
-    """
-    is_used = np.zeros(len(vectors), dtype=bool)
-    is_used[rows] = True
-    distinct, device = np.flatnonzero(is_used), vectors.device
-    if len(distinct) * len(queries) <= DENSE_FACTOR * len(rows):
-        position = np.cumsum(is_used)[rows] - 1
-        products = vectors.index_select(0, _tensor(distinct, device)) @ queries.T
-        return products[_tensor(position, device), _tensor(query, device)]
-    order = np.argsort(query, kind="stable")
-    ordered = _tensor(rows[order], device)
-    ends = np.searchsorted(query[order], np.arange(len(queries) + 1)).tolist()
-    parts = [
-        vectors.index_select(0, ordered[start:stop]) @ queries[column]
-        for column, (start, stop) in enumerate(pairwise(ends))
-    ]
-    result = vectors.new_empty(len(rows))
-    result[_tensor(order, device)] = torch.cat(parts)
-    return result
-
-
-def _tensor(indices: Indices, device: torch.device) -> Tensor:
-    return torch.from_numpy(indices).to(device)
+    """Return the dot products [E] of vectors `rows[e]` with queries `query[e]`."""
+    # Queries share many rows, so each distinct one is multiplied with all queries.
+    distinct, position = np.unique(rows, return_inverse=True)
+    products = vectors[torch.from_numpy(distinct).to(vectors.device)] @ queries.T
+    return products[position, query]
 
 
 class ConceptLookup:

@@ -18,7 +18,8 @@ from scipy.sparse import csr_array, diags_array
 from taxoexpan.files.tensor_file import TensorInfo
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.names import normalize_name, singular
+from taxoexpan.taxonomy.english import singular
+from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.sequences import PackedTexts
 from taxoexpan.taxonomy.storage import check_texts
 

@@ -17,7 +17,8 @@ from taxoexpan.config import Config
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.names import STOP_WORDS, name_key, normalize_name, words_key
+from taxoexpan.taxonomy.english import STOP_WORDS
+from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
 
 
 class MentionKind(IntEnum):

@@ -73,13 +73,16 @@ def parse_json(content: bytes) -> Any:
     """Parse strict JSON: UTF-8, no repeated key, no NaN, and no extreme nesting."""
     try:
         return json.loads(
-            content.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse_constant
+            content.decode("utf-8"),
+            object_pairs_hook=distinct_keys,
+            parse_constant=_refuse_constant,
         )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of a JSON object, which must not repeat a key."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("it has a key twice")

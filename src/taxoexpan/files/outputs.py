@@ -132,7 +132,9 @@ def recover_output(path: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
+def whole_file(
+    path: Path, force: bool = False, last_check: Callable[[], None] | None = None
+) -> Iterator[BinaryIO]:
     """Yield a temporary file that is renamed to `path` if no error occurs."""
 
     def check() -> None:
@@ -140,39 +142,45 @@ def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
         if path.exists() and not path.is_file():
             raise FormatError(path, "is not a regular file; give the name of one")
 
-    with _staged(path, check) as new, new.open("wb") as file:
+    with _staged(path, check, last_check) as new, new.open("wb") as file:
         _keep_access(path, new)
         yield file
         _sync(file)
 
 
 def write_whole(
-    contents: Mapping[Path, bytes], force: bool = False, check: Callable[[], None] | None = None
+    contents: Mapping[Path, bytes],
+    force: bool = False,
+    last_check: Callable[[], None] | None = None,
 ) -> None:
     """Write files under temporary names, then rename all, then write to standard output (`-`).
 
-    A `check` that raises an error before the renaming leaves all files as they were.
+    A `last_check` that raises an error, just before the renaming, leaves all files as they were.
     """
     with ExitStack() as stack:
-        for path, content in contents.items():
-            if path != STANDARD_STREAM:
-                file = stack.enter_context(whole_file(path, force))
-                file.write(content)
-                _sync(file)  # a full disk is noticed before any file is renamed
-        if check is not None:
-            check()
+        paths = [path for path in contents if path != STANDARD_STREAM]
+        for path in paths:
+            check = last_check if path == paths[-1] else None  # the last one is renamed first
+            file = stack.enter_context(whole_file(path, force, check))
+            file.write(contents[path])
+            _sync(file)  # a full disk is noticed before any file is renamed
     if STANDARD_STREAM in contents:
         with output_lock(STANDARD_STREAM):
             sys.stdout.buffer.write(contents[STANDARD_STREAM])
 
 
 @contextmanager
-def whole_directory(path: Path, own: Collection[str], force: bool = False) -> Iterator[Path]:
+def whole_directory(
+    path: Path,
+    own: Collection[str],
+    force: bool = False,
+    last_check: Callable[[], None] | None = None,
+) -> Iterator[Path]:
     """Yield a temporary directory that is renamed to `path` if no error occurs.
 
     With `force`, it replaces a directory that contains only files named in `own`.
     """
-    with _staged(path, lambda: check_directory(path, own, force)) as new:
+    with _staged(path, lambda: check_directory(path, own, force), last_check) as new:
         new.mkdir()
         _keep_access(path, new)
         yield new
@@ -214,9 +222,12 @@ def _lock_folder(folder: Path) -> int | None:
 
 
 @contextmanager
-def _staged(path: Path, check: Callable[[], None]) -> Iterator[Path]:
+def _staged(
+    path: Path, check: Callable[[], None], last_check: Callable[[], None] | None
+) -> Iterator[Path]:
     """Yield a temporary name, and rename the output that the caller has written there.
 
+    The renaming follows the last check at once, so that no change by another program is missed.
     If replacing a directory is interrupted, the old directory is restored.
     """
     target, new = real_path(path), _beside(path, _NEW)
@@ -225,6 +236,8 @@ def _staged(path: Path, check: Callable[[], None]) -> Iterator[Path]:
         try:
             yield new
             check()  # again: another program may have created it in the meantime
+            if last_check is not None:
+                last_check()
             if target.is_dir():
                 target.rename(_beside(path, _OLD))
             new.replace(target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,7 +161,9 @@ class TaxonomyBuilder:
             self._refuse_repeated_id()
         parents = self._indices(self.parents, index)
         children = self._indices(self.children, index)
-        self._refuse_self_relation(parents, children)
+        for own in np.flatnonzero(parents == children).tolist():
+            message = f"{self.children[own]!r} is its own parent; correct or remove this relation"
+            raise FormatError(self._relation_file, message, self.relation_lines[own] or None)
         self._note_repeated_relations(parents, children)
         source = SourceLines(
             self.path,
@@ -221,18 +223,15 @@ class TaxonomyBuilder:
         try:
             return np.fromiter((index[id] for id in ids), np.int64, count=len(ids))
         except KeyError:
-            relation = next(k for k, id in enumerate(ids) if id not in index)
-            raise self._unknown(ids[relation], self.relation_lines[relation]) from None
-
-    def _unknown(self, id: str, line: int) -> FormatError:
-        by_label = [i for i, label in zip(self.ids, self.labels, strict=True) if label == id]
-        fix = "add the concept, or correct the id"
-        if by_label:
-            fix = f"it is the label of {by_label[0]!r}; relations need ids, so write that id"
-        elif self.relation_path:
-            fix = f"add it to {self.path.name}, or correct the id"
-        message = f"no concept has the id {id!r}; {fix}"
-        return FormatError(self._relation_file, message, line or None)
+            pass
+        relation, unknown = next((k, id) for k, id in enumerate(ids) if id not in index)
+        fix = f"add it to {self.path.name}" if self.relation_path else "add the concept"
+        fix += ", or correct the id"
+        if unknown in self.labels:
+            id = self.ids[self.labels.index(unknown)]
+            fix = f"it is the label of {id!r}; relations need ids, so write that id"
+        message = f"no concept has the id {unknown!r}; {fix}"
+        raise FormatError(self._relation_file, message, self.relation_lines[relation] or None)
 
     def _refuse_repeated_id(self) -> None:
         seen: dict[str, int] = {}
@@ -243,22 +242,13 @@ class TaxonomyBuilder:
                 raise FormatError(self.path, message, line or None)
             seen[id] = line
 
-    def _refuse_self_relation(self, parents: Indices, children: Indices) -> None:
-        own = np.flatnonzero(parents == children)
-        if len(own):
-            id = self.children[own[0]]
-            message = f"{id!r} is its own parent; correct or remove this relation"
-            raise FormatError(self._relation_file, message, self.relation_lines[own[0]] or None)
-
     def _note_repeated_relations(self, parents: Indices, children: Indices) -> None:
         keys = parents * len(self.ids) + children
         _, first = np.unique(keys, return_index=True)
-        repeated = np.ones(len(keys), dtype=np.bool_)
-        repeated[first] = False
-        for k in np.flatnonzero(repeated).tolist():
+        for k in np.delete(np.arange(len(keys)), first).tolist():
             message = f"{self.children[k]!r} under {self.parents[k]!r} occurs more than once"
-            note = Note(self.relation_lines[k], message, id=self.children[k])
-            self.notes.append(replace(note, path=self.relation_path))
+            line, id, path = self.relation_lines[k], self.children[k], self.relation_path
+            self.notes.append(Note(line, message, id=id, path=path))
 
     def _locate(
         self, source: SourceLines, cycles: list[list[str]]

@@ -35,7 +35,13 @@ def read_concepts(path: Path) -> list[Concept]:
     file = TextFile.load(path)
     table = open_if_table(file, titles=False)
     if table is not None and table.has("label"):
-        found = _described_concepts(table)
+        rows = table.rows
+        if DISCOVERED in table.header:
+            rows = [replace(row, cells=[unprotected(c.strip()) for c in row.cells]) for row in rows]
+        found = [
+            (row.line, Concept(row["id"], row["label"], row.many("synonyms"), row["definition"]))
+            for row in rows
+        ]
     else:
         found = [(line, Concept("", name)) for line, name in _bare_names(file, table)]
     concepts = []
@@ -51,17 +57,6 @@ def read_concepts(path: Path) -> list[Concept]:
     if not concepts:
         raise FormatError(path, "there is no concept below the header; add at least one name")
     return concepts
-
-
-def _described_concepts(table: Table) -> list[tuple[int, Concept]]:
-    """Return one concept per row, with its line."""
-    rows = table.rows
-    if DISCOVERED in table.header:
-        rows = [replace(row, cells=[unprotected(c.strip()) for c in row.cells]) for row in rows]
-    return [
-        (row.line, Concept(row["id"], row["label"], row.many("synonyms"), row["definition"]))
-        for row in rows
-    ]
 
 
 def _bare_names(file: TextFile, table: Table | None) -> list[tuple[int, str]]:

@@ -170,10 +170,7 @@ def _read_back(contents: Mapping[Path, bytes], target: Path, format: Format) -> 
 
 def _ignored_content(ignored: Mapping[str, int], new: Format) -> list[str]:
     """Describe the content of the old file that a taxonomy does not represent."""
-    if new.is_rdf:
-        ignored = {kind: count for kind, count in ignored.items() if kind != LANGUAGE_TAGS}
-    if not ignored:
-        return []
     by_count = sorted(ignored.items(), key=lambda item: -item[1])
-    named = ", ".join(f"{name} ({count:,})" for name, count in by_count)
-    return [f"not part of a taxonomy, and not converted: {named}"]
+    lost = [(kind, n) for kind, n in by_count if not (new.is_rdf and kind == LANGUAGE_TAGS)]
+    named = ", ".join(f"{kind} ({n:,})" for kind, n in lost)
+    return [f"not part of a taxonomy, and not converted: {named}"] if lost else []

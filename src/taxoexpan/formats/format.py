@@ -53,7 +53,14 @@ class Copy:
 
     def contents(self) -> dict[Path, bytes]:
         """Return the bytes of each file; the name determines Excel and compression."""
-        return {path: compressed(path, _encode(path, text)) for path, text in self.files.items()}
+        contents = {path: text.encode("utf-8") for path, text in self.files.items()}
+        for path in contents:
+            if format_suffix(path) == EXCEL_SUFFIX:
+                # openpyxl is slow to import.
+                from taxoexpan.formats.tables.workbook import new_workbook
+
+                contents[path] = new_workbook(path, self.files[path])
+        return {path: compressed(path, content) for path, content in contents.items()}
 
     def id_of(self, id: str) -> str:
         """Return the id of a concept in the new files."""
@@ -128,15 +135,6 @@ class Format(ABC):
     def subject_lines(self, file: TextFile, ids: Collection[str]) -> dict[str, int]:
         """Return the lines of concepts that are not read in the order of the file."""
         return {}
-
-
-def _encode(path: Path, text: str) -> bytes:
-    if format_suffix(path) != EXCEL_SUFFIX:
-        return text.encode("utf-8")
-    # openpyxl is slow to import.
-    from taxoexpan.formats.tables.workbook import new_workbook
-
-    return new_workbook(path, text)
 
 
 def clean_ids(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]:

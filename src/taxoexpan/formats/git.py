@@ -56,7 +56,10 @@ def git_patch(contents: Mapping[Path, bytes]) -> bytes:
     """Return a patch (empty without changes); names are relative to the repository, if any."""
     with TemporaryDirectory() as name:
         for path, content in contents.items():
-            place = _name_in_repository(path)
+            folders = path.absolute().parents
+            root = next((folder for folder in folders if (folder / ".git").exists()), Path.cwd())
+            is_inside = path.absolute().is_relative_to(root)
+            place = path.absolute().relative_to(root) if is_inside else Path(path.name)
             old, new = Path(name, "a", place), Path(name, "b", place)
             for file in (old, new):
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -67,12 +70,6 @@ def git_patch(contents: Mapping[Path, bytes]) -> bytes:
     if result.returncode > 1:
         raise FormatError(next(iter(contents)), f"git: {result.stderr.decode().strip()}")
     return result.stdout
-
-
-def _name_in_repository(path: Path) -> Path:
-    absolute = path.absolute()
-    root = next((folder for folder in absolute.parents if (folder / ".git").exists()), Path.cwd())
-    return absolute.relative_to(root) if absolute.is_relative_to(root) else Path(path.name)
 
 
 def _git(*arguments: str, cwd: str | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -116,11 +116,13 @@ class OboFormat(Format):
             added.append(_format_stanza(concept, expanded, parents, namespace, provenance))
         # A parent without a stanza of its own needs one for its synonyms.
         described = {stanza.id for stanza in stanzas}
-        for id in additions.names:
-            if id not in described:
-                added.append(_format_stanza(expanded.concept(id), expanded, []))
+        missing = [expanded.concept(id) for id in additions.names if id not in described]
+        added += [_format_stanza(concept, expanded, []) for concept in missing]
         if added:
-            insertions.append(_insert_stanzas(source, stanzas[-1], added))
+            end = source.starts[stanzas[-1].last_line]
+            lines = [line for stanza in added for line in ("", *stanza)]
+            is_followed = source.text[end:].partition("\n")[0].strip() != ""
+            insertions.append(source.insert_lines(end, [*lines, *[""] * is_followed]))
         return {source.path: insertions}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -202,9 +204,8 @@ def _move_children(
     new_parents = {(move.old_parent, move.child): move.new_parent for move in moves}
     for stanza in stanzas if new_parents else ():
         for clause in stanza.clauses:
-            if clause.tag != "is_a":
-                continue
-            new = new_parents.get((_value(source, clause), stanza.id))
+            is_parent = clause.tag == "is_a"
+            new = new_parents.get((_value(source, clause), stanza.id)) if is_parent else None
             if new is not None:
                 line, value = source.lines[clause.line - 1], clause.value
                 offset = source.starts[clause.line - 1] + len(line) - len(value)
@@ -221,21 +222,7 @@ def _add_synonyms(
         numbers = range(stanza.line, stanza.last_line + 1)
         tags = {n: source.lines[n - 1].lstrip().partition(":")[0] for n in numbers}
         last = max(number for number, tag in tags.items() if tag in _BEFORE_SYNONYMS)
-        lines = [f"{_format_synonym(name)}{source.newline}" for name in names[id]]
-        offset = source.starts[last]
-        start = "" if offset <= len(source.text) else source.newline
-        yield Insertion(min(offset, len(source.text)), start + "".join(lines))
-
-
-def _insert_stanzas(source: TextFile, last: Stanza, stanzas: Sequence[Sequence[str]]) -> Insertion:
-    """Insert stanzas after the last [Term], with a blank line between stanzas."""
-    end = source.starts[last.last_line]
-    before, after = source.text[:end], source.text[end:]
-    newline = source.newline
-    parts = ["" if before.endswith("\n") else newline]
-    parts += [newline + "".join(line + newline for line in lines) for lines in stanzas]
-    parts += [newline] if after and after.split("\n")[0].strip() else []
-    return Insertion(len(before), "".join(parts))
+        yield source.insert_lines(source.starts[last], map(_format_synonym, names[id]))
 
 
 class Clause(NamedTuple):
@@ -258,14 +245,13 @@ class Stanza:
 
 def parse_stanzas(source: TextFile) -> list[Stanza]:
     """Return every [Term] with its id and the clauses of a taxonomy."""
-    stanzas = []
-    for stanza in _split_stanzas(source):
+    stanzas = list(_split_stanzas(source))
+    for stanza in stanzas:
         ids = [clause for clause in stanza.clauses if clause.tag == "id"]
         if len(ids) != 1:
             message = f"a [Term] with {len(ids) or 'no'} id lines; it needs one line 'id: …'"
             raise FormatError(source.path, message, ids[1].line if ids else stanza.line)
         stanza.id = _value(source, ids[0])
-        stanzas.append(stanza)
     return stanzas
 
 
@@ -330,10 +316,9 @@ def _format_stanza(
     lines += [_format_synonym(name) for name in concept.synonyms if name.strip()]
     lines += [f"is_a: {_format_id(id)}{_label_comment(taxonomy, id)}" for id in parents]
     if provenance is not None:
-        when = provenance.when.astimezone(UTC)
         creator = provenance.curators.get(concept.id, provenance.agent)
-        lines.append(f"created_by: {_unquoted(creator)}")
-        lines.append(f"creation_date: {when:%Y-%m-%dT%H:%M:%SZ}")
+        when = provenance.when.astimezone(UTC)
+        lines += [f"created_by: {_unquoted(creator)}", f"creation_date: {when:%Y-%m-%dT%H:%M:%SZ}"]
     return [*lines, "is_obsolete: true"] if concept.deprecated else lines
 
 

@@ -12,9 +12,8 @@ from typing import Any
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Insertions, Target
-from taxoexpan.formats.json.document import DocumentFormat, JsonDocument
+from taxoexpan.formats.json.document import DocumentFormat, JsonDocument, load
 from taxoexpan.formats.json.editor import JsonEditor, in_order
-from taxoexpan.formats.json.parser import load
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.vocabulary import as_iris, local_name
@@ -130,9 +129,8 @@ class OboGraphs(JsonDocument):
     def _needed(self, container: Any, key: str) -> str:
         text = self._optional(container, key)
         if not text:
-            raise self.error(
-                f"an object without {key!r}; OBO Graphs needs it, so add it", container
-            )
+            message = f"an object without {key!r}; OBO Graphs needs it, so add it"
+            raise self.error(message, container)
         return text
 
     def _add_edge(self, edge: Any) -> None:
@@ -141,14 +139,13 @@ class OboGraphs(JsonDocument):
         is_class = not child.startswith(_NOT_CONCEPTS) and not any(
             self._types(id) - {CLASS} for id in (parent, child)
         )
-        if self._needed(edge, "pred") not in _SUBCLASS or not is_class:
-            self.other_edges.append(edge)
-        elif parent in _THINGS:
+        is_subclass = self._needed(edge, "pred") in _SUBCLASS and is_class
+        if is_subclass and parent in _THINGS:
             self.tops.add(child)
-        elif parent.startswith(_NOT_CONCEPTS):
-            self.other_edges.append(edge)
-        else:
+        elif is_subclass and not parent.startswith(_NOT_CONCEPTS):
             self.edges.append(edge)
+        else:
+            self.other_edges.append(edge)
 
     def _types(self, id: str) -> set[str]:
         return {type for node in self.nodes.get(id, ()) if (type := self._optional(node, "type"))}
@@ -245,13 +242,12 @@ def _property_values(meta: Any) -> list[str]:
 
 def _node(id: str, concept: Concept) -> dict[str, Any]:
     """Return the node of a class."""
-    meta: dict[str, Any] = {}
-    if concept.definition:
-        meta["definition"] = {"val": concept.definition}
-    if concept.synonyms:
-        meta["synonyms"] = [_synonym(name) for name in concept.synonyms]
-    if concept.deprecated:
-        meta["deprecated"] = True
+    meta = {
+        "definition": concept.definition and {"val": concept.definition},
+        "synonyms": [_synonym(name) for name in concept.synonyms],
+        "deprecated": concept.deprecated,
+    }
+    meta = {key: value for key, value in meta.items() if value}
     node: dict[str, Any] = {"id": id, "lbl": concept.label, "type": CLASS}
     return {**node, "meta": meta} if meta else node
 

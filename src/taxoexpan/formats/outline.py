@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -55,26 +55,17 @@ class Item:
     parts: Parts = ()
 
     @property
-    def numbers(self) -> int:
-        """How many numbers the mark has: two in `1.2.`, one in a bullet."""
-        number = _NUMBERS.match(self.mark)
-        return number[0].count(".") + 1 if number else 1
-
-    @property
     def place(self) -> tuple[int, str, int]:
-        """The level, the indentation and the number of numbers, which siblings share."""
-        return self.level, self._blanks, self.numbers
-
-    @property
-    def _blanks(self) -> str:
-        """The indentation; before a mark, a tab ends at the next multiple of 4, as in Markdown."""
-        return self.indent.expandtabs(4) if self.mark else self.indent
+        """The level, the indentation and the dots inside a number, which siblings share."""
+        number = _NUMBERS.match(self.mark)
+        # Before a mark, a tab ends at the next multiple of 4, as in Markdown.
+        blanks = self.indent.expandtabs(4) if self.mark else self.indent
+        return self.level, blanks, number[0].count(".") if number else 0
 
     def is_below(self, other: Item) -> bool:
         """Return whether this list item is indented or numbered below another one."""
-        if self._blanks == other._blanks:
-            return self.numbers > other.numbers
-        return self._blanks.startswith(other._blanks)
+        (_, own, dots), (_, others, other_dots) = self.place, other.place
+        return dots > other_dots if own == others else own.startswith(others)
 
 
 ROOT = Item(0, "", "", "")
@@ -85,9 +76,9 @@ ROOT = Item(0, "", "", "")
 class Lines:
     """The items of a file without their paths, other lines with text, and lines of code."""
 
+    skipped: set[int]
     items: list[Item] = field(default_factory=list)
     texts: set[int] = field(default_factory=set)
-    skipped: set[int] = field(default_factory=set)
 
 
 class OutlineFormat(Format):
@@ -142,21 +133,18 @@ class OutlineFormat(Format):
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a list with two spaces per level; a concept is below its first parent only."""
-        paths = written_paths(taxonomy, target.path)
-        below: dict[Parts, list[Parts]] = {}
-        for parts in paths.values():
-            below.setdefault(parts[:-1], []).append(parts)
+        paths = {
+            # Three hyphens would be read as a horizontal rule.
+            id: tuple(p.replace("-", "–") if _RULE.fullmatch(f"- {p}") else p for p in parts)
+            for id, parts in written_paths(taxonomy, target.path).items()
+        }
+        below = _by_parent(paths.values())
         lines, waiting = list[str](), below[()][::-1]
-        names: dict[Parts, Parts] = {(): ()}
         while waiting:
             parts = waiting.pop()
-            line = f"{'  ' * (len(parts) - 1)}- {parts[-1]}"
-            # Three hyphens would be read as a horizontal rule.
-            label = parts[-1].replace("-", "–") if _RULE.fullmatch(line) else parts[-1]
-            names[parts] = (*names[parts[:-1]], label)
-            lines.append(f"{'  ' * (len(parts) - 1)}- {label}\n")
+            lines.append(f"{'  ' * (len(parts) - 1)}- {parts[-1]}\n")
             waiting += below.get(parts, [])[::-1]
-        ids = {id: SEPARATOR.join(names[parts]) for id, parts in paths.items()}
+        ids = {id: SEPARATOR.join(parts) for id, parts in paths.items()}
         return Copy({target.path: "".join(lines)}, ids)
 
 
@@ -165,9 +153,8 @@ def scan_lines(file: TextFile) -> Lines:
 
     Tables of contents in Markdown are only text, too.
     """
-    found, unmarked, contents = Lines(), list[Item](), set[int]()
+    found, unmarked = Lines(skipped=set(_skipped_lines(file.lines))), list[Item]()
     is_markdown = file.suffix not in PLAIN_SUFFIXES
-    found.skipped = set(_skipped_lines(file.lines))
     for number, line in enumerate(file.lines, start=1):
         content = line.strip()
         if not content or number in found.skipped:
@@ -178,26 +165,24 @@ def scan_lines(file: TextFile) -> Lines:
         sign = mark[0] if mark else ""
         label = content[len(sign) :]
         if is_markdown and mark and _CONTENTS.fullmatch(label):
-            contents.add(number)
+            found.texts.add(number)
             continue
         level = heading[0].count("#") if heading else 0
         label = _HEADING_END.sub("", label) if heading else label
         (found.items if mark else unmarked).append(Item(number, indent, sign, label, level))
     if any(item.mark[:1].isdigit() for item in found.items):
-        numbers = [_LOOSE.match(item.label) for item in unmarked]
-        found.items += [
-            replace(item, mark=number[0], label=item.label[number.end() :])
-            for item, number in zip(unmarked, numbers, strict=True)
-            if number
-        ]
-        unmarked = [item for item, n in zip(unmarked, numbers, strict=True) if not n]
+        loose = {item: match for item in unmarked if (match := _LOOSE.match(item.label))}
+        for item, match in loose.items():
+            label = item.label[match.end() :]
+            found.items.append(replace(item, mark=match[0], label=label))
+        unmarked = [item for item in unmarked if item not in loose]
     every = [*found.items, *unmarked]
     if not _is_marked(found.items, unmarked, is_markdown):
         # Here, lines with # are comments.
         found.items = [i for i in every if not i.level and not _RULE.fullmatch(i.mark + i.label)]
     elif is_markdown:
         _refuse_underlines(file, unmarked)
-    found.texts = contents | {item.line for item in every} - {item.line for item in found.items}
+    found.texts |= {item.line for item in every} - {item.line for item in found.items}
     found.items.sort(key=lambda item: item.line)
     return found
 
@@ -253,9 +238,8 @@ class Outline:
     @cached_property
     def _pairs(self) -> list[tuple[Item, Item]]:
         """The items with children, each with its last child."""
-        return [
-            (over, found[-1]) for over in self.items if (found := self.children.get(over.parts))
-        ]
+        last = {over: children[-1] for over, children in self.children.items()}
+        return [(item, last[item.parts]) for item in self.items if item.parts in last]
 
     @cached_property
     def _is_tight(self) -> bool:
@@ -279,14 +263,17 @@ class Outline:
             while above and not found.is_below(above[-1]):
                 last = above.pop()
             if last is not None and last.place != found.place:
-                raise _wrong_indent(file, found, above)
+                under = f" below {above[-1].label!r}" if above else ""
+                message = f"{found.label[:80]!r} is indented like no other line{under}"
+                fix = "give it the same spaces or tabs as its siblings"
+                raise FormatError(file.path, f"{message}; {fix}", found.line)
             over = (above or headings)[-1].parts if above or headings else ()
             if len(over) >= MAX_DEPTH:
                 message = f"more than {MAX_DEPTH} levels; check that this is an outline"
                 raise FormatError(file.path, message, found.line)
-            label = _plain_text(found.label) if is_markdown else found.label
-            # Two links may have the same text.
-            label = found.label if (*over, label) in paths else label
+            plain = _LINK.sub(r"\1", _IMAGE.sub("", found.label)).strip() if is_markdown else ""
+            # Two links may have the same text, and an image has none.
+            label = found.label if not plain or (*over, plain) in paths else plain
             item = replace(found, label=label, parts=(*over, label))
             paths.add(item.parts)
             items.append(item)
@@ -296,9 +283,7 @@ class Outline:
 
     def insert(self, new: Sequence[Parts]) -> list[Insertion]:
         """Return the insertions of new items, which are given by their paths."""
-        below: dict[Parts, list[Parts]] = {}
-        for parts in new:
-            below.setdefault(parts[:-1], []).append(parts)
+        below = _by_parent(new)
         items = {(): ROOT} | {item.parts: item for item in self.items}
         texts: dict[int, list[str]] = {}
         # Two branches may end on the same line; the lines of the inner one come first.
@@ -307,14 +292,8 @@ class Outline:
             first = self._new_item(items[over], siblings, below[over][0])
             line = self._line_before(items[over], siblings, first)
             texts.setdefault(line, []).extend(self._block(items[over], siblings, below))
-        return [self._insertion(line, lines) for line, lines in texts.items()]
-
-    def _insertion(self, line: int, lines: Sequence[str]) -> Insertion:
-        """Insert lines after a line."""
-        if self.file.starts[line] > len(self.file.text):
-            return self.file.append(lines)[0]
-        text = "".join(text + self.file.newline for text in lines)
-        return Insertion(self.file.starts[line], text)
+        starts = self.file.starts
+        return [self.file.insert_lines(starts[line], lines) for line, lines in texts.items()]
 
     def _block(
         self, over: Item, siblings: Sequence[Item], below: dict[Parts, list[Parts]]
@@ -331,8 +310,8 @@ class Outline:
 
     def _has_blank_above(self, over: Item, siblings: Sequence[Item], item: Item) -> bool:
         """Return whether a blank line separates a new item from the lines above it."""
-        old = [s for s in siblings if s.line and bool(s.level) == bool(item.level)]
         same = [s for s in siblings if bool(s.level) == bool(item.level)]
+        old = [s for s in same if s.line]
         if item.level or len(old) > 1:
             others = old or [i for i in self.items if i.level and i.line > 1]
             return not others or others[-1].line == 1 or self._is_blank(others[-1].line - 1)
@@ -350,18 +329,15 @@ class Outline:
             return Item(0, "", siblings[-1].mark, label, siblings[-1].level, parts)
         same = [pair for pair in self._pairs if bool(pair[0].level) == bool(over.level)]
         same = [pair for pair in same if len(pair[0].parts) == len(over.parts)] or same
-        if not same:
-            if 0 < over.level < 6:
-                return Item(0, "", f"#{over.mark}", label, over.level + 1, parts)
-            mark = "- " if over.level else _first_mark(over.mark, "")
-            indent = "" if over.level else over.indent + " " * (len(over.mark) or 2)
-            return Item(0, indent, mark, label, 0, parts)
-        old, like = same[-1]
-        if like.level:
-            more = min(like.level - old.level, 6 - over.level)
+        old, like = same[-1] if same else (over, None)
+        if over.level and (like is None or like.level):
+            more = min(like.level - old.level if like else 1, 6 - over.level)
             if more > 0:
                 return Item(0, "", f"{'#' * more}{over.mark}", label, over.level + more, parts)
             return Item(0, "", "- ", label, 0, parts)
+        if like is None:
+            indent = over.indent + " " * (len(over.mark) or 2)
+            return Item(0, indent, _first_mark(over.mark, ""), label, 0, parts)
         indent = like.indent if over.level else over.indent + like.indent[len(old.indent) :]
         if over.mark and not over.level and self.file.suffix not in PLAIN_SUFFIXES:
             # Markdown shows a line as a child only if it begins at the label above, or a bit later.
@@ -374,24 +350,18 @@ class Outline:
         lists = [item for item in siblings if not item.level]
         last = over.line
         if siblings and (new.level or lists):
-            last = self._last_line((lists or siblings)[-1].parts)
+            last = self._last_lines[(lists or siblings)[-1].parts]
         index = bisect_right(self.items, last, key=lambda item: item.line)
-        following = [item.line for item in self.items[index : index + 1]]
-        end = following[0] if following else len(self.file.lines) + 1
+        end = self.items[index].line if index < len(self.items) else len(self.file.lines) + 1
         filled = [n for n in range(last, end) if not self._is_blank(n)]
         if new.level or (over.level and not lists):
             return filled[-1]
         return self._text_end(last, filled, new.indent)
 
-    def _last_line(self, parts: Parts) -> int:
-        """Return the line of the last item at or below a path."""
-        while parts in self.children:
-            parts = self.children[parts][-1].parts
-        return self._lines[parts]
-
     @cached_property
-    def _lines(self) -> dict[Parts, int]:
-        return {item.parts: item.line for item in self.items}
+    def _last_lines(self) -> dict[Parts, int]:
+        """The line of the last item at or below each path."""
+        return {i.parts[:d]: i.line for i in self.items for d in range(1, len(i.parts) + 1)}
 
     def _text_end(self, line: int, filled: Sequence[int], indent: str) -> int:
         """Return the last line of the text of an item: adjacent lines, or lines indented deeper."""
@@ -408,17 +378,12 @@ class Outline:
         return line
 
 
-def _plain_text(label: str) -> str:
-    """Return a label of Markdown without images, boxes and addresses, unless it is empty."""
-    return _LINK.sub(r"\1", _IMAGE.sub("", label)).strip() or label
-
-
-def _wrong_indent(file: TextFile, item: Item, above: Sequence[Item]) -> FormatError:
-    """Return an error about an item that is indented like no open item."""
-    under = f" below {above[-1].label!r}" if above else ""
-    message = f"{item.label[:80]!r} is indented like no other line{under}"
-    fix = "give it the same spaces or tabs as its siblings"
-    return FormatError(file.path, f"{message}; {fix}", item.line)
+def _by_parent(paths: Iterable[Parts]) -> dict[Parts, list[Parts]]:
+    """Return the paths below each path."""
+    below: dict[Parts, list[Parts]] = {}
+    for parts in paths:
+        below.setdefault(parts[:-1], []).append(parts)
+    return below
 
 
 def _next_mark(siblings: Sequence[Item]) -> str:

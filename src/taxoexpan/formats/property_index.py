@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MIN_FRACTION = 0.2
@@ -28,12 +28,6 @@ class PropertyIndex:
         kept = {name: ids for name, ids in self.having.items() if name not in ignored}
         return PropertyIndex(self.concepts, kept)
 
-    def named(self, names: Mapping[str, str]) -> PropertyIndex:
-        """Return the index with renamed properties."""
-        return PropertyIndex(
-            self.concepts, {names.get(name, name): ids for name, ids in self.having.items()}
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class BlankProperty:
@@ -46,11 +40,8 @@ class BlankProperty:
 
     def __str__(self) -> str:
         """Describe the property in one line."""
-        who = (
-            "no new concept has it"
-            if self.lacking == self.new
-            else (f"{self.lacking} of {self.new} new concepts lack it")
-        )
+        some = f"{self.lacking} of {self.new} new concepts lack it"
+        who = "no new concept has it" if self.lacking == self.new else some
         return f"{self.name}: {self.fraction:.0%} of the other concepts have it; {who}"
 
 

@@ -144,7 +144,11 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
         raise FormatError(file.path, message)
     if name is not None:
         return named_format(name)
-    _refuse_suggestions(file)
+    # The columns of suggestions could be read as a taxonomy.
+    table = open_if_table(file) if is_table(file) and not file.options.columns else None
+    if table is not None and SUGGESTION_COLUMNS.issubset(table.header):
+        message = "this is a table of suggestions, not a taxonomy; check the order of the arguments"
+        raise FormatError(file.path, message, table.line)
     if file.suffix in MIND_MAPS:
         message = "OPML files and mind maps are not read; export it as Markdown or indented text"
         raise FormatError(file.path, message)
@@ -152,14 +156,6 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
         if FORMATS[candidate].can_read(file):
             return FORMATS[candidate]
     raise _unrecognized(file)
-
-
-def _refuse_suggestions(file: TextFile) -> None:
-    """Refuse a table of suggestions, because its columns could be read as a taxonomy."""
-    table = open_if_table(file) if is_table(file) and not file.options.columns else None
-    if table is not None and SUGGESTION_COLUMNS.issubset(table.header):
-        message = "this is a table of suggestions, not a taxonomy; check the order of the arguments"
-        raise FormatError(file.path, message, table.line)
 
 
 def named_format(name: str) -> Format:

@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import ChangedFileError, FormatError, TaxonomyError
-from taxoexpan.files import (
-    STANDARD_STREAM,
-    check_directory,
-    check_output,
-    real_path,
-    unused_name,
-    whole_directory,
-    write_whole,
-)
+from taxoexpan.files import outputs
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.format import Format
@@ -158,10 +150,10 @@ class TaxonomyFile:
             synonyms = [(self.taxonomy.ids[0], name) for name in names.values()]
             self._verified(Additions([], [], synonyms=synonyms))
         if self.path.is_dir():
-            check_directory(output, _file_names(self.path), force)
+            outputs.check_directory(output, _file_names(self.path), force)
         else:
             for target in targets:
-                check_output(target, force)
+                outputs.check_output(target, force)
 
     def _simulated(self, new: list[Concept], max_parents: int, ids: IdPolicy) -> Additions:
         """Return all concepts under the first parents, or one where codes are not used up."""
@@ -195,7 +187,8 @@ class TaxonomyFile:
         """Write the file with the additions to `output`, and keep every other byte.
 
         The result is read back and compared before anything is written. Without an output, only
-        the new contents are returned.
+        the new contents are returned. If the file to replace was changed, the result gets another
+        name.
         """
         contents, changed, reread = self._verified(additions)
         lost, left_blank = list[str](), list[BlankProperty]()
@@ -204,39 +197,43 @@ class TaxonomyFile:
             lost = [*_unsupported(additions, supported, reread), *self.format.not_inserted]
             before = self.format.index_properties(self.file, self.taxonomy)
             left_blank = blank_properties(before, self.format.index_properties(changed, reread))
-        files: tuple[Path, ...] = ()
-        if output is not None:
-            files = self._replace(contents, output, force)
-        return WrittenFiles(files, lost, left_blank, contents)
-
-    def _replace(
-        self, contents: Mapping[Path, bytes], output: Path, force: bool
-    ) -> tuple[Path, ...]:
-        """Write new contents and return the files, unless the replaced file has changed.
-
-        Then the result gets another name.
-        """
-        written = self._targets(output, contents)
+        if output is None:
+            return WrittenFiles((), lost, left_blank, contents)
 
         def check() -> None:
-            is_same = output != STANDARD_STREAM and real_path(output) == real_path(self.path)
-            if is_same and not self.file.is_current(contents):
+            is_same = outputs.real_path(output) == outputs.real_path(self.path)
+            is_file = output != outputs.STANDARD_STREAM
+            if is_same and is_file and not self.file.is_current(contents):
                 raise ChangedFileError(output, "was changed by another program while this one ran")
 
         try:
-            if self.path.is_dir():
-                _write_directory(self.path, written, output, force, check)
-                return (output,)
-            write_whole(written, force, check)
-            return tuple(written)
+            files = self._write_parts(contents, output, force, check)
+            return WrittenFiles(files, lost, left_blank, contents)
         except ChangedFileError as error:
-            kept = unused_name(output)
-            if self.path.is_dir():
-                _write_directory(self.path, self._targets(kept, contents), kept)
-            else:
-                write_whole(self._targets(kept, contents))
+            kept = outputs.unused_name(output)
+            self._write_parts(contents, kept)
             fix = f"it was not replaced; the result, without these changes, is {kept.name}"
             raise ChangedFileError(output, f"{error.message}; {fix}") from None
+
+    def _write_parts(
+        self,
+        contents: Mapping[Path, bytes],
+        output: Path,
+        force: bool = False,
+        last_check: Callable[[], None] | None = None,
+    ) -> tuple[Path, ...]:
+        """Write files, or a copy of the directory with new contents, and return the outputs."""
+        targets = self._targets(output, contents)
+        if not self.path.is_dir():
+            outputs.write_whole(targets, force, last_check)
+            return tuple(targets)
+        names = _file_names(self.path)
+        with outputs.whole_directory(output, names, force, last_check) as staging:
+            for name in names:
+                shutil.copyfile(self.path / name, staging / name)
+            for target, content in targets.items():
+                (staging / target.name).write_bytes(content)
+        return (output,)
 
     def _changed(self, additions: Additions) -> dict[Path, bytes]:
         """Return the new content of every file that changes."""
@@ -281,17 +278,15 @@ class TaxonomyFile:
 
         A blank parent stands for the concept itself. Relations without a line get the child's.
         """
-        everything = {*wanted, *((id, "") for id, _ in wanted)}
         if not wanted:
             return {}
-        if self.format.is_rdf:
-            lines = self.format.subject_lines(self.file, {id for id, _ in wanted})
-            found = {(id, ""): (self.path, line) for id, line in lines.items()}
-        else:
-            sources = self.parsed.sources
-            if not any(source.lines.any() for source in sources):
-                sources = self.format.read_with_lines(self.file).sources
-            found = {k: v for source in sources for k, v in source.find(everything).items()}
+        ids, sources = {id for id, _ in wanted}, self.parsed.sources
+        lines = self.format.subject_lines(self.file, ids)
+        found = {(id, ""): (self.path, line) for id, line in lines.items()}
+        if not self.format.is_rdf and not any(source.lines.any() for source in sources):
+            sources = self.format.read_with_lines(self.file).sources
+        for source in sources:
+            found |= source.find({*wanted, *((id, "") for id in ids)})
         places = {each: found.get(each) or found.get((each[0], "")) for each in wanted}
         return {each: place for each, place in places.items() if place}
 
@@ -308,23 +303,6 @@ def read_options(options: ReadingOptions) -> ReadOptions:
 def _file_names(directory: Path) -> list[str]:
     """Return the names of the files in a directory, without subdirectories."""
     return sorted(part.name for part in directory.iterdir() if part.is_file())
-
-
-def _write_directory(
-    path: Path,
-    contents: Mapping[Path, bytes],
-    output: Path,
-    force: bool = False,
-    check: Callable[[], None] | None = None,
-) -> None:
-    """Copy every file of the directory, with new content for the files in `contents`."""
-    with whole_directory(output, _file_names(path), force) as staging:
-        for name in _file_names(path):
-            shutil.copyfile(path / name, staging / name)
-        for target, content in contents.items():
-            (staging / target.name).write_bytes(content)
-        if check is not None:
-            check()
 
 
 def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:

@@ -130,8 +130,9 @@ class TextFile:
         """Return whether parts of the taxonomy have the same content on the disk as when read."""
         for part in parts:
             known = self.sibling(part, optional=True)
+            expected = known.bom + known.text.encode()
             found = decompressed(part, part.read_bytes()) if part.exists() else b""
-            if not known.delimiter and found != known.bom + known.text.encode():
+            if not known.delimiter and found != expected:
                 return False
         return True
 
@@ -164,12 +165,14 @@ class TextFile:
         return "\r\n" if found and first.endswith("\r") else "\n"
 
     def append(self, lines: Sequence[str]) -> list[Insertion]:
-        """Insert these lines at the end, with the line end that the file uses."""
-        if not lines:
-            return []
-        start = "" if not self.text or self.text.endswith("\n") else self.newline
-        text = start + "".join(line + self.newline for line in lines)
-        return [Insertion(len(self.text), text)]
+        """Insert these lines at the end."""
+        return [self.insert_lines(len(self.text), lines)] if lines else []
+
+    def insert_lines(self, offset: int, lines: Iterable[str]) -> Insertion:
+        """Insert these lines at the start or the end of a line, with the line end of the file."""
+        offset = min(offset, len(self.text))
+        start = self.newline if offset and self.text[offset - 1] != "\n" else ""
+        return Insertion(offset, start + "".join(line + self.newline for line in lines))
 
     def apply(self, insertions: Iterable[Insertion]) -> bytes:
         """Return the bytes of the file with all insertions."""

@@ -101,14 +101,12 @@ class WordNetFiles:
 
 def open_parts(directory: TextFile) -> dict[str, WordNetFiles]:
     """Load the files of all parts of speech; a missing file is empty."""
-    return {
-        pos: WordNetFiles(
-            pos,
-            directory.sibling(directory.path / f"data.{part}", optional=True),
-            directory.sibling(directory.path / f"index.{part}", optional=True),
-        )
-        for pos, part in PARTS_OF_SPEECH.items()
-    }
+    parts = {}
+    for pos, part in PARTS_OF_SPEECH.items():
+        names = (f"data.{part}", f"index.{part}")
+        files = (directory.sibling(directory.path / name, optional=True) for name in names)
+        parts[pos] = WordNetFiles(pos, *files)
+    return parts
 
 
 def definition_in(gloss: str) -> str:
@@ -139,11 +137,8 @@ def _parse_synset(number: int, line: str, pos: str, symbols: frozenset[str]) -> 
     if not counts_match or cells[2] != pos or not all(w.replace("_", " ").strip() for w in words):
         raise ValueError
     pointers, offsets, targets = (cells[start + k : end : 4] for k in range(3))
-    hypernyms = tuple(
-        offset
-        for symbol, offset, target in zip(pointers, offsets, targets, strict=True)
-        if symbol in symbols and target == pos
-    )
+    linked = zip(pointers, offsets, targets, strict=True)
+    hypernyms = tuple(offset for sign, offset, to in linked if sign in symbols and to == pos)
     # Pointers to hyponyms repeat the pointers to hypernyms.
     others = len(pointers) - len(hypernyms) - pointers.count("~") - pointers.count("~i")
     return Synset(number, cells[0], cells[1], tuple(words), hypernyms, definition_in(gloss), others)
@@ -190,9 +185,9 @@ class WordNetFormat(Format):
                 message = f"{concept.label!r} was given both a noun and a verb as parents"
                 raise FormatError(source.path, f"{message}; choose parents of one part of speech")
             by_part.setdefault(kinds.pop(), []).append(concept)
-        insertions: Insertions = {}
+        files, insertions = source.parsed(open_parts), Insertions()
         for pos, concepts in by_part.items():
-            insertions.update(_extend_part(source.parsed(open_parts)[pos], expanded, concepts))
+            insertions |= _extend_part(files[pos], expanded, concepts)
         return insertions
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -282,15 +277,11 @@ def _extend_part(
 def _insert_sorted(files: WordNetFiles, lines: Mapping[str, str]) -> list[Insertion]:
     """Insert index lines in sort order, because `wn` uses binary search."""
     index, old = files.index, list(files.lemmas)
-    insertions, last = [], []
+    offsets = [*(index.starts[files.lemmas[lemma][0] - 1] for lemma in old), len(index.text)]
+    added: dict[int, list[str]] = {}
     for lemma, line in lines.items():
-        next_index = bisect_left(old, lemma)
-        if next_index < len(old):
-            offset = index.starts[files.lemmas[old[next_index]][0] - 1]
-            insertions.append(Insertion(offset, line + index.newline))
-        else:
-            last.append(line)
-    return insertions + index.append(last)
+        added.setdefault(offsets[bisect_left(old, lemma)], []).append(line)
+    return [index.insert_lines(offset, group) for offset, group in added.items()]
 
 
 class SynsetWriter:

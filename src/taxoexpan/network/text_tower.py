@@ -22,7 +22,8 @@ from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.names import normalize_name, singular
+from taxoexpan.taxonomy.english import singular
+from taxoexpan.taxonomy.names import normalize_name
 
 MAX_WORDS = 100_000
 """The number of words with a vector, at most; rarer words have none."""

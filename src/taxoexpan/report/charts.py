@@ -17,8 +17,6 @@ from taxoexpan.placement.learned.confidence import (
 
 WIDTH = 400
 """The width of every chart in SVG units; the page scales it."""
-X_AXIS_HEIGHT = 44
-"""The space below the plot for the ticks and the label of the horizontal axis."""
 MAX_POINTS = 400
 """A longer curve is thinned to this number of points, which nobody can tell apart."""
 MAX_DOTS = 40
@@ -89,11 +87,6 @@ class Chart:
     description: str
     caption: str
     plots: Sequence[Plot]
-
-    @property
-    def height(self) -> float:
-        """The height in SVG units."""
-        return self.plots[-1].bottom + X_AXIS_HEIGHT
 
 
 def coordinate(value: float) -> str:

@@ -208,17 +208,13 @@ def paragraphs(text: str, **values: Any) -> list[str]:
 @lru_cache
 def _environment() -> Environment:
     """Return the Jinja2 environment of the reports."""
-    environment = template_environment(
-        "taxoexpan.report", lstrip_blocks=True, keep_trailing_newline=True
-    )
+    environment = template_environment("taxoexpan.report")
     environment.globals.update(CHUNK=CHUNK, MAX_PATH=MAX_PATH, WIDTH=WIDTH)
     environment.filters.update(xy=coordinate, number=format_number)
     return environment
 
 
-def template_environment(
-    package: str, lstrip_blocks: bool = False, keep_trailing_newline: bool = False
-) -> Environment:
+def template_environment(package: str) -> Environment:
     """Return a Jinja2 environment that escapes values (not in .txt) and refuses unknown names."""
     environment = Environment(
         loader=PackageLoader(package),
@@ -226,8 +222,8 @@ def template_environment(
         undefined=StrictUndefined,
         finalize=printable,
         trim_blocks=True,
-        lstrip_blocks=lstrip_blocks,
-        keep_trailing_newline=keep_trailing_newline,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters.update(is_long=has_long_word, shorten=shorten, shown_path=shortened_path)
     return environment

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from taxoexpan.explain import Evidence
@@ -13,7 +14,6 @@ from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKin
 from taxoexpan.report.page import (
     Cell,
     Column,
-    Details,
     KeyFigure,
     KeyFigures,
     Neighbor,
@@ -28,8 +28,6 @@ from taxoexpan.report.page import (
 )
 from taxoexpan.report.suggestion_details import (
     ConceptProposal,
-    concept_facts,
-    describe_parent,
     group_by_query,
     proposal_details,
 )
@@ -71,7 +69,7 @@ def suggestions_page(
         )
         sections += [
             TextSection(INSTRUCTIONS, instructions),
-            _table(taxonomy, proposals, calibrators, added),
+            _table(taxonomy, proposals, _measure(calibrators), added),
             *reliability_charts(calibrators),
         ]
     sections += _present_tables(taxonomy, present)
@@ -98,8 +96,10 @@ def joint_page(
     sections: list[Section] = [KeyFigures("", figures)]
     if suggestions:
         expanded = taxonomy.expanded(additions)
+        placed = (each for each in suggestions if each.query.id in new)
+        trees = {each.query.id: _joint_tree(expanded, each, new) for each in placed}
         sections.append(TextSection(INSTRUCTIONS, paragraphs("together")))
-        sections.append(_joint_table(expanded, suggestions, new, added))
+        sections.append(_table(expanded, group_by_query(suggestions, ()), "score", added, trees))
     sections += _present_tables(taxonomy, present)
     count = pluralize(len(suggestions), "new concept")
     subtitle = f"{count} placed together in a taxonomy of {len(taxonomy):,} concepts"
@@ -163,32 +163,37 @@ def _key_figures(
 def _table(
     taxonomy: Taxonomy,
     proposals: Sequence[ConceptProposal],
-    calibrators: Calibrators,
+    measure: str,
     added: Additions | None,
+    trees: Mapping[str, Tree] | None = None,
 ) -> Table:
-    """Return a table with one row per new concept."""
+    """Return a table with one row per new concept; with `trees`, without a runner-up."""
     columns = [
         Column("New concept"),
         Column("Suggestion"),
         Column("Path", "path"),
-        Column(_measure(calibrators).capitalize(), "fraction"),
-        Column("Runner-up"),
+        Column(measure.capitalize(), "fraction"),
+        *([Column("Runner-up")] if trees is None else []),
         *([] if added is None else [Column("Outcome")]),
     ]
     added_ids = set() if added is None else {concept.id for concept in added.concepts}
+    queries = {each.first.query.id for each in proposals}
     rows = []
     for each in proposals:
         first, *others = each.suggestions
         cells: list[Cell] = [
             first.query.label,
-            _action(each),
+            f"{_action(each)}{' new' if first.parent.id in queries else ''}",
             first.lineage or first.path,
             first.confidence_or_score,
-            _alternative(others[0], first) if others else None,
         ]
+        if trees is None:
+            cells.append(_alternative(others[0], first) if others else None)
         if added is not None:
             cells.append(_outcome(each.suggestions, added, first.query.id in added_ids))
-        rows.append(Row(cells, proposal_details(taxonomy, each)))
+        details = proposal_details(taxonomy, each)
+        tree = details.tree if trees is None else trees.get(first.query.id)
+        rows.append(Row(cells, replace(details, tree=tree)))
     return Table("Suggestions", columns, rows)
 
 
@@ -224,31 +229,6 @@ def _alternative(suggestion: Suggestion, first: Suggestion) -> str:
     if first.is_merge or normalize_name(label) != normalize_name(first.parent.label):
         return label
     return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top level)"
-
-
-def _joint_table(
-    expanded: Taxonomy, suggestions: Sequence[Suggestion], new: set[str], added: Additions | None
-) -> Table:
-    """Return a table with one row per concept that was placed together with the others."""
-    columns = [
-        Column("New concept"),
-        Column("Kind of parent"),
-        Column("Parent", "path"),
-        Column("Score", "fraction"),
-        *([] if added is None else [Column("Outcome")]),
-    ]
-    queries = {each.query.id for each in suggestions}
-    rows = []
-    for each in suggestions:
-        kind = "new" if each.parent.id in queries else "existing"
-        cells: list[Cell] = [each.query.label, kind, each.path, each.score]
-        if added is not None:
-            cells.append("added" if each.query.id in new else "not added")
-        about = ("about the parent", describe_parent(expanded, each.parent))
-        facts = [*concept_facts(each.query), about]
-        tree = _joint_tree(expanded, each, new) if each.query.id in new else None
-        rows.append(Row(cells, Details([], facts, tree)))
-    return Table("Suggestions", columns, rows)
 
 
 def _joint_tree(expanded: Taxonomy, suggestion: Suggestion, new: set[str]) -> Tree:

@@ -21,6 +21,7 @@ from taxoexpan.report.page import (
 )
 from taxoexpan.report.suggestion_details import (
     Fact,
+    concept_facts,
     network_facts,
     similarity_facts,
     tree_position,
@@ -82,9 +83,8 @@ def _row(relation: SuspiciousRelation) -> Row:
 
 
 def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:
-    """Yield the definition of the concept, and the evidence for both parents."""
-    if relation.concept.definition:
-        yield "definition", relation.concept.definition
+    """Yield the definition and synonyms of the concept, and the evidence for both parents."""
+    yield from concept_facts(relation.concept)
     if relation.evidence is not None:
         better, current = relation.evidence.suggestions
         yield from similarity_facts(better)

@@ -66,6 +66,11 @@ class Adjacency:
             return None
         return [target for start, stop in ends for target in self.targets[start:stop].tolist()]
 
+    def between(self, start: int, stop: int) -> Adjacency:
+        """Return the rows from `start` up to but not including `stop` as a smaller adjacency."""
+        offsets = self.offsets[start : stop + 1]
+        return Adjacency(offsets - offsets[0], self.targets[offsets[0] : offsets[-1]])
+
     def levels_down(self, start: Indices) -> Iterator[Indices]:
         """Yield the rows that can be reached from `start`, breadth first and each row once."""
         seen = np.zeros(len(self), dtype=np.bool_)

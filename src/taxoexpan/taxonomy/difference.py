@@ -132,11 +132,6 @@ class Comparison:
         return {how: counts[how] for how in MatchedBy if counts[how]}
 
     @property
-    def same_ids(self) -> bool:
-        """Whether the taxonomies share ids, so that another id is a change."""
-        return any(how in (MatchedBy.ID, MatchedBy.CURIE) for _, how in self.matches.values())
-
-    @property
     def by_name(self) -> list[tuple[str, str, MatchedBy]]:
         """The old id, new id and way of the concepts that were found by name."""
         return [
@@ -148,7 +143,8 @@ class Comparison:
     @property
     def changed_ids(self) -> list[tuple[str, str]]:
         """The old and new ids of concepts whose id changed; empty if no ids are shared."""
-        return [(old, new) for old, new, _ in self.by_name] if self.same_ids else []
+        found = self.by_name
+        return [(old, new) for old, new, _ in found] if len(found) < len(self.matches) else []
 
     @cached_property
     def difference(self) -> Difference:

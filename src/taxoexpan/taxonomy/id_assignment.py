@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
-from taxoexpan.taxonomy.concept import Additions, Concept
-from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, fitting_policy, number_template
+from taxoexpan.taxonomy.additions import Additions
+from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate, fitting_policy
 from taxoexpan.taxonomy.ids import IdMaker, are_paths, id_style, numbered, numbering, slug
 from taxoexpan.taxonomy.parent_codes import BranchNumbers, HierarchicalCodes, PaddedCodes
 from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -32,7 +33,9 @@ def with_ids(
     for concept in unnamed:
         id = next((id for id in make(concept.label) if id not in taken), None)
         if id is None:
-            message = f"new ids needed: {len(unnamed)}; free numbers {policy.span}: {len(ids)}"
+            start = "up to" if policy.first is None else f"from {policy.first} to"
+            span = f"{start} {policy.last}"
+            message = f"new ids needed: {len(unnamed)}; free numbers {span}: {len(ids)}"
             raise TaxonomyError(f"{message}; give a larger range of ids")
         taken.add(id)
         ids.append(id)
@@ -44,15 +47,16 @@ def _id_maker(taxonomy: Taxonomy, policy: IdPolicy) -> IdMaker:
     """Return a function that makes ids, or provisional ids if they depend on the parent."""
     if _parent_style(taxonomy, policy) is not None:
         return lambda label: numbered(PROVISIONAL + slug(label))
-    if policy.kind == "style":
+    if policy == DEFAULT_IDS:
         return id_style(taxonomy)
-    if policy.kind == "range":
+    if policy.template is None:
         style = numbering(taxonomy.ids)
         if style is None:
             message = "the ids of this taxonomy have no common numbering, so a range has no meaning"
             fix = "also give a template of ids, as in ABC:{number:07}"
             raise ConfigurationError(f"{message}; {fix}")
-        policy = replace(policy, template=number_template(*style[:2]))
+        stem, width = style[0].replace("{", "{{").replace("}", "}}"), min(style[1], 99)
+        policy = replace(policy, template=IdTemplate(f"{stem}{{number:0{width}}}"))
     return policy.maker("", taxonomy.ids)
 
 
@@ -60,7 +64,7 @@ def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
     """Return the style of ids that depend on the parent's id, or None if they do not."""
     if policy.template is not None:
         return policy if policy.template.has("parent") else None
-    if policy.kind == "range" or are_paths(taxonomy):
+    if policy != DEFAULT_IDS or are_paths(taxonomy):
         return None
     codes = HierarchicalCodes.of(taxonomy) or PaddedCodes.of(taxonomy)
     return codes or BranchNumbers.of(taxonomy)
@@ -111,7 +115,9 @@ def _ids_below_parents(
                 id = style.child_of(parent, siblings[parent], taken)
             if not id:
                 message = f"no id is free below {parent!r} for {concept.label!r}"
-                raise TaxonomyError(f"{message}; give it an id, or a larger range of ids")
+                raise TaxonomyError(
+                    f"{message}; give it an id, a template or a larger range of ids"
+                )
             siblings[parent].append(id)
             taken.add(id)
             new[concept.id] = id

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from string import Formatter
-from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from taxoexpan.errors import ConfigurationError
@@ -78,12 +77,6 @@ class IdTemplate:
         return re.compile(expression)
 
 
-def number_template(stem: str, width: int, end: str = "") -> IdTemplate:
-    """Return the template of ids with a number after a stem."""
-    escaped = stem.replace("{", "{{").replace("}", "}}")
-    return IdTemplate(f"{escaped}{{number:0{min(width, 99)}}}{end}")
-
-
 _CURIE = re.compile(r"(?P<prefix>[A-Za-z][\w.-]*):(?P<local>.+)")
 
 
@@ -109,31 +102,16 @@ class IdPolicy:
         first, last = options.id_range or (options.id_start, None)
         return cls(template, first, last)
 
-    def numbers_from(self, default: int) -> Iterator[int]:
-        """Return the numbers in order, starting at the range or at a default."""
-        first = default if self.first is None else self.first
-        return count(first) if self.last is None else iter(range(first, self.last + 1))
-
     def maker(self, parent: str, known: Sequence[str]) -> IdMaker:
         """Return a function that fills the template; a number follows those in the known ids."""
         template = self.template or IdTemplate("{slug}")
         if not template.has("number"):
             return lambda label: (template.fill(name, parent, 0) for name in numbered(slug(label)))
         matches = filter(None, map(template.pattern(parent).fullmatch, known))
-        numbers = self.numbers_from(next_number(int(match["number"]) for match in matches))
+        following = next_number(int(match["number"]) for match in matches)
+        first = following if self.first is None else self.first
+        numbers = count(first) if self.last is None else iter(range(first, self.last + 1))
         return lambda label: (template.fill(slug(label), parent, number) for number in numbers)
-
-    @property
-    def span(self) -> str:
-        """A description of the range."""
-        return f"up to {self.last}" if self.first is None else f"from {self.first} to {self.last}"
-
-    @property
-    def kind(self) -> Literal["template", "range", "style"]:
-        """The source of new ids."""
-        if self.template is not None:
-            return "template"
-        return "range" if self.first is not None or self.last is not None else "style"
 
 
 DEFAULT_IDS = IdPolicy()

@@ -20,14 +20,14 @@ MAX_OUTLIERS = 0.1
 """The fraction of the ids that may be outliers, at most."""
 
 
-def next_number(numbers: Iterable[int], default: int = 1) -> int:
+def next_number(numbers: Iterable[int]) -> int:
     """Return the number after the last one: 501 after 1 to 500, even if 9999999 is used.
 
     A tenth of the ids may be far above all others, because some ontologies reserve ranges.
     """
     ordered = sorted(set(numbers))
     if not ordered:
-        return default
+        return 1
     outliers = max(1, int(len(ordered) * MAX_OUTLIERS)) if len(ordered) > 2 else 0
     for first in range(len(ordered) - outliers, len(ordered)):
         last, span = ordered[first - 1], ordered[first - 1] - ordered[0] + 1
@@ -84,7 +84,9 @@ def numbering(ids: Sequence[str]) -> tuple[str, int, int] | None:
 
 def _spelled_ids(taxonomy: Taxonomy) -> IdMaker:
     """Return a function that makes ids from the common prefix and the label or a UUID."""
-    prefix = common_prefix(taxonomy.ids)
+    prefixes = Counter(id[: max(map(id.rfind, "/#:")) + 1] for id in taxonomy.ids)
+    prefix, uses = prefixes.most_common(1)[0]
+    prefix = prefix if uses * 2 > len(taxonomy) else ""
     random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]
     if len(random) * 2 > len(taxonomy):
         stem = Counter(match["stem"] for match in random).most_common(1)[0][0]
@@ -99,15 +101,10 @@ def _spelled_ids(taxonomy: Taxonomy) -> IdMaker:
     )
     # The first spelling wins a tie: a single word does not show the hyphens.
     style = max(SPELLINGS, key=lambda name: fits[name])
-    spell, following = SPELLINGS[style], _next_senses if style == SENSE_STYLE else numbered
-    return lambda label: following(prefix + spell(label))
-
-
-def common_prefix(ids: Sequence[str]) -> str:
-    """Return the prefix of most ids, which ends with `/`, `#` or `:`, or an empty string."""
-    prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in ids]
-    prefix, uses = Counter(prefixes).most_common(1)[0]
-    return prefix if uses * 2 > len(prefixes) else ""
+    spell = SPELLINGS[style]
+    if style == SENSE_STYLE:  # the first sense of a name, then the second, and so on
+        return lambda label: (f"{prefix}{spell(label)[:-1]}{sense}" for sense in count(1))
+    return lambda label: numbered(prefix + spell(label))
 
 
 def make_distinct(names: Sequence[str]) -> list[str]:
@@ -162,16 +159,8 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 
 def _split(text: str) -> list[str]:
     """Return the runs of letters, digits and combining marks (as in Hindi), or one word."""
-    return _OTHER.sub(_mark_or_space, text).split() or ["concept"]
-
-
-def _mark_or_space(match: re.Match[str]) -> str:
-    return match[0] if unicodedata.category(match[0]).startswith("M") else " "
-
-
-def _next_senses(text: str) -> Iterator[str]:
-    """Yield the first sense of a name, then the second, and so on."""
-    return (f"{text.removesuffix('1')}{number}" for number in count(1))
+    kept = (c if not _OTHER.match(c) or unicodedata.category(c)[0] == "M" else " " for c in text)
+    return "".join(kept).split() or ["concept"]
 
 
 def numbered(text: str) -> Iterator[str]:

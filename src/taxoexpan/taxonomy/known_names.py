@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from taxoexpan.errors import TaxonomyError
-from taxoexpan.phrasing import visible
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -22,13 +20,6 @@ class FilteredConcepts:
     new: tuple[Concept, ...]
     present: tuple[tuple[Concept, Concept], ...]
     repeated: tuple[Concept, ...]
-
-    def warn_of_present(self, stacklevel: int) -> None:
-        """Warn about each concept with a known name."""
-        for concept, known in self.present:
-            found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
-            message = f"{found}; not placed again"
-            warnings.warn(message, stacklevel=stacklevel)
 
 
 def filter_known_names(

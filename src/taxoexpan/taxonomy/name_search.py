@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -32,10 +33,10 @@ class NameIndex:
     """The index of the concept of each name."""
     names: Sequence[str]
     """The distinct folded names, sorted."""
-    name_postings: Postings
+    name_postings: Adjacency
     words: Sequence[str]
     """The distinct words of all names, sorted."""
-    word_postings: Postings
+    word_postings: Adjacency
     word_counts: Indices
     """The number of words of each name."""
 
@@ -47,7 +48,7 @@ class NameIndex:
         names, name_postings = _invert([name] for name in folded)
         words, word_postings = _invert(split_words(name) for name in folded)
         concepts = np.array([i for _, _, i, _ in named], dtype=np.int64)
-        counts = np.bincount(word_postings.numbers, minlength=len(named))
+        counts = np.bincount(word_postings.targets, minlength=len(named))
         return cls(taxonomy, concepts, names, name_postings, words, word_postings, counts)
 
     def search(self, text: str, limit: int, near: Collection[int] = ()) -> list[int]:
@@ -75,9 +76,9 @@ class NameIndex:
         """Yield the numbers of matching names, from the strictest rule to the weakest."""
         first = bisect_left(self.names, folded)
         last = first + (first < len(self.names) and self.names[first] == folded)
-        yield np.sort(self.name_postings.between(first, last))
+        yield np.sort(self.name_postings.between(first, last).targets)
         last = bisect_left(self.names, folded + LAST, first)
-        yield np.sort(self.name_postings.between(first, last))
+        yield np.sort(self.name_postings.between(first, last).targets)
         words = split_words(folded)
         if words:
             own = np.stack([self._has(word) for word in words])
@@ -112,20 +113,8 @@ class NameIndex:
         first = bisect_left(self.words, prefix)
         last = bisect_left(self.words, prefix + LAST, first)
         has = np.zeros(len(self.concepts), dtype=np.bool_)
-        has[self.word_postings.between(first, last)] = True
+        has[self.word_postings.between(first, last).targets] = True
         return has
-
-
-@dataclass(frozen=True)
-class Postings:
-    """The numbers of the names with each term; the numbers of consecutive terms are adjacent."""
-
-    offsets: Indices
-    numbers: Indices
-
-    def between(self, first: int, last: int) -> Indices:
-        """Return the numbers of the names that have one of the terms first, …, last - 1."""
-        return self.numbers[self.offsets[first] : self.offsets[last]]
 
 
 def fold_name(name: str) -> str:
@@ -157,13 +146,10 @@ def _all_names(taxonomy: Taxonomy) -> Iterator[tuple[int, int, str]]:
                         yield rank, index, name
 
 
-def _invert(terms_of: Iterable[Sequence[str]]) -> tuple[list[str], Postings]:
+def _invert(terms_of: Iterable[Sequence[str]]) -> tuple[list[str], Adjacency]:
     """Return the distinct terms, sorted, and the numbers of the names with each term."""
-    numbers_of: dict[str, list[int]] = {}
-    for number, terms in enumerate(terms_of):
-        for term in terms:
-            numbers_of.setdefault(term, []).append(number)
-    terms = sorted(numbers_of)
-    sizes = [0, *(len(numbers_of[term]) for term in terms)]
-    numbers = [number for term in terms for number in numbers_of[term]]
-    return terms, Postings(np.cumsum(sizes), np.array(numbers, dtype=np.int64))
+    pairs = [(term, number) for number, terms in enumerate(terms_of) for term in terms]
+    terms = sorted({term for term, _ in pairs})
+    rows = {term: row for row, term in enumerate(terms)}
+    flat = np.array([(rows[term], number) for term, number in pairs], dtype=np.int64).reshape(-1, 2)
+    return terms, Adjacency.from_pairs(flat[:, 0], flat[:, 1], len(terms))

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy.curies import OBO_BASE
 from taxoexpan.taxonomy.ids import NUMBER, next_and_width, next_number
 from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -59,7 +58,7 @@ class HierarchicalCodes:
         return cls(separator, width, {level: (s, w) for level, (s, w, _) in by_level.items()})
 
     def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
-        """Return an unused id below a parent, after the ids of its other children."""
+        """Return an unused id below a parent, after the ids of its other children, or ""."""
         separator, width = self.by_level.get(_level(parent), (self.separator, self.width))
         width = self.by_length.get(len(parent), width)
         stem = parent + separator
@@ -74,11 +73,7 @@ class HierarchicalCodes:
         # Without a separator, a code above a longer code of a sibling would become its parent.
         longer = [code for code in siblings if is_limited and len(code) > len(stem) + width]
         free = (code for code in codes if not any(other.startswith(code) for other in longer))
-        id = next((code for code in free if code not in taken), None)
-        if id is None:
-            message = f"all codes of {width} more digits below {parent!r} are used"
-            raise TaxonomyError(f"{message}; give the new concepts ids, or set a template of ids")
-        return id
+        return next((code for code in free if code not in taken), "")
 
 
 def _after_and_before(number: int, limit: int) -> Iterator[int]:
@@ -144,16 +139,13 @@ class PaddedCodes:
         return best if found[best] >= needed else None
 
     def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
-        """Return an unused code below a parent, after the codes of its other children."""
+        """Return an unused code below a parent, after the codes of its other children, or ""."""
         stem = self._stem(parent)
         numbers = [int(self._level(stem, code)) for code in siblings if self._fits((parent, code))]
         choices = _after_and_before(next_number(numbers), 10**self.step)
         codes = (self._code(stem, choice) for choice in choices if choice not in numbers)
-        id = next((code for code in codes if code not in taken), None)
-        if len(stem) == self.length or id is None:
-            message = f"all codes of {self.length} digits below {parent!r} are used"
-            raise TaxonomyError(f"{message}; give the new concepts ids, or set a template of ids")
-        return id
+        is_full = len(stem) == self.length
+        return "" if is_full else next((code for code in codes if code not in taken), "")
 
     def _fits(self, pair: tuple[str, str]) -> bool:
         """Return whether the code of a child fills the next level of its parent's code."""

@@ -22,20 +22,13 @@ class ReachIntervals:
     Args:
         numbers: the number of each row [N].
         rows: the row of each number [N].
-        ends: the number after the last row below each row in the spanning forest [N].
-        stored: the row of `sets` with the intervals of a row, or -1 [N]; in this case they are its
-            interval in the spanning forest, and the intervals of the rows in `others`.
-        others: the targets of each row whose intervals are not in its own.
-        sets: the positions of intervals in `starts` and `stops`.
+        sets: the intervals of row i are those from `sets[i]` up to `sets[i + 1]` [N + 1].
         starts: the first number of each interval.
         stops: the number after the last number of each interval.
     """
 
     numbers: Indices
     rows: Indices
-    ends: Indices
-    stored: Indices
-    others: Adjacency
     sets: Indices
     starts: Indices
     stops: Indices
@@ -59,32 +52,21 @@ class ReachIntervals:
             affected[level] = True
         followed = leaves | affected[targets]
         others = Adjacency.from_pairs(sources[followed], targets[followed], size)
-        kept = affected & (sources_of.degrees > 0)
-        wanted = order[kept[order]][::-1]
-        stored = np.full(size, -1)
-        stored[wanted] = np.arange(len(wanted))
-        sets, starts, stops = _collect(wanted, others, numbers, ends)
-        return cls(numbers, rows, ends, stored, others, sets, starts, stops)
+        found = _collect(order[affected[order]][::-1], others, numbers, ends)
+        counts = np.ones(size, dtype=np.int64)
+        counts[affected] = [len(found[row]) for row in np.flatnonzero(affected).tolist()]
+        starts, stops = np.repeat(numbers, counts), np.repeat(ends, counts)
+        collected = [each for row in np.flatnonzero(affected).tolist() for each in found[row]]
+        several = np.repeat(affected, counts)
+        pairs = np.array(collected, dtype=np.int64).reshape(-1, 2)
+        starts[several], stops[several] = pairs[:, 0], pairs[:, 1]
+        return cls(numbers, rows, np.concatenate([[0], np.cumsum(counts)]), starts, stops)
 
     def intervals(self, wanted: Indices) -> tuple[Indices, Indices, Indices]:
         """Return disjoint, ascending intervals of many rows: (index into `wanted`, start, stop)."""
-        owners, targets = self.others.of_many(wanted)
-        is_stored = self.stored[wanted] >= 0
-        derived = ~is_stored[owners]
-        owners = np.concatenate([np.flatnonzero(is_stored), owners[derived]])
-        rows = np.concatenate([wanted[is_stored], targets[derived]])
-        has_set = self.stored[rows] >= 0
-        places = self.stored[rows[has_set]]
-        counts = self.sets[places + 1] - self.sets[places]
-        cells = ranges(self.sets[places], counts)
-        simple, itself = rows[~has_set], np.flatnonzero(~is_stored)
-        alone = wanted[itself]
-        return merge_intervals(
-            np.concatenate([np.repeat(owners[has_set], counts), owners[~has_set], itself]),
-            np.concatenate([self.starts[cells], self.numbers[simple], self.numbers[alone]]),
-            np.concatenate([self.stops[cells], self.ends[simple], self.ends[alone]]),
-            len(self.numbers),
-        )
+        counts = self.sets[wanted + 1] - self.sets[wanted]
+        cells = ranges(self.sets[wanted], counts)
+        return np.repeat(np.arange(len(wanted)), counts), self.starts[cells], self.stops[cells]
 
     def counts(self, wanted: Indices) -> Indices:
         """Return the number of rows that can be reached from each row, including itself."""
@@ -127,10 +109,6 @@ class AncestorIntervals:
         upwards = Adjacency.from_pairs(owners, above, size)
         self._reach = ReachIntervals.build(upwards, Adjacency.from_pairs(above, owners, size))
 
-    def intervals(self, concepts: Indices) -> tuple[Indices, Indices, Indices]:
-        """Return disjoint, ascending intervals of ancestors and self: (index, start, stop)."""
-        return self._reach.intervals(np.searchsorted(self._members, concepts))
-
     def pairs(self, concepts: Indices) -> tuple[Indices, Indices]:
         """Return all ancestors, including the concepts: (index into `concepts`, ancestor)."""
         owners, members = self._reach.pairs(np.searchsorted(self._members, concepts))
@@ -140,23 +118,6 @@ class AncestorIntervals:
         """Return whether `others` [N, B] are the concepts of their columns [B], or ancestors."""
         ours, theirs = (np.searchsorted(self._members, each) for each in (concepts, others))
         return self._reach.contain(ours, theirs)
-
-
-def merge_intervals(
-    owners: Indices, starts: Indices, stops: Indices, size: int
-) -> tuple[Indices, Indices, Indices]:
-    """Merge intervals of each owner that overlap or touch; all numbers are at most `size`."""
-    if not len(owners):
-        return owners, starts, stops
-    # One more than the numbers need, so that intervals of different owners never touch.
-    width = size + 2
-    keys = owners * width + starts
-    order = np.argsort(keys, kind="stable")
-    keys, reached = keys[order], np.maximum.accumulate((owners * width + stops)[order])
-    first = np.concatenate([[True], keys[1:] > reached[:-1]])
-    last = np.concatenate([first[1:], [True]])
-    owners = owners[order][first]
-    return owners, keys[first] - owners * width, reached[last] - owners * width
 
 
 def _deepest_sources(sources_of: Adjacency, levels: Indices) -> Indices:
@@ -190,23 +151,16 @@ def _number(above: Indices, order: Indices) -> tuple[Indices, Indices]:
 
 def _collect(
     wanted: Indices, others: Adjacency, numbers: Indices, ends: Indices
-) -> tuple[Indices, Indices, Indices]:
+) -> dict[int, list[tuple[int, int]]]:
     """Collect the intervals of rows in an order in which targets come before their sources."""
     found: dict[int, list[tuple[int, int]]] = {}
     starts, stops = numbers.tolist(), ends.tolist()
     for row in wanted.tolist():
         intervals = [(starts[row], stops[row])]
         for target in others.of(row).tolist():
-            known = found.get(target)
-            if known is None:
-                intervals.append((starts[target], stops[target]))
-            else:
-                intervals += known
+            intervals += found.get(target) or [(starts[target], stops[target])]
         found[row] = _united(intervals)
-    counts = [len(found[row]) for row in wanted.tolist()]
-    flat = [number for row in wanted.tolist() for interval in found[row] for number in interval]
-    pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), pairs[:, 0], pairs[:, 1]
+    return found
 
 
 def _united(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, overload
 
@@ -16,7 +15,6 @@ BLOCK = 1 << 16
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class LazySequence(Sequence[Item]):
@@ -49,7 +47,7 @@ class PackedTexts(LazySequence[str]):
         if not len(offsets) or offsets[-1] != len(text):
             raise ValueError("the offsets of the texts do not fit the texts")
         super().__init__(len(offsets) - 1, self._text, self._texts)
-        self.text, self.offsets = _frozen(text), _frozen(offsets)
+        self.text, self.offsets = text, offsets
 
     @classmethod
     def pack(cls, texts: Iterable[str]) -> PackedTexts:
@@ -82,71 +80,27 @@ class PackedTexts(LazySequence[str]):
         return encoded.tobytes().decode("utf-8", "surrogatepass")
 
 
-class _PackedMapping(Mapping[int, Value]):
-    """A read-only mapping from indices of N concepts, without the concepts that have no value."""
+class LazyMapping(Mapping[int, Value]):
+    """A mapping that stores no values: `get` builds the value of one of N concepts.
 
-    def __init__(self, offsets: Indices) -> None:
-        self.offsets = _frozen(offsets)
+    A concept has a value if its offset is below the next one.
+    """
+
+    def __init__(self, offsets: Indices, get: Callable[[int], Value]) -> None:
+        self._offsets, self._get = offsets, get
 
     def __contains__(self, index: object) -> bool:
-        if not isinstance(index, int | np.integer) or not 0 <= index < len(self.offsets) - 1:
+        if not isinstance(index, int | np.integer) or not 0 <= index < len(self._offsets) - 1:
             return False
-        return bool(self.offsets[index] < self.offsets[index + 1])
+        return bool(self._offsets[index] < self._offsets[index + 1])
 
     def __iter__(self) -> Iterator[int]:
-        return iter(np.flatnonzero(np.diff(self.offsets)).tolist())
+        return iter(np.flatnonzero(np.diff(self._offsets)).tolist())
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(np.diff(self.offsets)))
+        return int(np.count_nonzero(np.diff(self._offsets)))
 
     def __getitem__(self, index: int) -> Value:
         if index not in self:
             raise KeyError(index)
         return self._get(index)
-
-    @abstractmethod
-    def _get(self, index: int) -> Value:
-        """Return the value of a concept that has one."""
-
-
-class PackedTextMapping(_PackedMapping[str]):
-    """The strings of some of N concepts by index, such as definitions; "" counts as missing."""
-
-    def __init__(self, texts: PackedTexts) -> None:
-        super().__init__(texts.offsets)
-        self.texts = texts
-
-    @classmethod
-    def pack(cls, texts: Mapping[int, str], size: int) -> PackedTextMapping:
-        """Encode the strings of some of `size` concepts."""
-        return cls(PackedTexts.pack(texts.get(index, "") for index in range(size)))
-
-    def _get(self, index: int) -> str:
-        return self.texts[index]
-
-
-class PackedNameMapping(_PackedMapping[tuple[str, ...]]):
-    """The names of some of N concepts by index; the names of concept i start at `offsets[i]`."""
-
-    def __init__(self, names: PackedTexts, offsets: Indices) -> None:
-        if not len(offsets) or offsets[-1] != len(names):
-            raise ValueError("the offsets of the names do not fit the names")
-        super().__init__(offsets)
-        self.names = names
-
-    @classmethod
-    def pack(cls, names: Mapping[int, Sequence[str]], size: int) -> PackedNameMapping:
-        """Encode the names of some of `size` concepts."""
-        offsets = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum([len(names.get(index, ())) for index in range(size)], out=offsets[1:])
-        return cls(PackedTexts.pack(n for i in range(size) for n in names.get(i, ())), offsets)
-
-    def _get(self, index: int) -> tuple[str, ...]:
-        return self.names[int(self.offsets[index]) : int(self.offsets[index + 1])]
-
-
-def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a read-only view of an array."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

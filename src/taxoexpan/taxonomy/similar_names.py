@@ -5,11 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from taxoexpan.taxonomy.names import MIN_PLURAL_LENGTH, normalize_name, words_key
+from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH
+from taxoexpan.taxonomy.names import normalize_name, words_key
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -131,11 +133,8 @@ class SimilarNames:
         order = np.argsort(np.array(hashes, dtype=np.int64), kind="stable")
         self._hashes = np.array(hashes, dtype=np.int64)[order]
         self._owners = np.array(owners, dtype=np.int32)[order]
-        letters: Counter[str] = Counter()
-        for word in self._word_counts:
-            letters.update(word)
-        common = (letter for letter, _ in letters.most_common() if not letter.isdigit())
-        self._letters = [letter for letter, _ in zip(common, range(MAX_LETTERS), strict=False)]
+        letters = Counter(chain.from_iterable(self._word_counts)).most_common()
+        self._letters = [letter for letter, _ in letters if not letter.isdigit()][:MAX_LETTERS]
 
     def find(self, label: str) -> SimilarName | None:
         """Return a known name that resembles a new label, unless the label is known itself."""
@@ -154,8 +153,10 @@ class SimilarNames:
                 for other in self._known_words(word):
                     known = name[:start] + other + name[start + len(word) :]
                     owner = self._with_key(known).get(known)
-                    if owner and (difference := self._difference(name, known)):
-                        return SimilarName(*owner, difference)
+                    shorter, longer = sorted((name, known), key=len)
+                    at = first_difference(longer, shorter)
+                    if owner and (d := letter_difference(longer, shorter, at, self._word_counts)):
+                        return SimilarName(*owner, d)
             start += len(word) + 1
         return None
 
@@ -170,13 +171,6 @@ class SimilarNames:
                 if compact_key(normalize_name(each)) == key:
                     same.setdefault(normalize_name(each), (each, concept))
         return same
-
-    def _difference(self, name: str, known: str) -> Difference | None:
-        """Return how two names that differ in one letter differ, if that is a mistake."""
-        shorter, longer = sorted((name, known), key=len)
-        return letter_difference(
-            longer, shorter, first_difference(longer, shorter), self._word_counts
-        )
 
     def _known_words(self, word: str) -> Iterator[str]:
         """Yield the words of the taxonomy with one letter less, more or replaced."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.sequences import PackedNameMapping, PackedTextMapping, PackedTexts
+from taxoexpan.taxonomy.sequences import LazyMapping, PackedTexts
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 BLOCK = 1 << 14
@@ -65,20 +65,17 @@ def taxonomy_arrays(taxonomy: Taxonomy) -> dict[str, NDArray[Any]]:
     texts = {
         "ids": PackedTexts.pack(taxonomy.ids),
         "labels": PackedTexts.pack(taxonomy.labels),
-        "definitions": PackedTextMapping.pack(taxonomy.definitions, size).texts,
+        "definitions": PackedTexts.pack(taxonomy.definitions.get(i, "") for i in range(size)),
         "reserved": PackedTexts.pack(sorted(taxonomy.reserved)),
-    }
-    names = {
-        "synonyms": PackedNameMapping.pack(taxonomy.synonyms, size),
-        "foreign_names": PackedNameMapping.pack(taxonomy.foreign_names, size),
     }
     arrays: dict[str, NDArray[Any]] = {
         "deprecated": np.array(sorted(taxonomy.deprecated), dtype=np.int64),
         "levels": taxonomy.levels,
     }
-    for name, mapping in names.items():
-        texts[name] = mapping.names
-        arrays[f"{name}.rows"] = mapping.offsets
+    for name in ("synonyms", "foreign_names"):
+        names = [getattr(taxonomy, name).get(index, ()) for index in range(size)]
+        texts[name] = PackedTexts.pack(chain.from_iterable(names))
+        arrays[f"{name}.rows"] = np.cumsum([0, *map(len, names)], dtype=np.int64)
     for name, packed in texts.items():
         arrays |= {f"{name}.text": packed.text, f"{name}.offsets": packed.offsets}
     for name in ("parents_of", "children_of"):
@@ -93,17 +90,19 @@ def taxonomy_from_arrays(arrays: Arrays) -> Taxonomy:
     def texts(name: str) -> PackedTexts:
         return PackedTexts(arrays[f"{name}.text"], arrays[f"{name}.offsets"])
 
-    def names(name: str) -> PackedNameMapping:
-        return PackedNameMapping(texts(name), arrays[f"{name}.rows"])
+    def names(name: str) -> LazyMapping[tuple[str, ...]]:
+        packed, rows = texts(name), arrays[f"{name}.rows"]
+        return LazyMapping(rows, lambda i: packed[int(rows[i]) : int(rows[i + 1])])
 
     def adjacency(name: str) -> Adjacency:
         return Adjacency(arrays[f"{name}.offsets"], arrays[f"{name}.targets"])
 
+    definitions = texts("definitions")
     return Taxonomy.from_parts(
         texts("ids"),
         texts("labels"),
         names("synonyms"),
-        PackedTextMapping(texts("definitions")),
+        LazyMapping(definitions.offsets, definitions.__getitem__),
         frozenset(arrays["deprecated"].tolist()),
         names("foreign_names"),
         frozenset(texts("reserved")),
@@ -152,17 +151,7 @@ def _check_relations(arrays: Arrays, size: int) -> None:
 
 def taxonomy_digest(taxonomy: Taxonomy) -> str:
     """Return a digest that identifies a taxonomy."""
-    parents, children = taxonomy.relation_indices
-    columns = {
-        "ids": list(taxonomy.ids),
-        "labels": list(taxonomy.labels),
-        "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
-        "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
-        "deprecated": sorted(taxonomy.deprecated),
-        "foreign_names": {str(index): names for index, names in taxonomy.foreign_names.items()},
-        "reserved": sorted(taxonomy.reserved),
-        "parents": parents.tolist(),
-        "children": children.tolist(),
-    }
-    content = json.dumps(columns, ensure_ascii=False)
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256()
+    for name, array in taxonomy_arrays(taxonomy).items():
+        digest.update(f"{name} {len(array)} ".encode() + array.tobytes())
+    return digest.hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -12,24 +13,15 @@ from types import MappingProxyType
 import numpy as np
 
 from taxoexpan.errors import CycleError, TaxonomyError
+from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.concept import Additions, Concept, impossible_move
+from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 from taxoexpan.taxonomy.sequences import LazySequence
 from taxoexpan.taxonomy.similar_names import SimilarNames
 
-DERIVED_FROM_RELATIONS = (
-    "active",
-    "roots",
-    "leaves",
-    "descendant_intervals",
-    "first_parents",
-    "tops",
-    "label_endings",
-)
-"""The properties that are derived from the relations and kept."""
 SKIPPED = "…"
 """What stands for the skipped labels of a long path."""
 MAX_PATH = 40
@@ -235,13 +227,10 @@ class Taxonomy:
 
     def path(self, id: str) -> tuple[str, ...]:
         """Return the labels from a root down to a concept, always along first parents."""
-        labels, index = [], self.index(id)
-        while True:
-            labels.append(self.labels[index])
-            parents = self.parents_of.of(index)
-            if not len(parents):
-                return tuple(reversed(labels))
-            index = int(parents[0])
+        above, lineage = self.first_parents, [self.index(id)]
+        while above[lineage[-1]] != lineage[-1]:
+            lineage.append(int(above[lineage[-1]]))
+        return tuple(self.labels[index] for index in reversed(lineage))
 
     def short_path(self, id: str) -> tuple[str, ...]:
         """Return the path of a concept; for a long path, only the root and the last labels."""
@@ -354,10 +343,8 @@ class Taxonomy:
         """Return the taxonomy with other definitions for the concepts with these indices."""
         if not definitions:
             return self
-        same = copy(self)  # it shares all that does not change
+        same = self._copied()
         same.definitions = MappingProxyType({**self.definitions, **definitions})
-        for derived in ("active", "without_deprecated_relations"):
-            same.__dict__.pop(derived, None)
         return same
 
     @cached_property
@@ -380,20 +367,36 @@ class Taxonomy:
         kept = np.isin(parents, active) & np.isin(children, active)
         if kept.all():
             return self
-        same = copy(self)  # it shares all that does not change
-        for derived in DERIVED_FROM_RELATIONS:
-            same.__dict__.pop(derived, None)
+        same = self._copied()
         same._relate(parents[kept], children[kept])
+        return same
+
+    def _copied(self) -> Taxonomy:
+        """Return a copy that shares all columns, without the properties that are derived."""
+        same = copy(self)
+        for name in [*vars(same)]:
+            if isinstance(getattr(Taxonomy, name, None), cached_property):
+                del same.__dict__[name]
         return same
 
     def expanded(self, additions: Additions) -> Taxonomy:
         """Return the taxonomy with the additions; moved children keep their position."""
-        for child, old_parent, new_parent in additions.moves:
-            if old_parent not in self.parents(child):
-                raise impossible_move(child, old_parent, new_parent)
-        for id in additions.names:
+        new, moved, names = set(additions.relations), dict[tuple[str, str], str](), additions.names
+        for child, old, parent in additions.moves:
+            if old not in self.parents(child) or (old, parent) not in new:
+                raise TaxonomyError(
+                    f"cannot move {child!r} from {old!r} to {parent!r}; the new concept must be a "
+                    "child of the old parent, and the moved one must be too"
+                )
+            moved[old, child] = parent
+        for id in names:
             self.index(id)
-        larger = Taxonomy(*additions.extend(self.concepts, self.relations))
+        named = (
+            replace(c, synonyms=(*c.synonyms, *names[c.id])) if c.id in names else c
+            for c in self.concepts
+        )
+        kept = ((moved.get((parent, child), parent), child) for parent, child in self.relations)
+        larger = Taxonomy([*named, *additions.concepts], [*kept, *additions.relations])
         larger.foreign_names, larger.reserved = self.foreign_names, self.reserved
         return larger
 

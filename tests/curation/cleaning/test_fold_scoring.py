@@ -10,13 +10,13 @@ from messy_pantry import CALIBRATED, QUICK, large_pantry, messy_pantry
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions
+from taxoexpan.curation.cleaning.fold_scoring import score_fold
 from taxoexpan.curation.cleaning.folds import (
     RelationScores,
     concepts_to_check,
     hide_parents,
     split_into_folds,
 )
-from taxoexpan.curation.cleaning.self_cleaning import score_fold
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, describe_move
 from taxoexpan.training.tower import TowerRun

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from discovery_corpus import FIELD, corpus, discovered, texts
 
-from taxoexpan.curation.discovery import discover
+from taxoexpan.curation.discovery.term_discovery import discover
 
 
 def test_phrases_that_texts_repeat_rank_before_idioms(tmp_path: Path) -> None:

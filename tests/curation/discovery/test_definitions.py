@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from discovery_corpus import discovered
 
-from taxoexpan.curation.discovery.observations import (
+from taxoexpan.curation.discovery.definitions import (
     find_abbreviations,
     find_definition,
     is_abbreviation,

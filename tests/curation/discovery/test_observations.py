@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.curation.discovery import candidates, discover
+from taxoexpan.curation.discovery import candidates
 from taxoexpan.curation.discovery.candidates import (
     MAX_PHRASE_WORDS,
     Candidate,
@@ -17,6 +17,7 @@ from taxoexpan.curation.discovery.candidates import (
     tokenized_sentences,
 )
 from taxoexpan.curation.discovery.observations import MAX_EXAMPLE_LENGTH, Count, observe_phrases
+from taxoexpan.curation.discovery.term_discovery import discover
 
 
 def test_an_example_is_short_and_contains_the_phrase(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from discovery_corpus import FIELD, corpus, discovered, texts
 
-from taxoexpan.curation.discovery import discover, discovered_concepts_table
+from taxoexpan.curation.discovery.term_discovery import discover, discovered_concepts_table
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.taxonomy import Concept, Taxonomy

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.curation.discovery import discover
 from taxoexpan.curation.discovery.candidates import (
     PhraseCounts,
     WordKeys,
@@ -16,6 +15,7 @@ from taxoexpan.curation.discovery.candidates import (
     phrase_key,
     spelling_key,
 )
+from taxoexpan.curation.discovery.term_discovery import discover
 
 
 def test_keys_are_the_same_for_all_forms_of_a_word() -> None:

@@ -79,6 +79,10 @@ class Desk:
     def find(self, selector: str) -> Any:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
+    def click(self, selector: str) -> None:
+        """Click an element, again if the page was replaced between finding and clicking it."""
+        self.wait(lambda: self.find(selector).click() is None)
+
     def all(self, selector: str) -> list[Any]:
         return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
 
@@ -153,7 +157,7 @@ def test_a_curator_reviews_a_list_with_the_keyboard_and_gets_the_new_taxonomy(
     desk.wait(lambda: desk.find(".confirm [name=min]").get_attribute("value") == "0")
     assert "Accept 4 concepts" in desk.find(".confirm").text
     desk.find("[name=confirmed]").send_keys(Keys.SPACE)
-    desk.find("h1").click()
+    desk.click("h1")
     desk.press("a")
     desk.says("4 concepts accepted.")
     desk.shows("All 7 concepts are decided.")
@@ -178,7 +182,7 @@ def test_a_curator_reviews_a_list_with_the_keyboard_and_gets_the_new_taxonomy(
     desk.open()  # the batch is undone as a whole
     desk.press("h")
     desk.wait(lambda: desk.name() == "History")
-    desk.find("[name=batch]").click()
+    desk.click("[name=batch]")
     desk.says("4 decisions undone.")
     assert desk.script("return window.hit") is None
     log = desk.driver.get_log("browser")  # it would name violations of the security policy
@@ -196,7 +200,7 @@ def test_several_parents_are_marked_and_searched_with_the_keyboard(desk: Desk) -
     desk.wait(lambda: desk.all("#panel [name=find]"))
     desk.press("berry")
     desk.wait(lambda: desk.find("#results").get_attribute("data-query") == "berry")
-    desk.find("#results [name=with]").click()
+    desk.click("#results [name=with]")
     desk.wait(lambda: "Accept 3 parents" in desk.find(".best [name=accept]").text)
     desk.press("a")
     desk.says(f"golden apple: accepted below {before} and {second} and berry.")
@@ -326,13 +330,13 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
     desk.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         desk.open("?status=all&concept=golden+apple&order=listed")
-        desk.find(".actions a").click()
+        desk.click(".actions a")
         desk.wait(lambda: desk.all("[name=find]"))
         desk.find("[name=find]").send_keys("soup" + Keys.ENTER)
-        desk.wait(lambda: desk.all("#results .pick"))
-        desk.find("#results .pick").click()
+        desk.wait(lambda: "soup" in desk.find("#results .pick").text)
+        desk.click("#results .pick")
         desk.shows("golden apple: accepted below soup.")
-        desk.find(".actions [data-key=u]").click()
+        desk.click(".actions [data-key=u]")
         desk.shows("Undone: golden apple is back.")
         desk.find(".unfold > summary").send_keys(Keys.ENTER)
         desk.find(".unfold a").send_keys(Keys.ENTER)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
+from taxoexpan.formats.json.document import parse
 from taxoexpan.formats.json.editor import JsonEditor
-from taxoexpan.formats.json.parser import parse
 from taxoexpan.formats.text_file import Insertion, TextFile
 
 FLARE = """{

@@ -239,7 +239,7 @@ def test_an_invalid_file_is_refused_with_the_line(text: str, line: int | None, w
 def test_a_cycle_is_refused_with_its_lines() -> None:
     with pytest.raises(FileCycleError) as caught:
         read('[{"id": "a", "children": [\n{"id": "b", "children": [\n{"id": "a"}]}]}]')
-    assert str(caught.value).endswith("(lines 2, 3)")
+    assert str(caught.value).endswith("lines 2, 3)")
 
 
 @pytest.mark.parametrize(

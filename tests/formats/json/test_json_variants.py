@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.parser import LINES_SUFFIXES
+from taxoexpan.formats.json.document import LINES_SUFFIXES
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import STYLES, Style, quickly
 
-from taxoexpan.formats.openfoodfacts.tag_ids import split_tag_ids, tag_id
+from taxoexpan.formats.openfoodfacts.blocks import split_tag_ids, tag_id
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile

@@ -213,7 +213,12 @@ def test_iris_of_other_resources_are_reserved(tmp_path: Path) -> None:
 def test_a_cycle_has_the_lines_of_its_concepts(tmp_path: Path) -> None:
     message = refusal(turtle(tmp_path, "ex:a skos:broader ex:b .\nex:b skos:broader ex:a ."))
     assert ", line 3: a cycle: http://food.org/a → http://food.org/b" in message
-    assert message.endswith("(lines 3, 4)")
+    assert message.endswith("(see the entries on lines 3, 4)")
+    other = "ex:c skos:broader ex:d .\nex:d skos:broader ex:c ."
+    message = refusal(
+        turtle(tmp_path, f"ex:a skos:broader ex:b .\nex:b skos:broader ex:a .\n{other}")
+    )
+    assert message.endswith("lists all 2 cycles")
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_a_cycle_is_refused_with_its_first_lines(tmp_path: Path, text: str, line
     path = food(tmp_path, text)
     message = refusal(path)
     assert message.startswith(f"{path}, line {lines[0]}: a cycle: ")
-    assert message.endswith(f"remove one of these relations (lines {lines})")
+    assert message.endswith(f"remove one of these relations (see the entries on lines {lines})")
 
 
 @pytest.mark.parametrize(

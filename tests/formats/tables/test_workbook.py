@@ -174,7 +174,7 @@ def test_other_zip_files_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", "a")
-    assert "this is a zip file, but not an Excel workbook" in refusal(path)
+    assert "a zip archive, not an Excel workbook" in refusal(path)
     path.write_bytes(path.read_bytes()[:20])
     assert "the Excel file is damaged" in refusal(path)
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")

@@ -6,13 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from taxoexpan.phrasing import pluralize
-
-if TYPE_CHECKING:
-    from taxoexpan.taxonomy import Taxonomy
-
+from taxoexpan.taxonomy import Taxonomy
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)

@@ -32,11 +32,6 @@ FindLines = Callable[[Collection[str]], Mapping[str, int]]
 """Finds the lines on which concepts are described, as far as they differ from their order."""
 
 
-def no_lines(_: Collection[str]) -> Mapping[str, int]:
-    """Return no lines, if the order of the concepts is the order of the file."""
-    return {}
-
-
 @dataclass(frozen=True)
 class LabelIndex:
     """The distinct labels, their normalized forms, and the concepts with each label."""
@@ -45,7 +40,7 @@ class LabelIndex:
     labels: Sequence[str]
     normalized: Sequence[str]
     concepts: Adjacency
-    find_lines: FindLines = no_lines
+    find_lines: FindLines
 
     def of_label(self, number: int) -> list[int]:
         """Return the concepts with a label, in file order."""
@@ -68,7 +63,7 @@ class LabelIndex:
         return [number for number, name in enumerate(self.normalized) if name]
 
     @classmethod
-    def of(cls, taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> LabelIndex:
+    def of(cls, taxonomy: Taxonomy, find_lines: FindLines) -> LabelIndex:
         """Build the index of a taxonomy's labels, stripped and normalized."""
         numbers: dict[str, int] = {}
         stripped = map(str.strip, taxonomy.labels)

@@ -109,11 +109,6 @@ class RelationScores:
         """Return the columns by name."""
         return {name: getattr(self, name) for name in _COLUMNS}
 
-    def where(self, selected: NDArray[np.bool_]) -> RelationScores:
-        """Return the selected rows, without reasons."""
-        columns: dict[str, Any] = {name: col[selected] for name, col in self.columns().items()}
-        return RelationScores(**columns)
-
     @classmethod
     def concatenate(cls, parts: Sequence[RelationScores]) -> RelationScores:
         """Concatenate the rows of all parts."""

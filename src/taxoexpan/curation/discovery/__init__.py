@@ -1,14 +1,6 @@
 """Discovery of new concepts in a text corpus.
 
 `term_discovery` reads the corpus twice. The first pass counts phrases, from which
-`candidates` are chosen; the second pass collects `observations`. Then candidates
+`candidates` are chosen; the second pass collects `observations` and `definitions`. Then candidates
 are ranked (`candidate_ranking`) and named.
 """
-
-from taxoexpan.curation.discovery.term_discovery import (
-    DiscoveredConcept,
-    discover,
-    discovered_concepts_table,
-)
-
-__all__ = ["DiscoveredConcept", "discover", "discovered_concepts_table"]

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import torch
 
 from taxoexpan.curation.discovery.candidates import TrackedPhrases
 from taxoexpan.curation.discovery.observations import Count, Observations
 from taxoexpan.features.embedding import BLOCK_SIZE
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.taxonomy.names import normalize_name, singular
+from taxoexpan.taxonomy.english import singular
+from taxoexpan.taxonomy.names import normalize_name
 
 WORD_COHESION = 0.35
 """The cohesion of a single word, for which it cannot be measured."""
@@ -114,10 +116,7 @@ def find_nearest_names(
     nearest = []
     for start in range(0, len(labels), _BATCH_SIZE):
         similar = encoder.encode(labels[start : start + _BATCH_SIZE]) @ known.T
-        best = np.argpartition(similar, -count, axis=1)[:, -count:]
-        order = np.argsort(-np.take_along_axis(similar, best, axis=1), axis=1, kind="stable")
-        indices = np.take_along_axis(best, order, axis=1)
-        cosines = np.take_along_axis(similar, indices, axis=1)
+        cosines, indices = torch.from_numpy(similar).topk(count)
         for row in zip(indices.tolist(), cosines.tolist(), strict=True):
             nearest.append([(names[index], cosine) for index, cosine in zip(*row, strict=True)])
     return nearest

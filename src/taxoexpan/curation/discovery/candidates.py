@@ -16,7 +16,8 @@ import numpy as np
 
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import split_sentences
-from taxoexpan.taxonomy.names import STOP_WORDS, normalize_name, singular
+from taxoexpan.taxonomy.english import STOP_WORDS, singular
+from taxoexpan.taxonomy.names import normalize_name
 
 MAX_PHRASE_WORDS = 4
 MAX_CACHED_WORDS = 500_000
@@ -232,7 +233,11 @@ def _strongest(
     phrases: Sequence[str], counts: Mapping[str, int], total: int
 ) -> list[tuple[str, float, float]]:
     """Return cohesive and independent phrases with both values, by descending C-value."""
-    longer = _longer_phrase_counts(counts)
+    longer: dict[str, int] = defaultdict(int)  # the most frequent phrase with one more word
+    for phrase, count in counts.items():
+        if " " in phrase:
+            for part in (phrase.partition(" ")[2], phrase.rpartition(" ")[0]):
+                longer[part] = max(longer[part], count)
     ranked = []
     for phrase in phrases:
         cohesive = cohesion(phrase, counts, total)
@@ -257,16 +262,6 @@ def cohesion(phrase: str, counts: Mapping[str, int], total: int) -> float:
     splits = ((" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words)))
     chance = max(counts[one] * counts[other] for one, other in splits) / total**2
     return math.log(whole / chance) / -math.log(whole)
-
-
-def _longer_phrase_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return, for each phrase, the count of the most frequent phrase with one more word."""
-    longer: dict[str, int] = defaultdict(int)
-    for phrase, count in counts.items():
-        if " " in phrase:
-            for part in (phrase.partition(" ")[2], phrase.rpartition(" ")[0]):
-                longer[part] = max(longer[part], count)
-    return longer
 
 
 def _merge_spellings(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -34,8 +35,9 @@ from taxoexpan.formats.tables.table import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.known_names import known_names
-from taxoexpan.taxonomy.names import normalize_name, singular
+from taxoexpan.taxonomy.names import normalize_name
 
 TOP = 500
 MIN_COUNT = 5
@@ -97,7 +99,7 @@ def discover(
     del phrase_counts  # the largest object in memory
     texts = _documents(corpus, "reading", progress)
     observations = observe_phrases(texts, keys, tracked, workers)
-    ranking = _CandidateRanking(taxonomy, names, tracked, observations, Abbreviations(observations))
+    ranking = _CandidateRanking(taxonomy, names, tracked, observations)
     return ranking.best(encoder or StaticEncoder(), top)
 
 
@@ -121,12 +123,14 @@ class _CandidateRanking:
     names: Mapping[str, int]
     tracked: TrackedPhrases
     observations: Observations
-    abbreviations: Abbreviations
 
     def best(self, encoder: Encoder, top: int) -> list[DiscoveredConcept]:
         """Return the `top` candidates by score and similarity to the taxonomy."""
         scores = score_candidates(self.tracked, self.observations, self.names).tolist()
-        chosen = self._best_candidates(scores, max(MIN_COMPARED, 4 * top))
+        ranked = np.argsort(-np.array(scores), kind="stable").tolist()
+        # An abbreviation of another candidate is a synonym of it.
+        own = (n for n in ranked if scores[n] > 0 and self._abbreviated(n) != "")
+        chosen = list(islice(own, max(MIN_COMPARED, 4 * top)))
         chosen_names = self._choose_names(chosen)
         labels = [label for label, _ in chosen_names]
         nearest = find_nearest_names(encoder, labels, list(self.names))
@@ -154,39 +158,46 @@ class _CandidateRanking:
     def _count(self, number: int, kind: Count) -> int:
         return int(self.observations.counts[kind, number])
 
-    def _best_candidates(self, scores: Sequence[float], count: int) -> list[int]:
-        """Return the best candidates, without abbreviations of other candidates."""
-        chosen = (
-            number
-            for number in np.argsort(-np.array(scores), kind="stable").tolist()
-            if scores[number] > 0 and not self._abbreviates_candidate(number)
-        )
-        return list(islice(chosen, count))
+    @cached_property
+    def _meanings(self) -> dict[str, Counter[int]]:
+        """The phrases that each lower-case abbreviation stands for, with their counts."""
+        meanings: dict[str, Counter[int]] = defaultdict(Counter)
+        for (number, short), count in self.observations.abbreviations.items():
+            meanings[short.lower()][number] += count
+        return dict(meanings)
 
-    def _abbreviates_candidate(self, number: int) -> bool:
-        """Return whether a candidate abbreviates another candidate, or is ambiguous."""
-        meaning = self._meaning(number)
-        is_other = meaning is None or meaning < len(self.tracked.candidates)
-        return self._is_abbreviation(number) and is_other
+    def _meaning(self, short: str) -> int | None:
+        """Return the phrase that an abbreviation stands for in at least half of all cases."""
+        meanings = self._meanings[short.lower()]
+        number, count = min(meanings.items(), key=lambda item: (-item[1], item[0]))
+        return number if 2 * count >= meanings.total() else None
 
-    def _is_abbreviation(self, number: int) -> bool:
-        """Return whether enough documents explain a candidate as an abbreviation."""
-        explained = self.abbreviations.count(self.tracked.candidates[number].spellings[0])
-        documents = self._count(number, Count.DOCUMENTS)
-        return explained > 0 and explained >= MIN_EXPLAINED_FRACTION * documents
+    def _abbreviated(self, number: int) -> str | None:
+        """Return the known concept that a candidate abbreviates, or "" for another meaning.
 
-    def _meaning(self, number: int) -> int | None:
-        """Return the number of the phrase that a candidate abbreviates."""
-        return self.abbreviations.meaning(self.tracked.candidates[number].spellings[0])
+        Return None if too few documents explain the candidate as an abbreviation.
+        """
+        candidates, documents = self.tracked.candidates, self._count(number, Count.DOCUMENTS)
+        short = candidates[number].spellings[0]
+        explained = self._meanings.get(short, Counter()).total()
+        if not explained or explained < MIN_EXPLAINED_FRACTION * documents:
+            return None
+        meaning = self._meaning(short)
+        if meaning is None or meaning < len(candidates):
+            return ""
+        return self.taxonomy.labels[self.tracked.known[meaning - len(candidates)]]
 
     def _choose_names(self, chosen: Sequence[int]) -> list[tuple[str, tuple[str, ...]]]:
         """Return the label and the synonyms of each candidate."""
         forms: dict[int, Counter[str]] = defaultdict(Counter)
         for (number, form), count in self.observations.forms.items():
             forms[number][form] = count
-        shorts = shorts_by_number(self.observations, self.abbreviations)
+        shorts: dict[int, Counter[str]] = defaultdict(Counter)
+        for (number, short), count in self.observations.abbreviations.items():
+            if self._meaning(short) == number:
+                shorts[number][short] = count
         plural = prefers_plural(self.taxonomy.labels)
-        return [choose_names(forms[number], shorts.get(number, ()), plural) for number in chosen]
+        return [choose_names(forms[number], shorts[number], plural) for number in chosen]
 
     def _duplicate_of(
         self,
@@ -196,9 +207,8 @@ class _CandidateRanking:
         spellings: Mapping[str, int],
     ) -> str:
         """Return the label of a known concept that a candidate may duplicate, or ""."""
-        meaning, first_known = self._meaning(number), len(self.tracked.candidates)
-        if meaning is not None and meaning >= first_known and self._is_abbreviation(number):
-            return self.taxonomy.labels[self.tracked.known[meaning - first_known]]
+        if known := self._abbreviated(number):
+            return known
         key = spelling_key(label)
         if key in spellings:
             return self.taxonomy.labels[spellings[key]]
@@ -224,41 +234,6 @@ MIN_LOWER_CASE_FRACTION = 0.2
 """A word in lower case in at least this fraction of mentions is not a proper name."""
 
 
-class Abbreviations:
-    """The counts of the phrases that each lower-case abbreviation stands for."""
-
-    def __init__(self, observations: Observations) -> None:
-        self.meanings: dict[str, Counter[int]] = defaultdict(Counter)
-        for (number, short), count in observations.abbreviations.items():
-            self.meanings[short.lower()][number] += count
-
-    def meaning(self, short: str) -> int | None:
-        """Return the phrase that an abbreviation stands for in at least half of all cases."""
-        meanings = self.meanings.get(short.lower())
-        if not meanings:
-            return None
-        number, count = min(meanings.items(), key=lambda item: (-item[1], item[0]))
-        return number if 2 * count >= meanings.total() else None
-
-    def count(self, short: str) -> int:
-        """Return how often the texts explain an abbreviation."""
-        return self.meanings[short].total() if short in self.meanings else 0
-
-
-def shorts_by_number(
-    observations: Observations, abbreviations: Abbreviations
-) -> dict[int, list[str]]:
-    """Return the abbreviations of each phrase, most frequent first."""
-    shorts: dict[int, Counter[str]] = defaultdict(Counter)
-    for (number, short), count in observations.abbreviations.items():
-        if abbreviations.meaning(short) == number:
-            shorts[number][short] = count
-    return {
-        number: [short for short, n in _by_frequency(own) if n >= MIN_FORM_FRACTION * own.total()]
-        for number, own in shorts.items()
-    }
-
-
 def prefers_plural(labels: Iterable[str]) -> bool:
     """Return whether more than half of the labels are plural."""
     heads = [words[-1] for label in labels if (words := normalize_name(label).split())]
@@ -266,19 +241,16 @@ def prefers_plural(labels: Iterable[str]) -> bool:
 
 
 def choose_names(
-    forms: Counter[str], shorts: Iterable[str], plural: bool
+    forms: Counter[str], shorts: Counter[str], plural: bool
 ) -> tuple[str, tuple[str, ...]]:
     """Choose a label, and other spellings and abbreviations as synonyms."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for form, count in forms.items():
         spellings[" ".join(map(word_key, form.replace("-", " ").split()))][form] += count
     totals = Counter({spelling: own.total() for spelling, own in spellings.items()})
-    names = [
-        _form_in_number(spellings[spelling], plural)
-        for spelling, count in _by_frequency(totals)
-        if count >= MIN_FORM_FRACTION * totals.total()
-    ]
-    return names[0], tuple(dict.fromkeys([*names[1:], *shorts]))
+    frequent = _frequent(totals, MIN_FORM_FRACTION)
+    label, *others = [_form_in_number(spellings[spelling], plural) for spelling in frequent]
+    return label, tuple(dict.fromkeys([*others, *_frequent(shorts, MIN_FORM_FRACTION)]))
 
 
 def _form_in_number(forms: Counter[str], plural: bool) -> str:
@@ -286,11 +258,8 @@ def _form_in_number(forms: Counter[str], plural: bool) -> str:
     lowered: Counter[str] = Counter()
     for form, count in forms.items():
         lowered[form.lower()] += count
-    common = [
-        item for item in _by_frequency(lowered) if item[1] >= MIN_NUMBER_FRACTION * lowered.total()
-    ]
     # In English the plural is the longer form.
-    chosen, _ = (max if plural else min)(common, key=lambda item: len(item[0]))
+    chosen = (max if plural else min)(_frequent(lowered, MIN_NUMBER_FRACTION), key=len)
     return _in_usual_case({form: n for form, n in forms.items() if form.lower() == chosen})
 
 
@@ -303,10 +272,11 @@ def _in_usual_case(forms: Mapping[str, int]) -> str:
             cases[word] += count
         lower = column[0].lower()
         is_common = cases[lower] >= MIN_LOWER_CASE_FRACTION * cases.total()
-        words.append(lower if is_common else _by_frequency(cases)[0][0])
+        words.append(lower if is_common else _frequent(cases, 0)[0])
     return " ".join(words)
 
 
-def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
-    """Sort by frequency, highest first; in a tie, lower case comes first."""
-    return sorted(sorted(counts.items(), reverse=True), key=lambda item: -item[1])
+def _frequent(counts: Counter[str], fraction: float) -> list[str]:
+    """Return the strings with this fraction of all counts, most frequent and lower case first."""
+    ranked = sorted(sorted(counts.items(), reverse=True), key=lambda item: -item[1])
+    return [each for each, count in ranked if count >= fraction * counts.total()]

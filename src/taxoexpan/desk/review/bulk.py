@@ -18,7 +18,7 @@ from taxoexpan.desk.review.filters import QueueFilter, fraction
 from taxoexpan.desk.review.pages import Pages, see_other
 from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, QueuedConcept, Status
 from taxoexpan.placement.adding.acceptance import place_safely
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
 
 LOW_CONFIDENCE = 0.5
 """Below this confidence a proposal is more likely wrong than right."""
@@ -126,25 +126,15 @@ class BulkPreview:
         self, batch: str, request_id: str | None = None, left_out: Collection[str] = ()
     ) -> list[Decision]:
         """Return decisions that attach each concept to its first proposal and move no children."""
-        return [
-            Decision(
-                each.key,
-                Action.ACCEPT,
-                each.version,
-                (_plain(each.proposals[0]),),
-                batch=batch,
-                request_id=request_id,
-            )
-            for each in self.accepted
-            if each.key not in left_out
-        ]
-
-
-def _plain(proposal: Suggestion) -> Suggestion:
-    """Return a proposal that moves no children."""
-    if proposal.kind == SuggestionKind.COARSE:
-        return proposal
-    return replace(proposal, kind=SuggestionKind.ATTACH, moves=())
+        decisions = []
+        for each in self.accepted:
+            first, common = each.proposals[0], {"batch": batch, "request_id": request_id}
+            if first.kind != SuggestionKind.COARSE:
+                first = replace(first, kind=SuggestionKind.ATTACH, moves=())
+            if each.key not in left_out:
+                accepted = Decision(each.key, Action.ACCEPT, each.version, (first,), **common)
+                decisions.append(accepted)
+        return decisions
 
 
 def show_bulk(

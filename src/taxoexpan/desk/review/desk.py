@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Status, concept_key
-from taxoexpan.desk.store.queue import UNLISTED, QueueQuery
+from taxoexpan.desk.store.queue import QueueQuery
+from taxoexpan.desk.store.tables import chunks
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
-from taxoexpan.phrasing import join_words, signed
 from taxoexpan.placement.adding.acceptance import coarse_places, place_safely
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
@@ -37,8 +36,6 @@ MAX_CACHED = 1000
 """The number of concepts whose explanations are kept."""
 TOP_K = 5
 """The number of parents that are proposed per concept."""
-CHUNK = 500
-"""The number of concepts that are proposed for at a time, between two steps of the progress."""
 PACE_PERIOD = timedelta(hours=1)
 MIN_PACE = 10
 """The number of decisions in the period from which a pace is known."""
@@ -55,11 +52,12 @@ class EvidenceCache:
         self.has_branches = calibration is not None and calibration.branches is not None
         self.min_branch = branch_threshold(model.calibrators)
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Concept, Evidence | None] = OrderedDict()
+        self._evidence = lru_cache(MAX_CACHED)(self._find_evidence)
 
     def explain(self, concept: Concept, proposals: Sequence[Suggestion], id: str) -> Details:
         """Explain why the concept with this id is proposed."""
-        evidence = self._evidence(concept)
+        with self._lock:
+            evidence = self._evidence(concept)
         proposal = next((each for each in proposals if each.parent.id == id), None)
         others = evidence.suggestions if evidence else ()
         found = next((each for each in others if each.parent.id == id), None)
@@ -69,35 +67,22 @@ class EvidenceCache:
             what = "a name" if is_name else "likely a synonym"
             synonym = f"It is {what} of '{proposal.parent.label}'."
             paragraphs.append(f"{proposal.why}." if proposal.why else synonym)
-        if evidence is not None and evidence.first.parent.id == id:
-            paragraphs.append(describe(evidence))
-            facts += [*similarity_facts(evidence.first), *network_facts(evidence)]
-        elif found is not None:
-            sentence = f"Its similarity to '{found.parent.label}' is {signed(found.cosine)}"
-            if found.shared_words:
-                sentence += f", and it shares the words {join_words(found.shared_words)}"
-            near = [f"'{e.concept.label}' ({signed(e.cosine)})" for e in found.nearest_children]
-            nearest = f" The nearest children are {join_words(near)}." if near else ""
-            paragraphs.append(f"{sentence}.{nearest}")
-            facts += similarity_facts(found)
+        if evidence is not None and found is not None:
+            is_first = found is evidence.first
+            alone = replace(evidence, suggestions=(found,), comparison=None)
+            paragraphs.append(describe(evidence if is_first else alone))
+            facts += [*similarity_facts(found), *(network_facts(evidence) if is_first else ())]
         if proposal is not None and proposal == proposals[0] and proposal.place == Place.NONE:
             ids = [each.parent.id for each in proposals if not each.is_merge]
             paragraphs.append(describe_region(self._model.taxonomy, ids))
         texts = ((name, v if isinstance(v, str) else " › ".join(v)) for name, v in facts)
         return Details(tuple(paragraphs), tuple(texts))
 
-    def _evidence(self, concept: Concept) -> Evidence | None:
+    def _find_evidence(self, concept: Concept) -> Evidence | None:
         """Return the evidence for the suggestions of a concept, or None if there is none."""
-        with self._lock:
-            if concept not in self._kept:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # they were printed with the suggestions
-                    found = self._model.suggest_with_evidence([concept], TOP_K)[1]
-                self._kept[concept] = found[0] if found else None
-                if len(self._kept) > MAX_CACHED:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(concept)
-            return self._kept[concept]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were printed with the suggestions
+            return next(iter(self._model.suggest_with_evidence([concept], TOP_K)[1]), None)
 
 
 class Profile(NamedTuple):
@@ -146,11 +131,6 @@ class ReviewDesk:
         """Count the concepts of the list by status."""
         return self.store.counts(self.listed)
 
-    def count_present(self) -> int:
-        """Count the concepts to do that are probably in the taxonomy already."""
-        statuses = Status.TODO, Status.DEFERRED
-        return self.store.count(QueueQuery(statuses=statuses, merge=True, listed=self.listed))
-
     def pace(self, curator: str) -> tuple[int, float] | None:
         """Return how many concepts a curator decides per hour, and the hours that the rest takes.
 
@@ -162,10 +142,6 @@ class ReviewDesk:
         per_hour = 3600 * count / max((datetime.now(UTC) - since).total_seconds(), 1.0)
         counts = self.counts()
         return round(per_hour), (counts[Status.TODO] + counts[Status.DEFERRED]) / per_hour
-
-    def count_others(self) -> int:
-        """Count the concepts of the store that are not in the list."""
-        return self.listed.count(UNLISTED) if self.listed else 0
 
     @cached_property
     def sure(self) -> bytes | None:
@@ -237,8 +213,7 @@ def fill_queue(
     lacking = store.without_proposals(name, concepts.new)
     missing = [replace(c, definition=c.definition or definitions.get(c.label, "")) for c in lacking]
     with Progress("proposals", len(missing), "concepts", shown=progress) as bar:
-        for start in range(0, len(missing), CHUNK):
-            part = missing[start : start + CHUNK]
+        for part in chunks(missing):
             store.set_proposals(name, model.suggest(part, TOP_K))
             bar.update(len(part))
     return len(missing)

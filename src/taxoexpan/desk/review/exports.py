@@ -21,6 +21,7 @@ from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.pages import Pages
 from taxoexpan.desk.store.exports import changes_text, exportable_decisions, planned_changes
 from taxoexpan.desk.store.history import history_csv
+from taxoexpan.desk.store.queue import UNLISTED
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
@@ -52,7 +53,7 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         "Export",
         status,
         counts=desk.counts(),
-        others=desk.count_others(),
+        others=desk.listed.count(UNLISTED) if desk.listed else 0,
         taxonomy_name=next_version(desk.file.path) if desk.file else "",
         command=_command(desk.file, accepted),
         problem=problem,

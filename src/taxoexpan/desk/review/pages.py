@@ -88,7 +88,6 @@ class Pages:
         """Render a template as a page."""
         context = {
             "curator": self.curator(request),
-            "csrf": getattr(request.state, "csrf_token", ""),
             "filter": QueueFilter.parse(request.query_params) if filter is None else filter,
             "page": page,
             "message": message,

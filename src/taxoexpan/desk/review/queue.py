@@ -18,13 +18,15 @@ from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Reason, Status
-from taxoexpan.desk.store.queue import QueueOrder
+from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.taxonomy import Concept
 
 MAX_BRANCHES = 100
 """The number of branches to choose from."""
 RECENT = 20
 """The number of decisions among which the last one, and other curators, are looked for."""
+PRESENT_QUERY = QueueQuery(statuses=(Status.TODO, Status.DEFERRED), merge=True)
+"""The concepts to do that are probably in the taxonomy already."""
 ACTIVE = timedelta(minutes=15)
 """How long curators count as active after a decision."""
 
@@ -62,7 +64,7 @@ def show_queue(
     scores = [each.confidence is None for concept in shown for each in concept.proposals]
     values: dict[str, Any] = {
         "counts": desk.counts(),
-        "present": desk.count_present(),
+        "present": desk.store.count(replace(PRESENT_QUERY, listed=desk.listed)),
         "pace": desk.pace(pages.curator(request)),
         "measure": "score" if scores and all(scores) else "confidence",
         "has_scores": any(scores),

@@ -25,24 +25,18 @@ MAX_BATCH = 128
 """Concepts of one call, unless a single request has more; larger batches are hardly faster."""
 
 
-class NameMatches:
-    """Lookup of concepts by normalized name: labels first, then synonyms, then foreign names."""
-
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        labels = {index: (label,) for index, label in enumerate(taxonomy.labels)}
-        self._kinds: list[dict[str, dict[int, None]]] = []
-        for names_of in (labels, taxonomy.synonyms, taxonomy.foreign_names):
-            found: dict[str, dict[int, None]] = {}
-            for index, names in names_of.items():
-                for name in names:
-                    found.setdefault(normalize_name(name), {})[index] = None
-            found.pop("", None)
-            self._kinds.append(found)
-
-    def find(self, name: str) -> list[int]:
-        """Return the indices of the concepts with a name; labels take precedence over synonyms."""
-        key = normalize_name(name)
-        return next((list(found[key]) for found in self._kinds if key in found), [])
+def concepts_by_name(taxonomy: Taxonomy) -> dict[str, tuple[int, ...]]:
+    """Return the concepts with each normalized name: as a label, or else as another name."""
+    labels = {index: (label,) for index, label in enumerate(taxonomy.labels)}
+    concepts: dict[str, tuple[int, ...]] = {}
+    for names_of in (labels, taxonomy.synonyms, taxonomy.foreign_names):
+        found: dict[str, dict[int, None]] = {}
+        for index, names in names_of.items():
+            for name in names:
+                found.setdefault(normalize_name(name), {})[index] = None
+        concepts = {name: tuple(indices) for name, indices in found.items()} | concepts
+    concepts.pop("", None)
+    return concepts
 
 
 class SuggestionOptions(NamedTuple):
@@ -132,7 +126,7 @@ class Suggester:
         self, model: TaxoExpan, max_waiting: int, on_batch: Callable[[int, float], None]
     ) -> None:
         self.model = model
-        self.names = NameMatches(model.taxonomy)
+        self._names = concepts_by_name(model.taxonomy)
         self.min_branch = branch_threshold(model.calibrators)
         self.batcher = RequestBatcher(self._suggest_each, max_waiting, on_batch)
 
@@ -141,11 +135,15 @@ class Suggester:
         concept = Concept("", "cashew milk")
         return PlacedQuery(concept, (), self._suggest_each([concept], SuggestionOptions(3))[0])
 
+    def named(self, name: str) -> tuple[int, ...]:
+        """Return the indices of the concepts with a name; labels take precedence over synonyms."""
+        return self._names.get(normalize_name(name), ())
+
     async def suggest(
         self, concepts: Sequence[Concept], options: SuggestionOptions
     ) -> list[PlacedQuery]:
         """Return the result of each concept, or refuse all if too many are waiting."""
-        known = [tuple(self.names.find(concept.label)) for concept in concepts]
+        known = [self.named(concept.label) for concept in concepts]
         new = [concept for concept, found in zip(concepts, known, strict=True) if not found]
         ranked = iter(await self.batcher.submit(new, options))
         return [

@@ -36,7 +36,7 @@ _EXPLANATIONS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Database:
     """An open database; its name is shown in messages, and never contains the password."""
 
@@ -45,10 +45,8 @@ class Database:
     secret: str | None = None
     file: Path | None = None
     """The path of a SQLite file."""
-    identity: list[tuple[int, int] | None] = field(default_factory=list)
+    identity: tuple[int, int] | None = None
     """The device and the number of the file, as soon as it is open."""
-    _written: list[int] = field(default_factory=lambda: [0])
-    """The time at which the file was changed, as of the last transaction."""
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -78,30 +76,17 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that excludes other writers; it is on disk when the block ends."""
         self._refuse_other_file()
-        with self._translated_errors(), self._writing, self._current_connection() as connection:
+        with self._translated_errors(), self._writing, self.engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
                 if not self.is_sqlite:
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
                 yield connection
         self._refuse_other_file()  # before the decision is acknowledged
-        self._is_unchanged()
-
-    def _current_connection(self) -> Connection:
-        """Return a connection without cached pages of a file that another program has changed."""
-        if not self._is_unchanged():
-            self.engine.dispose()
-        return self.engine.connect()
-
-    def _is_unchanged(self) -> bool:
-        """Return whether the SQLite file is as it was at the last call, and remember it."""
-        found = _status(self.file) if self.file else None
-        before, self._written[0] = self._written[0], found.st_mtime_ns if found else 0
-        return before == self._written[0]
 
     def _refuse_other_file(self) -> None:
         """Raise an error if the file of a SQLite store was deleted, moved or replaced."""
-        if self.file is None or not self.identity or [_identity(self.file)] == self.identity:
+        if self.file is None or self.identity in (None, _identity(self.file)):
             return
         self.engine.dispose()  # this ends the journal, which would damage another file
         message = "was deleted, moved or replaced while it was in use, so no decision is taken"
@@ -150,8 +135,7 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
     database = Database(engine, str(path), file=path.absolute())
 
     def remember(*_: object) -> None:
-        if not database.identity:
-            database.identity.append(_identity(path))
+        database.identity = database.identity or _identity(path)
 
     event.listen(engine, "connect", remember)
     return database
@@ -159,15 +143,11 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return the device and the number of a file, or None if there is no file."""
-    found = _status(path)
-    return None if found is None else (found.st_dev, found.st_ino)
-
-
-def _status(path: Path) -> os.stat_result | None:
     try:
-        return path.stat()
+        found = path.stat()
     except OSError:
         return None
+    return found.st_dev, found.st_ino
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:

@@ -1,25 +1,20 @@
-"""The protections of a server: request limits, protection against CSRF, and security headers."""
+"""The protections of a server: request limits, changes only from its own pages, and headers."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from starlette.datastructures import FormData, Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxoexpan.desk.web.access import Access, AccessControl
 from taxoexpan.desk.web.problem import Problem, ProblemError
 
-CSRF_FIELD = "csrf_token"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-MIN_CSRF_LENGTH = 32
 RECEIVE_SECONDS = 30.0
 """A client that takes longer to send a body is refused, so that it does not block a connection."""
 ANY_ORIGIN = "*"
@@ -71,17 +66,6 @@ SECURITY_HEADERS = {
 }
 
 
-def _with_headers(send: Send, change: Callable[[MutableHeaders], None]) -> Send:
-    """Return a `send` function that changes the headers of the response."""
-
-    async def send_changed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            change(MutableHeaders(scope=message))
-        await send(message)
-
-    return send_changed
-
-
 class SecurityHeaders:
     """Middleware that adds missing security headers to responses."""
 
@@ -91,11 +75,14 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add headers to the response."""
 
-        def add(headers: MutableHeaders) -> None:
-            for name, value in SECURITY_HEADERS.items():
-                headers.setdefault(name, value)
+        async def send_more(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
 
-        await self.app(scope, receive, _with_headers(send, add))
+        await self.app(scope, receive, send_more)
 
 
 class CrossOriginPath:
@@ -192,48 +179,25 @@ class ConcurrencyLimit:
             self._running -= 1
 
 
-class CsrfCookie:
-    """Middleware that sets a random cookie, and refuses changes from pages of another origin.
-
-    A form must repeat the cookie's value (see `require_csrf_token`), which only our pages know;
-    templates find it in `request.state.csrf_token`.
-    """
+class SameOrigin:
+    """Middleware that refuses changes from pages of another origin (CSRF)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its token, or refuse it with 403."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        headers, name = Headers(scope=scope), _cookie_name(scope)
-        if scope["method"] not in SAFE_METHODS and not _is_same_origin(headers):
-            await FORGED.answer(scope)(scope, receive, send)
-            return
-        known = cookie_parser(headers.get("cookie", "")).get(name, "")
-        token = known if len(known) >= MIN_CSRF_LENGTH else secrets.token_urlsafe(MIN_CSRF_LENGTH)
-        scope.setdefault("state", {})["csrf_token"] = token
-        secure = "; Secure" if scope["scheme"] == "https" else ""
-        cookie = f"{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}"
-
-        if token != known:
-            send = _with_headers(send, lambda headers: headers.append("Set-Cookie", cookie))
-        await self.app(scope, receive, send)
-
-
-def require_csrf_token(request: Request, form: FormData) -> None:
-    """Refuse a form that does not contain the value of the cookie."""
-    cookie = request.cookies.get(_cookie_name(request.scope), "")
-    sent = str(form.get(CSRF_FIELD, ""))
-    if len(cookie) < MIN_CSRF_LENGTH or not hmac.compare_digest(cookie.encode(), sent.encode()):
-        raise ProblemError(FORGED)
+        """Pass the request on, or refuse it with 403."""
+        app = self.app
+        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS:
+            app = app if _is_same_origin(Headers(scope=scope)) else FORGED.answer(scope)
+        await app(scope, receive, send)
 
 
 def _is_same_origin(headers: Headers) -> bool:
     """Return whether a request comes from our own page, or from a program that is not a browser.
 
-    Browsers send Sec-Fetch-Site only to https and localhost, but Origin with every POST.
+    Browsers send Sec-Fetch-Site only to https and localhost, but Origin with every POST. A page
+    cannot change these headers.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None and site not in ("same-origin", "none"):
@@ -246,14 +210,9 @@ def _is_same_origin(headers: Headers) -> bool:
         return False
 
 
-def _cookie_name(scope: Scope) -> str:
-    _, port = scope.get("server") or ("", 0)
-    return f"taxoexpan_csrf_{port or 0}"
-
-
 def protect_pages(app: ASGIApp, access: Access, max_body: int = MAX_BODY) -> ASGIApp:
-    """Return the app with access control, security headers, a body limit and CSRF protection."""
-    return SecurityHeaders(AccessControl(CsrfCookie(BodyLimit(app, max_body)), access))
+    """Return the app with access control, security headers, a body limit and an origin check."""
+    return SecurityHeaders(AccessControl(SameOrigin(BodyLimit(app, max_body)), access))
 
 
 def protect_service(
@@ -268,7 +227,7 @@ def protect_service(
     """Return the app with access control, security headers, and limits for bodies and requests.
 
     The `public` paths need no token, the `unlimited` paths have no request limit, and links below
-    `linked` may have a key. CSRF protection is not needed, because the service changes nothing.
+    `linked` may have a key. Origins are not checked, because the service changes nothing.
     """
     allowed = AccessControl(BodyLimit(app, max_body), access, frozenset(public), linked)
     return SecurityHeaders(ConcurrencyLimit(allowed, max_requests, frozenset(unlimited)))

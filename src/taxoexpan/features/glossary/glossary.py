@@ -14,7 +14,8 @@ from pathlib import Path
 from taxoexpan.features.corpus.phrases import split_sentences
 from taxoexpan.features.glossary.glossary_file import BrokenLines, GlossaryEntry, read_entries
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.names import STOP_WORDS, name_key, normalize_name, singular, words_key
+from taxoexpan.taxonomy.english import STOP_WORDS, singular
+from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
 
 MAX_TEXT_LENGTH = 1000
 """The characters of a text that are kept; definitions are shorter."""

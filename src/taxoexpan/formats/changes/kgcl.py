@@ -101,11 +101,6 @@ class KgclWriter:
         """Return an id as a CURIE or an IRI; in other ids, encode spaces and quotes."""
         if (short := self.prefixes.compact(id)) and not _NOT_IN_ID.search(short):
             return short
-        if is_long(id):
-            return f"<{_NOT_IN_ID.sub(lambda found: _encode_iri(found[0]), id)}>"
-        return _NOT_IN_ID.sub(lambda found: quote(found[0], safe=""), id)
-
-
-def _encode_iri(character: str) -> str:
-    """Encode a character that an IRI must not contain; keep percent signs, which start codes."""
-    return character if character in "%'" else quote(character, safe="")
+        safe = "%'" if is_long(id) else ""  # in an IRI, percent signs start codes
+        encoded = _NOT_IN_ID.sub(lambda found: quote(found[0], safe=safe), id)
+        return f"<{encoded}>" if is_long(id) else encoded

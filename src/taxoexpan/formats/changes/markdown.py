@@ -164,14 +164,9 @@ def _text(
     lines = [marker(title), f"## {escape(title)}", "", summary]
     for name, entries in sections.items():
         if entries:
+            number = numbers[name]
             lines += ["", f"### {name} ({len(entries):,})", ""]
-            lines += _listed(entries, numbers[name])
+            lines += [f"- {entry}" for entry in entries[:number]]
+            rest, start = len(entries) - number, "… and " if number else ""
+            lines += [f"- {start}{rest:,} more, which are not listed here"] if rest else []
     return "\n".join(lines) + "\n"
-
-
-def _listed(entries: Sequence[str], number: int) -> list[str]:
-    lines = [f"- {entry}" for entry in entries[:number]]
-    if len(entries) > number:
-        start = "… and " if number else ""
-        lines.append(f"- {start}{len(entries) - number:,} more, which are not listed here")
-    return lines

@@ -19,14 +19,8 @@ from taxoexpan.taxonomy.curies import Prefixes, is_long
 from taxoexpan.taxonomy.difference import Comparison, Difference
 
 COLUMNS = (
-    "subject_id",
-    "subject_label",
-    "predicate_id",
-    "object_id",
-    "object_label",
-    "mapping_justification",
-    "subject_type",
-    "confidence",
+    *("subject_id", "subject_label", "predicate_id", "object_id", "object_label"),
+    *("mapping_justification", "subject_type", "confidence"),
 )
 _OPTIONAL = frozenset({"subject_type", "confidence"})
 _EXACT = "skos:exactMatch"
@@ -120,7 +114,8 @@ def sssom_table(
 def _header(declared: dict[str, str], table: str, tool_version: str, day: date) -> str:
     """Return the metadata; equal tables get the same id."""
     lines = ["curie_map:"] if declared else []
-    lines += [f"  {prefix}: {_scalar(iri)}" for prefix, iri in sorted(declared.items())]
+    for prefix, iri in sorted(declared.items()):
+        lines.append(f"  {prefix}: {iri if _PLAIN.fullmatch(iri) else json.dumps(iri)}")
     lines += [
         f"mapping_set_id: {_SET_ID}{uuid5(NAMESPACE_URL, table)}",
         f"license: {_NO_LICENSE}",
@@ -129,11 +124,6 @@ def _header(declared: dict[str, str], table: str, tool_version: str, day: date) 
         f"mapping_date: {json.dumps(day.isoformat())}",
     ]
     return "".join(f"#{line}\n" for line in lines)
-
-
-def _scalar(text: str) -> str:
-    """Return a YAML string, quoted if necessary."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from taxoexpan.formats.json.parser import (
+from taxoexpan.formats.json.document import (
     Array,
     Lines,
     Number,

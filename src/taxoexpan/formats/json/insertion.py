@@ -8,8 +8,8 @@ from typing import Any
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import labels_as_ids
+from taxoexpan.formats.json.document import Array, Number, Object
 from taxoexpan.formats.json.editor import JsonEditor, in_order
-from taxoexpan.formats.json.parser import Array, Number, Object
 from taxoexpan.formats.json.schema import KEYS, JsonConcepts, find_key
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -18,24 +18,13 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {}, False)
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
-def insert_additions(
-    concepts: JsonConcepts, expanded: Taxonomy, additions: Additions
-) -> list[Insertion]:
-    """Return the insertions for a file that was parsed with positions."""
-    inserter = _Inserter(concepts, expanded, additions)
-    added = inserter.nested() if inserter.conventions.nests else inserter.flat()
-    return [*added, *inserter.moves(), *inserter.synonyms()]
-
-
-class _Inserter:
-    """The additions to a file in the conventions of the file."""
+class Inserter:
+    """The additions to a file that was parsed with positions, in the conventions of the file."""
 
     def __init__(self, concepts: JsonConcepts, expanded: Taxonomy, additions: Additions) -> None:
         self.concepts, self.path = concepts, concepts.source.path
         self.expanded, self.additions = expanded, additions
-        self.root_lists: list[Array] = [
-            entries for entries in concepts.root_lists if isinstance(entries, Array)
-        ]
+        self.root_lists = [each for each in concepts.root_lists if isinstance(each, Array)]
         self.top_objects: dict[str, tuple[int, Object]] = {
             concepts.named_id(entry): (number, entry)
             for number, entries in enumerate(self.root_lists)
@@ -61,13 +50,20 @@ class _Inserter:
         if not concepts.has_ids and not self.conventions.nests:
             self.written_ids = labels_as_ids(concepts.source, expanded, additions)
 
+    def insertions(self) -> list[Insertion]:
+        """Return all insertions."""
+        added = self.nested() if self.conventions.nests else self.flat()
+        return [*added, *self.moves(), *self.synonyms()]
+
     def flat(self) -> Iterator[Insertion]:
         """Append every new object to a list of concepts, and add its relations."""
         rows: dict[int, list[Any]] = {}
         for id, concept in self.new.items():
-            rows.setdefault(self._root_list(id), []).append(
-                self._object(concept, self._references(id))
-            )
+            root = id  # a new object is in the list of its first old ancestor
+            while self.parents.get(root):
+                root = self.parents[root][0]
+            number, _ = self.top_objects.get(root, (len(self.root_lists) - 1, None))
+            rows.setdefault(number, []).append(self._object(concept, self._references(id)))
         for number, entries in rows.items():
             yield from self.editor.append(self.root_lists[number], entries)
         edges = self.concepts.edges
@@ -128,12 +124,6 @@ class _Inserter:
                 key = find_key(entry, "synonyms") or self.keys["synonyms"]
                 yield from self.editor.add(entry, key, names)
 
-    def _root_list(self, id: str) -> int:
-        """Return the index of the root list with the first parent of a new concept."""
-        while self.parents.get(id):
-            id = self.parents[id][0]
-        return self.top_objects[id][0] if id in self.top_objects else len(self.root_lists) - 1
-
     def _objects(self, parent: str) -> list[Object]:
         """Return the objects of an old concept that list its children, or one that can do so."""
         objects = self.concepts.objects_by_id.get(parent, [])
@@ -166,15 +156,13 @@ class _Inserter:
         conventions = self.conventions
         ids = self.parents[concept.id] if conventions.names_parents else ()
         parents = [self._reference(conventions.parent_object, id) for id in ids]
-        single = conventions.single_parent and parents
         fields = {
-            "parents": parents[0] if single else parents,
+            "parents": parents[0] if conventions.single_parent and parents else parents,
             "synonyms": list(concept.synonyms),
-            "definition": concept.definition,
+            "definition": self._translated("definition", concept.definition),
             "deprecated": concept.deprecated,
             "children": list(children),
         }
-        fields["definition"] = self._translated("definition", concept.definition)
         values = {self.keys[field]: value for field, value in fields.items() if value}
         named = self._named(concept.id)
         return in_order({**conventions.empty, **named, **values}, conventions.sample)
@@ -240,29 +228,31 @@ class _Conventions:
     def __init__(self, concepts: JsonConcepts) -> None:
         self.concepts = concepts
         indices = range(len(concepts.objects))
-        references = list(filter(concepts.is_reference, indices))
+        references = concepts.references
         full: list[Any] = [concepts.objects[i] for i in sorted({*indices} - {*references})]
         leaves = [entry for entry in full if not concepts.children(entry)] or full
         leaves = list(filter(concepts.parents, leaves)) or leaves
         self.sample: Any = leaves[0] if leaves else concepts.objects[0]
         self.keys = {field: self._used_key(field) or names[0] for field, names in KEYS.items()}
-        self.integer_ids = concepts.has_ids and all(map(self._has_integer_id, concepts.objects))
+        ids = [entry[key] for entry in concepts.objects if (key := find_key(entry, "id"))]
+        integers = [isinstance(id, Number) and _INTEGER.fullmatch(id) for id in ids]
+        self.integer_ids = bool(ids) and all(integers)
         self.child_object: Any = next((concepts.objects[i] for i in references), None)
-        self.parent_object: Any = next(self._parent_objects(), None)
+        places = (place for e in concepts.objects for place in concepts.places(e, "parents"))
+        parents = (container[key] for container, key in places)
+        self.parent_object: Any = next((each for each in parents if isinstance(each, dict)), None)
         has_edges = concepts.edges is not None
         listed = (child for entry in concepts.objects for child in concepts.children(entry))
         by_ids = any(isinstance(child, str) for child in listed) or bool(references)
         nested = sum(outer >= 0 for outer in concepts.nested_in) > len(references)
         # Without any other sign of relations, lists of children count even if all are empty.
-        only_empty_lists = (
-            self._used_key("children") is not None
-            and self._used_key("parents") is None
-            and not by_ids
-        )
-        self.nests = not has_edges and (nested or not concepts.root_lists or only_empty_lists)
+        has_lists, names_parents = self._used_key("children"), self._used_key("parents") is not None
+        only_empty_lists = has_lists and not names_parents and not by_ids
+        is_tree = nested or not concepts.root_lists or only_empty_lists
+        self.nests = not has_edges and bool(is_tree)
         self.lists_children = not has_edges and not self.nests and by_ids
         otherwise = has_edges or self.nests or self.lists_children
-        self.names_parents = self._used_key("parents") is not None or not otherwise
+        self.names_parents = names_parents or not otherwise
         self.single_parent = self._has_single_parents()
         self.copies = self._has_copies()
         self.empty = self._empty_values(leaves)
@@ -272,12 +262,6 @@ class _Conventions:
         keys = KEYS[field]
         return next((key for entry in self.concepts.objects for key in keys if key in entry), None)
 
-    def _has_integer_id(self, entry: dict[str, Any]) -> bool:
-        key = find_key(entry, "id")
-        return key is None or (
-            isinstance(entry[key], Number) and _INTEGER.fullmatch(entry[key]) is not None
-        )
-
     def _has_single_parents(self) -> bool:
         """Return whether each object names one parent instead of a list."""
         keys = [(entry, find_key(entry, "parents")) for entry in self.concepts.objects]
@@ -285,12 +269,6 @@ class _Conventions:
         if not values:
             return self.keys["parents"] != KEYS["parents"][0]
         return not any(isinstance(value, list) for value in values)
-
-    def _parent_objects(self) -> Iterator[Any]:
-        for entry in self.concepts.objects:
-            for container, key in self.concepts.places(entry, "parents"):
-                if isinstance(container[key], dict):
-                    yield container[key]
 
     def _has_copies(self) -> bool:
         """Return whether repeated objects of a concept are full copies, not short references."""

@@ -10,9 +10,8 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Insertions, Target, clean_ids
-from taxoexpan.formats.json.document import DocumentFormat
-from taxoexpan.formats.json.insertion import insert_additions
-from taxoexpan.formats.json.parser import LINES_SUFFIXES, load
+from taxoexpan.formats.json.document import LINES_SUFFIXES, DocumentFormat, load
+from taxoexpan.formats.json.insertion import Inserter
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts, find_key
 from taxoexpan.formats.obographs import is_obo_graphs
 from taxoexpan.formats.property_index import PropertyIndex
@@ -33,9 +32,7 @@ class JsonFormat(DocumentFormat):
     def can_read(self, source: TextFile) -> bool:
         """Return whether the file is JSON, but neither JSON-LD nor OBO Graphs."""
         start = _BRACKET if source.suffix in self.suffixes else _CONTAINER_START
-        if not start.match(source.text):
-            return False
-        if is_obo_graphs(source):
+        if not start.match(source.text) or is_obo_graphs(source):
             return False
         return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
 
@@ -57,7 +54,11 @@ class JsonFormat(DocumentFormat):
         builder.ignored.update(
             key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
         )
-        _label_by_id(builder)
+        has_labels = any(builder.labels)
+        for row, id in enumerate(builder.ids):
+            if has_labels and not builder.labels[row]:
+                builder.note(builder.lines[row], f"{id!r} has no label; its id is used instead", id)
+            builder.labels[row] = builder.labels[row] or id
         return builder
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
@@ -66,7 +67,7 @@ class JsonFormat(DocumentFormat):
         if not additions.concepts and not additions.synonyms:
             return {source.path: []}
         try:
-            return {source.path: insert_additions(concepts, expanded, additions)}
+            return {source.path: Inserter(concepts, expanded, additions).insertions()}
         except RecursionError:
             message = "hundreds of new concepts would be nested in each other; add them in steps"
             raise FormatError(source.path, message) from None
@@ -140,22 +141,10 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
     if others := [name for _, name in concepts.translated(entry) if name != label]:
         builder.foreign_names[row] = tuple(dict.fromkeys(others))
         builder.ignored["labels in other languages"] += len(others)
-    if definition:
-        builder.definitions[row] = definition
-    if synonyms:
-        builder.synonyms[row] = synonyms
+    builder.definitions |= {row: definition} if definition else {}
+    builder.synonyms |= {row: synonyms} if synonyms else {}
     if concepts.is_deprecated(entry):
         builder.deprecated.append(row)
-
-
-def _label_by_id(builder: TaxonomyBuilder) -> None:
-    """Use the id as the missing label of a concept; note this if other concepts have labels."""
-    has_labels = any(builder.labels)
-    for row, id in enumerate(builder.ids):
-        if not builder.labels[row]:
-            builder.labels[row] = id
-            if has_labels:
-                builder.note(builder.lines[row], f"{id!r} has no label; its id is used instead", id)
 
 
 def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:

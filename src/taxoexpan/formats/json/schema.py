@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.document import JsonDocument
-from taxoexpan.formats.json.parser import objects_in
+from taxoexpan.formats.json.document import JsonDocument, objects_in
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.text_file import TextFile
 
@@ -28,12 +27,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }
 """The keys that are accepted for each field; new members use the first one."""
 
-CONCEPT_KEYS = frozenset(
-    key
-    for field in KEYS
-    if field not in ("nodes", "edges", "parent", "child")
-    for key in KEYS[field]
-)
+_GRAPH_FIELDS = ("nodes", "edges", "parent", "child")
+CONCEPT_KEYS = frozenset(k for f, keys in KEYS.items() if f not in _GRAPH_FIELDS for k in keys)
 """The keys that describe a concept."""
 
 SEPARATOR = " > "
@@ -89,6 +84,7 @@ class JsonConcepts(JsonDocument):
         self.has_ids = any(self.own_ids)
         self.labels = [self.field(entry, "label") for entry in self.objects]
         self.ids = self._make_ids()
+        self.no_parents = {"0", "-1"} - set(self.ids)
 
     @cached_property
     def objects_by_id(self) -> dict[str, list[Any]]:
@@ -145,11 +141,7 @@ class JsonConcepts(JsonDocument):
     def parents(self, entry: dict[str, Any]) -> list[tuple[str, Place]]:
         """Return the ids and places of an object's parents; 0 and -1 mark roots in databases."""
         found = ((self._reference(*place), place) for place in self.places(entry, "parents"))
-        return [parent for parent in found if parent[0] and parent[0] not in self._no_parents]
-
-    @cached_property
-    def _no_parents(self) -> set[str]:
-        return {"0", "-1"} - set(self.ids)
+        return [parent for parent in found if parent[0] and parent[0] not in self.no_parents]
 
     def relations(self) -> Iterator[list[Relation]]:
         """Yield all relations, grouped by the list of the file that states them."""
@@ -190,34 +182,29 @@ class JsonConcepts(JsonDocument):
             return self._id(container, key)
         return self.named_id(value) or self.refuse(container, key, "an object with an id")
 
-    def is_reference(self, index: int) -> bool:
-        """Return whether a nested object only refers to a concept of a root list."""
-        return self.nested_in[index] >= 0 and self.ids[index] in self._top_level_ids
-
-    @cached_property
-    def _top_level_ids(self) -> set[str]:
-        if not self.has_ids:
-            return set()
-        return {id for id, outer in zip(self.ids, self.nested_in, strict=True) if outer < 0}
+    @property
+    def references(self) -> list[int]:
+        """The nested objects that only refer to a concept of a root list."""
+        entries = list(zip(self.ids, self.nested_in, strict=True)) if self.has_ids else []
+        top_level = {id for id, outer in entries if outer < 0}
+        return [i for i, (id, outer) in enumerate(entries) if outer >= 0 and id in top_level]
 
     def places(self, entry: dict[str, Any], field: str) -> list[Place]:
         """Return the container and key of each value of a field, which may be a list."""
         key = find_key(entry, field)
-        if key is None:
-            return []
-        value = entry[key]
-        if isinstance(value, list):
-            return [(value, index) for index in range(len(value))]
-        return [(entry, key)]
+        if key and isinstance(entry[key], list):
+            return [(entry[key], index) for index in range(len(entry[key]))]
+        return [(entry, key)] if key else []
 
     def unread_lists(self) -> dict[str, int]:
         """Return the unknown keys with lists of labelled objects, and the first line of each."""
         lines: dict[str, int] = {}
         for entry in self.objects:
             for key, value in entry.items():
-                if key not in CONCEPT_KEYS and isinstance(value, list) and key not in lines:
-                    labelled = (isinstance(e, dict) and find_key(e, "label") for e in value)
-                    lines.update({key: self.line(entry, key)} if value and all(labelled) else {})
+                entries = value if isinstance(value, list) and key not in CONCEPT_KEYS else []
+                labelled = [isinstance(e, dict) and find_key(e, "label") for e in entries]
+                if entries and all(labelled):
+                    lines.setdefault(key, self.line(entry, key))
         return lines
 
     def refuse_unread_relations(self) -> None:
@@ -270,10 +257,8 @@ class JsonConcepts(JsonDocument):
         else:
             self.root_lists = self._enveloped_lists(value)
         if not self.root_lists:
-            message = (
-                'no concepts found; write them as {"concepts": […]}, as {"nodes": […], '
-                '"edges": […]}, or as nested objects with "label" and "children"'
-            )
+            message = 'no concepts found; write them as {"concepts": […]}, as {"nodes": […], '
+            message += '"edges": […]}, or as nested objects with "label" and "children"'
             raise self.error(message, value)
         return [entry for entries in self.root_lists for entry in entries]
 
@@ -352,9 +337,7 @@ class JsonConcepts(JsonDocument):
 def _is_graph(value: dict[str, Any]) -> bool:
     """Return whether an object has a list of nodes and a list of edges between them."""
     nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
-    if nodes is None or edges is None:
-        return False
-    if not isinstance(value[nodes], list) or not isinstance(value[edges], list):
+    if not (nodes and edges and isinstance(value[nodes], list) and isinstance(value[edges], list)):
         return False
     return all(
         (isinstance(edge, list) and len(edge) == 2)

@@ -1,21 +1,19 @@
-"""The blocks of an Open Food Facts taxonomy: entries with parents, names and descriptions."""
+"""The blocks of an Open Food Facts taxonomy, and the ids that it derives from names.
+
+The ids follow `get_string_id_for_lang` and `sanitize_taxonomy_line` in openfoodfacts-server.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
-from taxoexpan.formats.openfoodfacts.tag_ids import (
-    label_key,
-    reduced_tag_id,
-    split_names,
-    split_tag_ids,
-)
 from taxoexpan.formats.rdf.languages import Languages
 from taxoexpan.formats.text_file import TextFile
 
@@ -28,6 +26,29 @@ PROPERTY = re.compile(rf"([A-Za-z0-9_.-]+):({_OTHER_LANGUAGE}):\s*(.*)")
 DESCRIPTION = "description"
 NO_LANGUAGE = "xx"
 """The language code of names that are the same in every language."""
+
+_UNACCENTED_LANGUAGES = frozenset({"ca", "en", "es", "fr", "it", "nl", "pt", "sk", "xx"})
+_UNACCENT = str.maketrans(
+    {
+        **dict(zip("àáâãäåçèéêëìíîïñòóôõöùúûüýÿ", "aaaaaaceeeeiiiinooooouuuuyy", strict=True)),
+        "œ": "oe",
+        "æ": "ae",
+        "ß": "ss",
+    }
+)
+_ENTITY = re.compile(r"&(?:quot|lt|gt);")
+_SEPARATORS = re.compile(
+    r"""[-\s\x00-\x1f\u200b!"#$%&'()*+,/:;<=>?@\[\\\]^_`{|}~¡¢£¤¥¦§¨©ª«¬®¯°±²³´µ¶·¸¹º»¼⅓½⅔¾¿×ˆ˜"""
+    r"""\u2013\u2014\u2018\u2019\u201a“”„†‡•…‰‹›€™]+"""
+)
+_CASE_KEPT = re.compile(r"[a-z-]+\.[a-zA-Z0-9_-]{9,}")
+_ROMAN_NUMERAL = re.compile(r"\(([ivx]+)\)", re.IGNORECASE)
+_COMMA_IN_NUMBER = re.compile(r"(\d),(\d)")
+_LONE_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
+_SEPARATOR = re.compile(r"\s*,\s*")
+_PROTECTED = "\0"
+"""Stands for a comma that belongs to a name; a text file cannot contain this character."""
+_PLURALS = {"en": "s", "es": "s", "fr": "sx"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +113,8 @@ class Entry:
         same: dict[str, None] = {}
         foreign: dict[str, None] = {}
         for line in self.lines:
-            is_same = line.language == self.label.language
-            is_same = is_same or not self.languages.is_foreign(line.tag)
+            has_same_language = line.language == self.label.language
+            is_same = has_same_language or not self.languages.is_foreign(line.tag)
             (same if is_same else foreign).update(dict.fromkeys(filter(None, line.names)))
         same.pop(self.label.names[0], None)
         return tuple(same), tuple(foreign)
@@ -135,15 +156,8 @@ class Blocks:
 
     def find(self, language: str, key: str) -> str | None:
         """Return the id of the entry that a parent line names, ignoring stop words and plurals."""
-        found = self.find_exact(language, key)
-        if found is not None:
-            return found
         reduced = reduced_tag_id(language, key, self.stopwords.get(language, ()))
-        return self._by_reduced_name.get((language, reduced))
-
-    def find_exact(self, language: str, key: str) -> str | None:
-        """Return the id of the entry with this name; labels take precedence over synonyms."""
-        return self._owners.get((language, key))
+        return self.owners.get((language, key)) or self._by_reduced_name.get((language, reduced))
 
     def parent_id(self, parent: NameLine) -> str:
         """Return the id of a parent, or an id made from its name if the parent has no block."""
@@ -172,7 +186,7 @@ class Blocks:
         return replace(languages, chosen=chosen, main=main)
 
     @cached_property
-    def _owners(self) -> dict[tuple[str, str], str]:
+    def owners(self) -> dict[tuple[str, str], str]:
         """The entry id of each name; ids take precedence over labels, and labels over synonyms."""
         table: dict[tuple[str, str], str] = {}
         for block in self.entries:
@@ -187,7 +201,7 @@ class Blocks:
     @cached_property
     def _by_reduced_name(self) -> dict[tuple[str, str], str]:
         table: dict[tuple[str, str], str] = {}
-        for (language, key), id in self._owners.items():
+        for (language, key), id in self.owners.items():
             reduced = reduced_tag_id(language, key, self.stopwords.get(language, ()))
             table.setdefault((language, reduced), id)
         return table
@@ -241,3 +255,53 @@ def _split_blocks(lines: Sequence[str]) -> Iterator[tuple[Block, list[tuple[int,
         elif block:
             yield Block(block[0][0], block[-1][0]), block
             block = []
+
+
+def tag_id(language: str, name: str) -> str:
+    """Return the id of a name without the language code, or "" if no letters or digits are left."""
+    text = unicodedata.normalize("NFC", name)
+    if not _CASE_KEPT.fullmatch(text):
+        # Character by character, because Perl has no special form of a final sigma.
+        text = text.lower() if text.isascii() else "".join(map(str.lower, text))
+        text = text.replace(".", "-")
+    if language in _UNACCENTED_LANGUAGES and not text.isascii():
+        text = text.translate(_UNACCENT)
+    if "&" in text:
+        text = _ENTITY.sub("-", text)
+    return _SEPARATORS.sub("-", text).strip("-")
+
+
+def split_names(text: str) -> list[str]:
+    r"""Split the names on a line; `\,` and a comma between digits belong to a name."""
+    if "," not in text:
+        return [text.strip()]
+    text = _COMMA_IN_NUMBER.sub(rf"\1{_PROTECTED}\2", text).replace("\\,", _PROTECTED)
+    return [name.replace(_PROTECTED, ",").strip() for name in _SEPARATOR.split(text)]
+
+
+def plain_numerals(text: str) -> str:
+    """Return a line without the parentheses of its first roman numeral."""
+    return _ROMAN_NUMERAL.sub(r"\1", text, count=1) if "(" in text else text
+
+
+def label_key(language: str, label: str) -> str:
+    """Return the id, without language code, of a label that is the first name on its line."""
+    return tag_id(language, plain_numerals(label))
+
+
+def split_tag_ids(language: str, text: str) -> list[str]:
+    """Return the ids of the names on a line."""
+    return [tag_id(language, name) for name in split_names(plain_numerals(text))]
+
+
+def escape_commas(name: str) -> str:
+    r"""Write `\,` for every comma in a name that would separate names."""
+    escaped = _LONE_COMMA.sub(r"\\,", name)
+    return escaped if split_names(escaped) == [name] else name.replace(",", "\\,")
+
+
+def reduced_tag_id(language: str, id: str, stopwords: Collection[str]) -> str:
+    """Return an id without stop words and plural endings, which parent lines may omit."""
+    endings = _PLURALS.get(language, "")
+    words = [word for word in id.split("-") if word not in stopwords]
+    return "-".join(word[:-1] if word[-1:] in tuple(endings) else word for word in words)

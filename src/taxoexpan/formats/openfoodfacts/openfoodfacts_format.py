@@ -21,8 +21,9 @@ from taxoexpan.formats.openfoodfacts.blocks import (
     PROPERTY,
     Blocks,
     Entry,
+    escape_commas,
+    label_key,
 )
-from taxoexpan.formats.openfoodfacts.tag_ids import escape_commas, label_key
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -53,11 +54,8 @@ class OpenFoodFactsFormat(Format):
             return False
         lines = [line for line in islice(source.lines, _LINES_TO_CHECK) if line.strip()]
         patterns = (PARENT, NAMES, PROPERTY, OTHER_NAMES)
-        understood = sum(
-            line.startswith("#") or any(pattern.match(line) for pattern in patterns)
-            for line in lines
-        )
-        return any(map(NAMES.match, lines)) and understood >= _MIN_UNDERSTOOD * len(lines)
+        known = [line.startswith("#") or any(p.match(line) for p in patterns) for line in lines]
+        return any(map(NAMES.match, lines)) and sum(known) >= _MIN_UNDERSTOOD * len(lines)
 
     def read(self, source: TextFile) -> ParsedTaxonomy:
         """Read every entry in the chosen language, and add parents that are not in the file."""
@@ -88,16 +86,13 @@ class OpenFoodFactsFormat(Format):
         """Write a new file; labels that would get the same id are numbered."""
         language = target.language.lower() if len(target.language) == 2 else "en"
         style, names = BlockStyle(), _distinct_names(taxonomy, language)
-        blocks = (
-            style.block(
-                language,
-                [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)],
-                (names[concept.id][0], *concept.synonyms),
-                concept.definition,
-            )
-            for concept in taxonomy.concepts
-        )
-        text = "\n".join("".join(f"{line}\n" for line in lines) for lines in blocks)
+        blocks = []
+        for concept in taxonomy.concepts:
+            parents = [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)]
+            own = (names[concept.id][0], *concept.synonyms)
+            lines = style.block(language, parents, own, concept.definition)
+            blocks.append("".join(f"{line}\n" for line in lines))
+        text = "\n".join(blocks)
         return Copy({target.path: text}, {id: new for id, (_, new) in names.items()})
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
@@ -202,11 +197,9 @@ class BlockInserter:
             if id in new:
                 first = next(iter(self.expanded.parents(id)), "")
                 last_lines[id] = last_lines.get(first, end)
-                texts.setdefault(last_lines[id], []).append(self._block(new[id]))
+                texts.setdefault(last_lines[id], []).extend(["", *self._block(new[id])])
         for line, added in texts.items():
-            offset = min(self.source.starts[line], len(self.source.text))
-            start = "" if self.source.text[:offset].endswith("\n") else self.source.newline
-            yield Insertion(offset, start + "".join(added))
+            yield self.source.insert_lines(self.source.starts[line], added)
 
     def moves(self) -> Iterator[Insertion]:
         """Replace the old parent in the lines that name it."""
@@ -230,12 +223,11 @@ class BlockInserter:
             end = self.source.starts[label.line - 1] + len(line)
             yield Insertion(end, "".join(f", {escape_commas(name)}" for name in names))
 
-    def _block(self, concept: Concept) -> str:
-        """Format a new entry after a blank line."""
+    def _block(self, concept: Concept) -> list[str]:
+        """Return the lines of a new entry."""
         parents = [self._reference(id) for id in self.expanded.parents(concept.id)]
         names = [concept.label, *concept.synonyms]
-        lines = self.style.block(self.language, parents, names, concept.definition)
-        return "".join(line + self.source.newline for line in ["", *lines])
+        return self.style.block(self.language, parents, names, concept.definition)
 
     def _reference(self, id: str) -> Reference:
         """Return a name that identifies an entry as a parent, preferably the label."""
@@ -260,7 +252,7 @@ class BlockInserter:
         """Refuse names that Open Food Facts would read as names of another entry."""
         for name in names:
             key = label_key(language, name)
-            owner = self.blocks.find_exact(language, key) or self._new_labels.get(key, id)
+            owner = self.blocks.owners.get((language, key)) or self._new_labels.get(key, id)
             if owner != id:
                 message = f"the new name {name!r} is the same as a name of {owner!r} ({key})"
                 raise FormatError(self.source.path, f"{message}; rename it, or leave it out")

@@ -178,16 +178,16 @@ class GraphIndex:
     def count_ignored(self) -> dict[str, int]:
         """Count the statements that are not part of a taxonomy, by short predicate name."""
         used = {*self._text_properties(), *self.LITERAL_FORMS, *self.OTHER_USED}
-        namespaces = self._namespaces()
-        counts = {iri: n for iri, n in self.predicate_counts.items() if iri not in used}
-        return {_short_name(iri, namespaces): count for iri, count in counts.items() if count}
+        others = {iri: n for iri, n in self.predicate_counts.items() if iri not in used}
+        return {_short_name(iri, self._namespaces): count for iri, count in others.items()}
 
     def properties(self, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the predicates of each concept, by short name and language."""
-        namespaces, properties = self._namespaces(), PropertyIndex(set(taxonomy))
+        properties = PropertyIndex(set(taxonomy))
         for (predicate, language), subjects in self.described_by.items():
             if predicate not in _RELATIONS:
-                name = _short_name(predicate, namespaces) + (f"@{language}" if language else "")
+                name = _short_name(predicate, self._namespaces)
+                name += f"@{language}" if language else ""
                 properties.having[name] = subjects & properties.concepts
         return properties
 
@@ -199,13 +199,14 @@ class GraphIndex:
         message = "the file has no concept: no skos:Concept, no owl:Class"
         for kind, iris in {"types": [*dict(types.most_common())], "properties": likely}.items():
             some = [iri for iri in iris if iri != vocabulary.TYPE][:_MAX_NAMED]
-            short = ", ".join(_short_name(iri, self._namespaces()) for iri in some)
+            short = ", ".join(_short_name(iri, self._namespaces) for iri in some)
             message += f"; its {kind} are {short}" if some else ""
         fix = "write them as skos:Concept, skos:prefLabel and skos:broader"
         return f"{message}; {fix}, for example with a CONSTRUCT query of SPARQL"
 
+    @cached_property
     def _namespaces(self) -> dict[str, str]:
-        """Return the prefix of each namespace."""
+        """The prefix of each namespace."""
         prefixes = {**self.prefixes, **vocabulary.USUAL_PREFIXES}
         return {iri: name for name, iri in prefixes.items() if iri}
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.json.document import Array, Object, objects_in, parse
 from taxoexpan.formats.json.editor import JsonEditor
-from taxoexpan.formats.json.parser import Array, Object, objects_in, parse
 from taxoexpan.formats.rdf.vocabulary import BOOLEAN, STRING, TYPE, by_subject
 from taxoexpan.formats.text_file import Insertion, TextFile
 
@@ -42,7 +42,11 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
     """Append node objects to the nodes of a file (or its single node), in its context."""
     value = source.parsed(parse)
     context = value.get("@context") if isinstance(value, Object) else None
-    graph = _node_list(value, Context(context))
+    known, graph = Context(context), value
+    # A graph with an id is a named graph.
+    keywords = {known.expand(k): v for k, v in value.items()} if isinstance(value, Object) else {}
+    if "@id" not in keywords and isinstance(keywords.get("@graph"), Array | Object):
+        graph = keywords["@graph"]
     # Next to the root object, its context does not apply.
     nodes = _compact_nodes(source, graph, context if graph is not value else None, triples)
     if isinstance(graph, Array):
@@ -53,31 +57,17 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
 def write_document(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> str:
     """Return a new document: a context with prefixes, and one object per subject."""
     # A prefix that equals a scheme, such as urn, would change the meaning of whole IRIs.
-    schemes = {iri.partition(":")[0] for iri in (*_iris(triples), *prefixes.values())}
+    terms = [term for each in triples for term in (each.subject, each.predicate, each.object)]
+    nodes = [term.datatype if isinstance(term, ox.Literal) else term for term in terms]
+    iris = [node.value for node in nodes if isinstance(node, ox.NamedNode)]
+    schemes = {iri.partition(":")[0] for iri in (*iris, *prefixes.values())}
     context = {
         name: iri
         for name, iri in prefixes.items()
         if name and name not in schemes and iri.endswith(_PREFIX_ENDS)
     }
-    nodes = Context(context, compact_ids=True).nodes(triples)
-    return json.dumps({"@context": context, "@graph": nodes}, ensure_ascii=False, indent=2) + "\n"
-
-
-def _iris(triples: Iterable[ox.Triple]) -> Iterator[str]:
-    for triple in triples:
-        for part in (triple.subject, triple.predicate, triple.object):
-            node = part.datatype if isinstance(part, ox.Literal) else part
-            if isinstance(node, ox.NamedNode):
-                yield node.value
-
-
-def _node_list(value: Any, context: Context) -> Any:
-    """Return the value of `@graph` or its alias, or else the whole file; skip named graphs."""
-    if isinstance(value, Object):
-        keywords = {context.expand(key): inner for key, inner in value.items()}
-        if "@id" not in keywords and isinstance(keywords.get("@graph"), Array | Object):
-            return keywords["@graph"]
-    return value
+    graph = Context(context, compact_ids=True).nodes(triples)
+    return json.dumps({"@context": context, "@graph": graph}, ensure_ascii=False, indent=2) + "\n"
 
 
 def _compact_nodes(
@@ -151,11 +141,9 @@ class Context:
             node: Node = {self._keyword("@id"): self._id(group[0].subject)}
             for triple in group:
                 key, value = self._member(triple.predicate.value, triple.object)
-                if key not in node:
-                    node[key] = value if self.is_given else [value]
-                else:
-                    old = node[key]
-                    node[key] = [*(old if isinstance(old, list) else [old]), value]
+                old = node.get(key, [])
+                values = [*(old if isinstance(old, list) else [old]), value]
+                node[key] = values[0] if self.is_given and len(values) == 1 else values
             nodes.append(node)
         return nodes
 

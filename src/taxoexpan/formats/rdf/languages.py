@@ -61,12 +61,9 @@ class Languages:
     def others(self) -> dict[str, Sequence[str]]:
         """The labels in the other frequent languages, the most frequent first."""
         least = _MIN_FRACTION * len(self.labels.get(self.tag, ()))
-        found = [
-            (tag, texts)
-            for tag, texts in sorted(self.labels.items(), key=lambda item: (-len(item[1]), item[0]))
-            if tag and self.is_foreign(tag) and len(texts) >= least
-        ]
-        return dict(found)
+        ordered = sorted(self.labels.items(), key=lambda item: (-len(item[1]), item[0]))
+        frequent = {tag: texts for tag, texts in ordered if tag and len(texts) >= least}
+        return {tag: texts for tag, texts in frequent.items() if self.is_foreign(tag)}
 
     @property
     def description(self) -> str:
@@ -104,9 +101,8 @@ class Languages:
 
     def best(self, texts: list[Text]) -> Text | None:
         """Return the non-blank text in the closest language."""
-        return min(
-            (text for text in texts if text[1]), key=lambda text: self.rank(text[0]), default=None
-        )
+        texts = [text for text in texts if text[1]]
+        return min(texts, key=lambda text: self.rank(text[0]), default=None)
 
     def is_foreign(self, language: str) -> bool:
         """Return whether a language is not a variant of the chosen language."""
@@ -114,11 +110,8 @@ class Languages:
 
     def matching(self, texts: list[Text], language: str) -> list[str]:
         """Return the texts in `language` or the chosen language."""
-        return [
-            text
-            for other, text in texts
-            if text and (other == language or not self.is_foreign(other))
-        ]
+        own = (text for tag, text in texts if tag == language or not self.is_foreign(tag))
+        return list(filter(None, own))
 
 
 def _most_frequent(counts: Counter[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import ClassVar
@@ -14,7 +14,7 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Relations, Style
 from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.rdf.statements import Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import OBO_SYNONYMS, local_name, namespace_of, text
@@ -65,8 +65,7 @@ class OwlIndex(GraphIndex):
 
     def substitute_label(self, id: str, _: Languages) -> tuple[Text, Note | None]:
         """Return the end of the IRI as a label, with a note if other classes have labels."""
-        name = local_name(id)
-        note = None
+        name, note = local_name(id), None
         if id not in self.described:
             is_own = namespace_of(id) in self.own_namespaces
             code = "undescribed-concept" if is_own else "external-concept"
@@ -99,7 +98,11 @@ class OwlIndex(GraphIndex):
         if is_blank_node(subject) or is_blank_node(object):
             return
         if predicate == vocabulary.TYPE:
-            self._add_type(subject, object)
+            is_deprecated = object == vocabulary.DEPRECATED_CLASS
+            if (is_deprecated or object in _CLASS_TYPES) and not _is_language_term(subject):
+                self.concepts[subject] = None
+                self.described.add(subject)
+                self.deprecated |= {subject} if is_deprecated else set()
         elif predicate == vocabulary.SUBCLASS_OF:
             if object == vocabulary.THING:
                 self.top_concepts.add(subject)
@@ -111,15 +114,6 @@ class OwlIndex(GraphIndex):
                 self._add_relation(object, subject)
         elif predicate == vocabulary.OBO_ROOT:
             self.top_concepts.add(object)
-
-    def _add_type(self, subject: str, type: str) -> None:
-        if _is_language_term(subject):
-            return
-        if type == vocabulary.DEPRECATED_CLASS:
-            self.deprecated.add(subject)
-        if type in (*_CLASS_TYPES, vocabulary.DEPRECATED_CLASS):
-            self.concepts[subject] = None
-            self.described.add(subject)
 
     def _finish(self) -> None:
         """Choose the label property, and remove classes of other vocabularies without content."""
@@ -175,11 +169,7 @@ class OwlFormat(RdfFormat):
         )
 
     def further_triples(
-        self,
-        source: TextFile,
-        expanded: Taxonomy,
-        additions: Additions,
-        linked: Set[tuple[str, str]],
+        self, source: TextFile, expanded: Taxonomy, additions: Additions, linked: Relations
     ) -> Iterator[ox.Triple]:
         """Yield OBO ids if most classes have them."""
         _refuse_annotated_moves(source, additions.moves)

@@ -15,8 +15,7 @@ from xml.parsers import expat
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import DEFAULT_BASE
-from taxoexpan.formats.json.document import JsonDocument
-from taxoexpan.formats.json.parser import Object, objects_in, parse
+from taxoexpan.formats.json.document import JsonDocument, Object, objects_in, parse
 from taxoexpan.formats.rdf.jsonld import Context
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import TYPE, is_iri

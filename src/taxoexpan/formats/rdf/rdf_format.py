@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cache, partial
+from itertools import filterfalse
 from typing import Any, ClassVar, NamedTuple
 
 import pyoxigraph as ox
@@ -30,6 +31,9 @@ from taxoexpan.taxonomy.ids import numbered
 
 _BASE = re.compile(f'(?:(?<=<)|(?<==")){re.escape(DEFAULT_BASE)}')
 """The base at the start of an IRI in Turtle or RDF/XML."""
+
+Relations = Set[tuple[str, str]]
+"""Pairs of parent and child."""
 
 
 class Style(NamedTuple):
@@ -66,11 +70,7 @@ class RdfFormat(Format):
 
     @abstractmethod
     def further_triples(
-        self,
-        source: TextFile,
-        expanded: Taxonomy,
-        additions: Additions,
-        linked: Set[tuple[str, str]],
+        self, source: TextFile, expanded: Taxonomy, additions: Additions, linked: Relations
     ) -> Iterator[ox.Triple]:
         """Yield more triples, but not the relations in `linked`, which moves already state."""
 
@@ -80,7 +80,10 @@ class RdfFormat(Format):
         if not index.concepts:
             raise FormatError(source.path, index.without_concepts())
         builder = _read_concepts(source, index)
-        builder.notes += [*index.notes(), *_reading_notes(index)]
+        builder.notes += [*index.notes(), *index.statements.notes()]
+        if index.relative:
+            message = f"relative IRIs, but no base; {DEFAULT_BASE} is used ({index.relative:,} IRIs"
+            builder.note(1, f"{message}), and new IRIs are written without it")
         try:
             return builder.finish()
         except FileCycleError as error:
@@ -109,8 +112,7 @@ class RdfFormat(Format):
         if additions.provenance is not None:
             for concept in additions.concepts:
                 triples += self.provenance(index, expanded, concept.id, additions.provenance)
-        for id, name in additions.synonyms:
-            triples.append(text(id, style.synonym, name, language))
+        triples += [text(id, style.synonym, name, language) for id, name in additions.synonyms]
         inserted = [*moved, *insert_triples(source, index, triples)]
         if index.relative:
             inserted = [replace(each, text=_BASE.sub("", each.text)) for each in inserted]
@@ -218,31 +220,21 @@ class RdfFormat(Format):
         return subject_lines(source, ids)
 
 
-def _reading_notes(index: GraphIndex) -> Iterator[Note]:
-    """Yield notes about the graphs and the base of a file."""
-    yield from index.statements.notes()
-    if index.relative:
-        message = f"relative IRIs, but no base; {DEFAULT_BASE} is used ({index.relative:,} IRIs)"
-        yield Note(1, f"{message}, and new IRIs are written without it")
-
-
 def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
     """Read every concept with an IRI, with its texts in one language, and all relations."""
     languages = index.languages(source)
     builder = TaxonomyBuilder(source.path, languages=languages)
-    for id in index.concepts:
-        if not is_blank_node(id):
-            _add_concept(builder, index, languages, id)
-    for parent, child in index.relations:
-        if not is_blank_node(parent) and not is_blank_node(child):
-            builder.relate(parent, child)
+    for id in filterfalse(is_blank_node, index.concepts):
+        _add_concept(builder, index, languages, id)
+    for pair in index.relations:
+        if not any(map(is_blank_node, pair)):
+            builder.relate(*pair)
     builder.ignored.update(index.count_ignored())
     builder.tops = index.top_concepts
     builder.reserved = index.reserved()
     spelled = source.parsed(tag_spellings)
     builder.prefixes, builder.language = index.prefixes, spelled.get(languages.tag, languages.tag)
-    for name, tag in builder.other_tags.items():
-        builder.other_tags[name] = spelled.get(tag, tag)
+    builder.other_tags = {k: spelled.get(tag, tag) for k, tag in builder.other_tags.items()}
     return builder
 
 
@@ -267,16 +259,11 @@ def _add_concept(
         foreign_count = sum(other[0] != definition[0] for other in others)
         builder.ignored["definitions in other languages"] += foreign_count
         builder.ignored["further definitions"] += len(others) - foreign_count
-    used = [(language, label), *((tag, name) for tag, name in texts if name in synonyms)]
-    _tag_texts(builder, languages, id, [*used, *([definition] if definition else [])])
-
-
-def _tag_texts(builder: TaxonomyBuilder, languages: Languages, id: str, texts: list[Text]) -> None:
-    """Store unusual language tags; if a text has several tags, the first tag is used."""
-    for tag, name in reversed(texts):
-        builder.other_tags.pop((id, name), None)
-        if tag != languages.tag:
-            builder.other_tags[id, name] = tag
+    used = [(language, label), *(text for text in texts if text[1] in synonyms)]
+    # If a text has several tags, the first tag is used.
+    tags = {name: tag for tag, name in reversed([*used, *([definition] if definition else [])])}
+    unusual = {(id, name): tag for name, tag in tags.items() if tag != languages.tag}
+    builder.other_tags.update(unusual)
 
 
 def _choose_label(

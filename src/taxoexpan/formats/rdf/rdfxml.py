@@ -127,12 +127,9 @@ def without_forbidden(triple: ox.Triple) -> ox.Triple:
     literal = triple.object
     if not isinstance(literal, ox.Literal) or not has_forbidden(literal):
         return triple
+    kind = None if literal.language else literal.datatype
     text = _FORBIDDEN.sub("", literal.value)
-    cleaned = (
-        ox.Literal(text, language=literal.language)
-        if literal.language
-        else ox.Literal(text, datatype=literal.datatype)
-    )
+    cleaned = ox.Literal(text, language=literal.language, datatype=kind)
     return ox.Triple(triple.subject, triple.predicate, cleaned)
 
 
@@ -156,11 +153,8 @@ def insert_elements(
     if forbidden := next((t.object for t in triples if has_forbidden(t.object)), None):
         message = f"{str(forbidden)[:100]} has a character that XML cannot contain; remove it"
         raise FormatError(source.path, message)
-    own = {
-        name.removeprefix("xmlns").removeprefix(":"): iri
-        for name, iri in root.attributes.items()
-        if name == "xmlns" or name.startswith("xmlns:")
-    }
+    named = {name.partition(":")[::2]: iri for name, iri in root.attributes.items()}
+    own = {prefix: iri for (name, prefix), iri in named.items() if name == "xmlns"}
     usual = {name: iri for name, iri in usual_prefixes.items() if iri not in own.values()}
     elements = _elements(triples, {**own, **usual})
     missing = {name: iri for name, iri in {**usual, "rdf": RDF}.items() if own.get(name) != iri}

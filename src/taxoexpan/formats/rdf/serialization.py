@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Target
-from taxoexpan.formats.rdf import jsonld, rdfxml
+from taxoexpan.formats.rdf import jsonld, rdfxml, vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex
 from taxoexpan.formats.rdf.statements import (
     JSON_LD,
@@ -24,13 +24,7 @@ from taxoexpan.formats.rdf.statements import (
     respell_tags,
     tag_spellings,
 )
-from taxoexpan.formats.rdf.vocabulary import (
-    PREFIXES,
-    TYPE,
-    USUAL_PREFIXES,
-    by_subject,
-    namespace_of,
-)
+from taxoexpan.formats.rdf.vocabulary import TYPE, by_subject, namespace_of
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.phrasing import pluralize
 
@@ -72,7 +66,7 @@ def transcode(source: TextFile, target: Target) -> tuple[str, list[str]]:
         raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .rdf instead")
     # JSON-LD has no empty prefix.
     own = {name: iri for name, iri in statements.prefixes.items() if name or syntax != JSON_LD}
-    text = _document(triples, syntax, _with_defaults(own, PREFIXES))
+    text = _document(triples, syntax, _with_defaults(own, vocabulary.PREFIXES))
     if statements.base:
         text = text.replace(statements.base, target.base)
     return respell_tags(text, source.parsed(tag_spellings), syntax), losses
@@ -90,11 +84,10 @@ def insert_triples(
     elif syntax == JSON_LD:
         insertions = jsonld.insert_nodes(source, triples)
     else:
-        prefixes = index.prefixes
-        known = _with_defaults(prefixes, _needed_prefixes(triples))
+        known = _with_defaults(index.prefixes, _needed_prefixes(triples))
         lines = _serialize_lines(triples, syntax, known, index.statements.graph)
         if syntax in (TURTLE, TRIG):
-            declared = {f"@prefix {name}: <{iri}> ." for name, iri in prefixes.items()}
+            declared = {f"@prefix {name}: <{iri}> ." for name, iri in index.prefixes.items()}
             found = _INDENT.search(_LONG_STRING.sub('""', source.text))
             new = [line for line in lines if line not in declared]
             lines = _lay_out(new, found[0] if found else _DEFAULT_INDENT)
@@ -115,7 +108,7 @@ def _needed_prefixes(triples: Sequence[ox.Triple]) -> dict[str, str]:
     types = {triple.object for triple in triples if triple.predicate.value == TYPE}
     iris |= {type.value for type in types if isinstance(type, ox.NamedNode)}
     namespaces = set(map(namespace_of, iris - {TYPE}))
-    return {name: iri for name, iri in USUAL_PREFIXES.items() if iri in namespaces}
+    return {name: iri for name, iri in vocabulary.USUAL_PREFIXES.items() if iri in namespaces}
 
 
 def _with_defaults(own: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
@@ -130,8 +123,8 @@ def _document(
     if syntax == JSON_LD:
         return jsonld.write_document(list(triples), prefixes)
     lines = _serialize_lines(triples, syntax, prefixes)
-    laid_out = _lay_out(lines) if syntax in (TURTLE, TRIG) else lines
-    text = "".join(f"{line}\n" for line in laid_out)
+    lines = _lay_out(lines) if syntax in (TURTLE, TRIG) else lines
+    text = "".join(f"{line}\n" for line in lines)
     # In XML, a plain "\r" would be read back as a line feed.
     return text.replace("\r", "&#13;") if syntax == RDF_XML else text
 
@@ -154,11 +147,8 @@ def _lay_out(lines: Iterable[str], indent: str = _DEFAULT_INDENT) -> list[str]:
     """Return serialized Turtle with this indentation and blank lines between subjects."""
     laid_out: list[str] = []
     for line in lines:
-        if line.startswith("\t"):
-            bare = line.lstrip("\t")
-            laid_out.append(indent * (len(line) - len(bare)) + bare)
-            continue
-        if laid_out and not line.startswith(("@prefix", "}")):
+        bare = line.lstrip("\t")
+        if laid_out and not line.startswith(("\t", "@prefix", "}")):
             laid_out.append("")
-        laid_out.append(line)
+        laid_out.append(indent * (len(line) - len(bare)) + bare)
     return laid_out

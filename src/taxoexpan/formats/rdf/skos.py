@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import pyoxigraph as ox
 
@@ -11,7 +12,7 @@ from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
-from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Relations, Style
 from taxoexpan.formats.rdf.statements import detect_syntax
 from taxoexpan.formats.rdf.vocabulary import SKOS_XL, link, local_name
 from taxoexpan.formats.text_file import TextFile
@@ -24,20 +25,13 @@ class SkosIndex(GraphIndex):
 
     LABELS = (vocabulary.PREF_LABEL, SKOS_XL + "prefLabel")
     SYNONYMS = (
-        vocabulary.ALT_LABEL,
-        vocabulary.HIDDEN_LABEL,
-        SKOS_XL + "altLabel",
-        SKOS_XL + "hiddenLabel",
+        *(vocabulary.ALT_LABEL, vocabulary.HIDDEN_LABEL),
+        *(SKOS_XL + "altLabel", SKOS_XL + "hiddenLabel"),
     )
     DEFINITIONS = (vocabulary.DEFINITION, vocabulary.SCOPE_NOTE)
     OTHER_TEXTS = (vocabulary.RDFS_LABEL,)
     LITERAL_FORMS = (SKOS_XL + "literalForm", vocabulary.VALUE)
-    OTHER_USED = (
-        vocabulary.TYPE,
-        vocabulary.BROADER,
-        vocabulary.NARROWER,
-        vocabulary.DEPRECATED,
-    )
+    OTHER_USED = (vocabulary.TYPE, vocabulary.BROADER, vocabulary.NARROWER, vocabulary.DEPRECATED)
     INHERITED = (vocabulary.IS_DEFINED_BY, vocabulary.IN_SCHEME)
 
     def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
@@ -102,11 +96,7 @@ class SkosFormat(RdfFormat):
         return detect_syntax(source) is not None
 
     def further_triples(
-        self,
-        source: TextFile,
-        expanded: Taxonomy,
-        additions: Additions,
-        linked: Set[tuple[str, str]],
+        self, source: TextFile, expanded: Taxonomy, additions: Additions, linked: Relations
     ) -> Iterator[ox.Triple]:
         """Yield narrower links and links for top concepts, if the file has such links."""
         index = source.parsed(SkosIndex.read)
@@ -117,9 +107,8 @@ class SkosFormat(RdfFormat):
             down = [(id, child) for id in new for child in expanded.children(id)]
             down += [pair for pair in additions.relations if pair[0] not in new]
             yield from (link(p, vocabulary.NARROWER, c) for p, c in down if (p, c) not in linked)
-        if index.uses(vocabulary.TOP_CONCEPT_OF):
-            top = vocabulary.TOP_CONCEPT_OF
-            yield from (link(id, top, scheme.value) for id in roots for scheme in schemes)
-        if index.uses(vocabulary.HAS_TOP_CONCEPT):
-            top = vocabulary.HAS_TOP_CONCEPT
-            yield from (link(scheme.value, top, id) for id in roots for scheme in schemes)
+        for id, scheme in product(roots, schemes):
+            if index.uses(vocabulary.TOP_CONCEPT_OF):
+                yield link(id, vocabulary.TOP_CONCEPT_OF, scheme.value)
+            if index.uses(vocabulary.HAS_TOP_CONCEPT):
+                yield link(scheme.value, vocabulary.HAS_TOP_CONCEPT, id)

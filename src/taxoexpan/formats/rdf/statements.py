@@ -49,16 +49,15 @@ _OTHER_OWL_SYNTAXES = {
 _SNIFF_LENGTH = 20_000
 _BUFFER = 1 << 24
 """The length of pyoxigraph's buffer, which must hold every text as a whole."""
-_CONCEPT_TYPES = {vocabulary.CONCEPT, vocabulary.OWL_CLASS, vocabulary.RDFS_CLASS}
+_CONCEPT_TYPES = {
+    *map(ox.NamedNode, (vocabulary.CONCEPT, vocabulary.OWL_CLASS, vocabulary.RDFS_CLASS))
+}
 _RELATIONS = {vocabulary.BROADER, vocabulary.NARROWER, vocabulary.SUBCLASS_OF}
 
 _TAG = r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)"
 _IN_TURTLE = re.compile(rf"""((?<!\\)"@){_TAG}(?![\w-])""")
 _TAG_PLACES = {
-    TURTLE: _IN_TURTLE,
-    N_TRIPLES: _IN_TURTLE,
-    TRIG: _IN_TURTLE,
-    N_QUADS: _IN_TURTLE,
+    **dict.fromkeys((TURTLE, N_TRIPLES, TRIG, N_QUADS), _IN_TURTLE),
     RDF_XML: re.compile(rf"""(<[^<>]*\sxml:lang\s*=\s*["']){_TAG}(?=["'])"""),
     JSON_LD: re.compile(rf"""("@?language"\s*:\s*"|"(?=[\w-]+"\s*:)){_TAG}(?=")"""),
 }
@@ -116,8 +115,7 @@ class Statements:
         graphs = dict.fromkeys(
             quad.graph_name
             for quad in quads
-            if quad.predicate.value in _RELATIONS
-            or (isinstance(quad.object, ox.NamedNode) and quad.object.value in _CONCEPT_TYPES)
+            if quad.predicate.value in _RELATIONS or quad.object in _CONCEPT_TYPES
         )
         if len(graphs) > 1 and default not in graphs:
             named = ", ".join(map(str, [*graphs][:3])) + (", …" if len(graphs) > 3 else "")
@@ -184,10 +182,8 @@ def _refuse_other_owl_syntaxes(source: TextFile) -> None:
 def _describe(error: SyntaxError) -> str:
     message = str(error.msg)
     if "LoadDocumentCallback" in message:
-        return (
-            "the @context is on the network, and taxoexpan never fetches anything; "
-            "copy the context into the file"
-        )
+        message = "the @context is on the network, and taxoexpan never fetches anything"
+        return f"{message}; copy the context into the file"
     if "No scheme found" in message:
         return f"{message}; a relative IRI needs an @base (or xml:base) in the file"
     return f"not well-formed: {message}"

@@ -37,33 +37,21 @@ def code_parents(codes: Sequence[str], is_chosen: bool = False) -> dict[str, str
     With `is_chosen`, the user has said that they are.
     """
     bare = _bare_codes(codes)
-    if (
-        not bare
-        or len(set(bare)) < len(bare)
-        or not all(bare)
-        or (not is_chosen and _are_names(codes))
-    ):
+    # Numbers in names, or after a prefix, are counted.
+    are_names = any(len(code) > MAX_LENGTH or not set(":#_").isdisjoint(code) for code in codes)
+    is_distinct = all(bare) and len(set(bare)) == len(bare)
+    if not bare or not is_distinct or (are_names and not is_chosen):
         return {}
-    above = _padded_parents([c for c in bare if len(c) > 1 or c.isdigit()], is_chosen)
-    if above:
-        above |= _section_parents(bare, above)
-    else:
-        above = _prefix_parents(bare)
-        above |= _section_parents(bare, above)
-        if not is_chosen and not _has_levels(above):
-            return {}
+    padded = _padded_parents([c for c in bare if len(c) > 1 or c.isdigit()], is_chosen)
+    above = padded or _prefix_parents(bare)
+    above |= _section_parents(bare, above)
     isolated = set(bare) - set(above) - set(above.values())
-    sections = [code for code in isolated if len(code) == 1]
     is_sound = len(above) >= MIN_RELATIONS and len(isolated) <= MAX_ISOLATED * len(bare)
-    if not is_chosen and (sections or not is_sound):
+    is_sound = is_sound and not any(len(code) == 1 for code in isolated)
+    if not is_chosen and not (is_sound and (padded or _has_levels(above))):
         return {}
     full = dict(zip(bare, codes, strict=True))
     return {full[child]: full[parent] for child, parent in above.items()}
-
-
-def _are_names(codes: Sequence[str]) -> bool:
-    """Return whether the codes are names or have a prefix, so that their numbers are counted."""
-    return any(len(code) > MAX_LENGTH or not set(":#_").isdisjoint(code) for code in codes)
 
 
 def _bare_codes(codes: Sequence[str]) -> list[str]:
@@ -127,9 +115,8 @@ def _prefix_parents(codes: Sequence[str]) -> dict[str, str]:
             splits_number = code[end - 1].isdigit() and code[end].isdigit()
             if splits_number and len(_NUMBER.findall(code[:end])) in counted:
                 continue
-            parent = known.get(code[:end], code)
-            if parent != code:
-                above[code] = parent
+            if known.get(code[:end], code) != code:
+                above[code] = known[code[:end]]
                 break
     return above
 
@@ -150,11 +137,9 @@ def _counted_levels(codes: Sequence[str], padded: bool = False) -> set[int]:
     A hyphen starts a new number even if many numbers are not used: IAB1-10 is not below IAB1-1.
     """
     stems: dict[int, dict[str, list[str]]] = {}
-    for code in codes:
-        match = _LAST_NUMBER.fullmatch(code)
-        if match:
-            level = len(_NUMBER.findall(code))
-            stems.setdefault(level, {}).setdefault(match[1], []).append(match[2])
+    for match in filter(None, map(_LAST_NUMBER.fullmatch, codes)):
+        level = len(_NUMBER.findall(match[0]))
+        stems.setdefault(level, {}).setdefault(match[1], []).append(match[2])
     counted = set()
     for level, groups in stems.items():
         every = [number for numbers in groups.values() for number in numbers]

@@ -87,7 +87,6 @@ class EdgesFormat(Format):
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the other columns with a value in a row of each concept."""
-        table, index = file.parsed(Table.open), PropertyIndex(set(taxonomy))
-        for row, names in zip(table.rows, table.other_values("child", "parent"), strict=True):
-            index.add(row["child"], names)
-        return index
+        table = file.parsed(Table.open)
+        index = table.properties([row["child"] for row in table.rows], "child", "parent")
+        return PropertyIndex(set(taxonomy), index.having)

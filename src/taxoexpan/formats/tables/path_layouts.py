@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -184,22 +184,19 @@ class PathLines:
 
     def insert_new(self, added: Sequence[Category]) -> list[Insertion]:
         """Append one line per new category, with paths aligned as in the file."""
-        matches = [
-            match
-            for _, line in self.lines()
-            if self.id_pattern and (match := self.id_pattern.fullmatch(line))
-        ]
-        gap = next((gap for gap, known in _ID_PATTERNS.items() if known is self.id_pattern), "")
+        known = self.id_pattern
+        matches = [m for _, line in self.lines() if known and (m := known.fullmatch(line))]
+        gap = next((gap for gap, pattern in _ID_PATTERNS.items() if pattern is known), "")
         width = 0
         if any(match["gap"] != gap for match in matches):
             width = max(match.start("path") for match in matches) - len(gap)
         lines = []
         for new in added:
             path = SEPARATOR.join(new.parts)
-            line = f"{new.id.ljust(width)}{gap}{path}" if self.id_pattern else path
-            match = self.id_pattern.fullmatch(line) if self.id_pattern else None
+            line = f"{new.id.ljust(width)}{gap}{path}" if known else path
+            match = known.fullmatch(line) if known else None
             is_same = match is not None and (match["id"], match["path"]) == (new.id, path)
-            if line.startswith("#") or (self.id_pattern and not is_same):
+            if line.startswith("#") or (known and not is_same):
                 message = f"{line!r} would not be read back as {new.parts[-1]!r}"
                 raise FormatError(self.file.path, f"{message}; give it another id or label")
             lines.append(line)
@@ -268,14 +265,14 @@ def level_texts(table: Table, row: Row) -> list[str]:
     return [row[name] for name in table.columns.levels]
 
 
-def style_of(rows: Sequence[tuple[Sequence[str], Sequence[str]]]) -> LevelStyle | None:
-    """Return the style of most rows, each given as its level cells and its path."""
-    matches = {LevelStyle.FULL: 0, LevelStyle.LAST: 0}
-    for cells, path in rows:
-        for style in LevelStyle:
-            matches[style] += list(cells) == cells_for(path, style, len(cells))
-    best = max(matches, key=lambda style: matches[style])
-    return best if rows and matches[best] >= _MIN_SHARE * len(rows) else None
+def style_of(table: Table, paths: Iterable[Sequence[str]]) -> LevelStyle | None:
+    """Return the style of the level columns in most rows, given the path of each row."""
+    matches: Counter[LevelStyle] = Counter()
+    for row, path in zip(table.rows, paths, strict=True):
+        cells = level_texts(table, row)
+        matches.update(s for s in LevelStyle if cells == cells_for(path, s, len(cells)))
+    best = max(LevelStyle, key=lambda style: matches[style])
+    return best if matches[best] >= max(1, _MIN_SHARE * len(table.rows)) else None
 
 
 def cells_for(path: Sequence[str], style: LevelStyle, count: int) -> list[str]:
@@ -317,14 +314,12 @@ class LevelTable(PathTable):
         they get full paths.
         """
         file, levels = self.table.file, self.table.columns.levels
-        for new in added:
-            if len(new.parts) > len(levels):
-                message = f"{new.parts[-1]!r} would be on level {len(new.parts)}, but the table has"
-                fix = "add a level column, or choose a parent closer to a root"
-                raise FormatError(file.path, f"{message} {len(levels)} levels; {fix}")
-        texts = [level_texts(self.table, row) for row in self.table.rows]
-        old_style = style_of(list(zip(texts, self.paths, strict=True)))
-        is_outline = old_style is LevelStyle.LAST and not file.delimiter
+        for parts in (new.parts for new in added if len(new.parts) > len(levels)):
+            message = f"{parts[-1]!r} would be on level {len(parts)}, but the table has"
+            fix = "add a level column, or choose a parent closer to a root"
+            raise FormatError(file.path, f"{message} {len(levels)} levels; {fix}")
+        is_last = style_of(self.table, self.paths) is LevelStyle.LAST
+        is_outline = is_last and not file.delimiter
         style = LevelStyle.LAST if is_outline else LevelStyle.FULL
         rows = [
             {"id": new.id, "label": new.parts[-1]}

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.path_layouts import (
@@ -27,13 +26,7 @@ from taxoexpan.formats.tables.path_layouts import (
     PathTable,
     find_separator,
 )
-from taxoexpan.formats.tables.table import (
-    TABLE_SUFFIXES,
-    Table,
-    is_table,
-    open_if_table,
-    table_text,
-)
+from taxoexpan.formats.tables.table import Table, is_table, open_if_table, table_text
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
@@ -58,12 +51,10 @@ class PathsFormat(Format):
             return True
         table = open_if_table(file)
         if table is not None and table.columns.has_relations:
-            return table.has("path") or (
-                bool(table.columns.levels)
-                and not table.has("child", "parent")
-                and not table.columns.has_parents
-            )
-        if table is not None and _has_several_columns(table):
+            states_parents = table.has("child", "parent") or table.columns.has_parents
+            return table.has("path") or (bool(table.columns.levels) and not states_parents)
+        # The cells of a table must not be read as lines of paths.
+        if table is not None and is_table(file) and table.has_equal_rows:
             return False
         first = [line for _, line in islice(PathLines(file).lines(), SAMPLE_SIZE)]
         return sum(SEPARATOR in line for line in first) * 4 >= max(1, len(first))
@@ -102,20 +93,22 @@ class PathsFormat(Format):
         for concept in additions.concepts:
             refuse_unsupported(file, expanded, concept.id, _NOT_IN_LABELS)
         added = [Category(0, c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
-        moved = _apply_moves(file, expanded, additions.moves)
+        moved = _apply_moves(file, expanded, additions.moves) if additions.moves else ()
         return {file.path: [*moved, *file.parsed(_layout).insert_new(added)]}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write one path per concept along first parents, after the id unless both are equal."""
         path = target.path
         lines = {id: SEPARATOR.join(parts) for id, parts in written_paths(taxonomy, path).items()}
-        if format_suffix(path) in TABLE_SUFFIXES:
+        if is_table(TextFile(path, "")):
             _refuse_other_separator(path, list(lines.values()))
             ids = clean_ids(taxonomy, str.strip)
             rows = [(ids[id], line) for id, line in lines.items()]
             return Copy({path: table_text(path, ("id", "path"), rows)}, ids)
         bare = "".join(f"{line}\n" for line in lines.values())
-        if all(id == line for id, line in lines.items()) and _is_read_without_ids(path, bare):
+        has_comments = bare.startswith("#") or "\n#" in bare
+        is_plain = not has_comments and not PathLines(TextFile(path, bare)).has_ids
+        if is_plain and all(id == line for id, line in lines.items()):
             return Copy({path: MARKER + bare})
         ids = clean_ids(taxonomy, lambda id: _SPACES.sub("_", id.strip().lstrip("#")))
         text = "".join(f"{ids[id]} : {line}\n" for id, line in lines.items())
@@ -137,21 +130,15 @@ class PathsFormat(Format):
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the other columns with a value in the row of each category of a table."""
-        layout, index = file.parsed(_layout), PropertyIndex()
-        if not isinstance(layout, PathLines):
-            values = layout.table.other_values(*_known_columns(layout.table))
-            for category, names in zip(file.parsed(_categories), values, strict=True):
-                index.add(category.id or SEPARATOR.join(category.parts), names)
-        return index
+        layout = file.parsed(_layout)
+        if isinstance(layout, PathLines):
+            return PropertyIndex()
+        ids = [each.id or SEPARATOR.join(each.parts) for each in file.parsed(_categories)]
+        return layout.table.properties(ids, *_known_columns(layout.table))
 
 
 def _known_columns(table: Table) -> tuple[str, ...]:
     return ("id", "label", "path", *table.columns.levels)
-
-
-def _has_several_columns(table: Table) -> bool:
-    """Return whether this is a table, whose cells must not be read as lines of paths."""
-    return is_table(table.file) and table.has_equal_rows
 
 
 def _layout(file: TextFile) -> PathLines | PathTable:
@@ -166,39 +153,27 @@ def _categories(file: TextFile) -> list[Category]:
     return list(file.parsed(_layout).categories())
 
 
-def _is_read_without_ids(path: Path, text: str) -> bool:
-    """Return whether these lines would be read back as lines without ids and comments."""
-    layout = PathLines(TextFile(path, text))
-    return not layout.has_ids and not text.startswith("#") and "\n#" not in text
-
-
 def written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
     """Return a distinct path per concept; characters that labels cannot contain are replaced."""
-    labels = [_NOT_IN_LABELS.sub(lambda m: _REPLACEMENTS[m[0]], label) for label in taxonomy.labels]
-    labels = [label.strip() or "concept" for label in labels]
-    first_parents = [
-        int(taxonomy.parents_of.of(i)[0]) if degree else -1
-        for i, degree in enumerate(taxonomy.parents_of.degrees.tolist())
-    ]
-    siblings: dict[int, list[int]] = {}
-    for index, parent in enumerate(first_parents):
-        siblings.setdefault(parent, []).append(index)
-    names: dict[int, str] = {}
+    parents = {id: next(iter(taxonomy.parents(id)), None) for id in taxonomy}
+    siblings: dict[str | None, dict[str, str]] = {}
+    for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True):
+        name = _NOT_IN_LABELS.sub(lambda match: _REPLACEMENTS[match[0]], label).strip()
+        siblings.setdefault(parents[id], {})[id] = name or "concept"
+    names: dict[str, str] = {}
     for group in siblings.values():
-        names.update(zip(group, make_distinct([labels[index] for index in group]), strict=True))
-    parts: dict[int, tuple[str, ...]] = {}
-    for index in taxonomy.topological_order.tolist():
-        parts[index] = (*parts.get(first_parents[index], ()), names[index])
-        if len(parts[index]) > MAX_DEPTH:
-            message = f"the path of {taxonomy.ids[index]!r} would have more than {MAX_DEPTH} parts"
+        names.update(zip(group, make_distinct([*group.values()]), strict=True))
+    parts: dict[str | None, tuple[str, ...]] = {None: ()}
+    for id in map(taxonomy.ids.__getitem__, taxonomy.topological_order.tolist()):
+        parts[id] = (*parts[parents[id]], names[id])
+        if len(parts[id]) > MAX_DEPTH:
+            message = f"the path of {id!r} would have more than {MAX_DEPTH} parts"
             raise FormatError(path, f"{message}; choose another format")
-    return {id: parts[index] for index, id in enumerate(taxonomy.ids)}
+    return {id: parts[id] for id in taxonomy}
 
 
 def _apply_moves(file: TextFile, expanded: Taxonomy, moves: Sequence[Move]) -> Iterator[Insertion]:
     """Insert the new labels into the paths of moved categories and their descendants."""
-    if not moves:
-        return iter(())
     labels = {(m.old_parent, m.child): expanded.concept(m.new_parent).label for m in moves}
     ids = {category.parts: category.id for category in file.parsed(_categories)}
 

@@ -120,12 +120,10 @@ class RowsFormat(Format):
 
     def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return the columns, except for relations, with a value in the row of each concept."""
-        table, index = file.parsed(Table.open), PropertyIndex(set(taxonomy))
+        table = file.parsed(Table.open)
         relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
         # Every row is one concept, in the same order.
-        for id, names in zip(taxonomy.ids, table.other_values(*relating), strict=False):
-            index.add(id, names)
-        return index
+        return table.properties(taxonomy.ids, *relating)
 
 
 def _read_table(file: TextFile) -> _ConceptTable:
@@ -146,12 +144,12 @@ def _read_table(file: TextFile) -> _ConceptTable:
         builder.add(id, label or id, row.line, synonyms, row["definition"], is_deprecated)
     builder.notes += table.repeated_headers
     by_label = _parents_are_labels(table, builder)
-    names = set(builder.labels if by_label else builder.ids), set(builder.labels)
+    labels = set(builder.labels)
     separators = {
-        column: _find_separator(table, column, known)
-        for column, known in zip(("parents", "parent_label"), names, strict=True)
+        "parents": _find_separator(table, "parents", labels if by_label else set(builder.ids)),
+        "parent_label": _find_separator(table, "parent_label", labels),
+        "synonyms": file.options.separator or VALUE_SEPARATOR,
     }
-    separators["synonyms"] = file.options.separator or VALUE_SEPARATOR
     try:
         if above:
             _relate_codes(table, builder, above)
@@ -166,12 +164,9 @@ def _read_table(file: TextFile) -> _ConceptTable:
         problem = f"{error.message}. No column is recognized as the id, so the label is the id"
         found = replace(table, line=error.line or table.line)
         raise column_error(found, problem, "id=NAME") from None
-    style = None
-    if table.columns.levels:
-        texts = [level_texts(table, row) for row in table.rows]
-        style = style_of(list(zip(texts, map(parsed.taxonomy.path, builder.ids), strict=True)))
-    levels = table.columns.levels if style else ()
-    known = ("parents", "parent_label", *_COLUMNS.values(), *levels)
+    levels = table.columns.levels
+    style = style_of(table, map(parsed.taxonomy.path, builder.ids)) if levels else None
+    known = ("parents", "parent_label", *_COLUMNS.values(), *(levels if style else ()))
     notes = (*parsed.notes, *_footer_notes(table, builder, parsed.taxonomy))
     parsed = replace(parsed, notes=notes, ignored=table.other_columns(*known))
     return _ConceptTable(table, parsed, by_label, style, separators, bool(above))
@@ -241,10 +236,11 @@ def _find_separator(table: Table, column: str, known: Collection[str]) -> str:
     cells = {cell for row in rows if (cell := row[column]) and cell not in known}
     found = list[str]()
     for sign in _SEPARATORS:
-        split = {
-            cell: [part.strip() for part in cell.split(sign)] for cell in cells if sign in cell
-        }
-        several = [cell for cell, parts in split.items() if all(part in known for part in parts)]
+        several = [
+            cell
+            for cell in cells
+            if sign in cell and all(part.strip() in known for part in cell.split(sign))
+        ]
         forms = (f" {sign} ", f"{sign} ", sign)
         same = (f for f in forms if all(each.count(f) == each.count(sign) for each in several))
         found += [next(same)] if several else []
@@ -322,14 +318,12 @@ def is_root_marker(value: str) -> bool:
 
 def root_marker_notes(markers: Mapping[str, Sequence[int]]) -> list[Note]:
     """Return one note per value that is read as "no parent", with its first line and its count."""
-    return [
-        Note(
-            lines[0],
-            f"no concept has the id {value!r}; it is read as a blank parent"
-            + (f" ({len(lines):,} times)" if len(lines) > 1 else ""),
-        )
-        for value, lines in markers.items()
-    ]
+    notes = []
+    for value, lines in markers.items():
+        times = f" ({len(lines):,} times)" if len(lines) > 1 else ""
+        message = f"no concept has the id {value!r}; it is read as a blank parent{times}"
+        notes.append(Note(lines[0], message))
+    return notes
 
 
 def _values(row: Row, column: str, known: Collection[str], separator: str) -> tuple[str, ...]:
@@ -389,10 +383,8 @@ class _RowWriter:
             moves.setdefault(move.child, []).append(move)
         for number, row in enumerate(table.rows if moves or synonyms else ()):
             id, _ = _id_and_label(table, row)
-            cells = {}
-            for column in ("parents", "parent_label") if id in moves else ():
-                if row[column]:
-                    cells[column] = self._moved(row, column, moves[id])
+            columns = [name for name in ("parents", "parent_label") if id in moves and row[name]]
+            cells = {name: self._moved(row, name, moves[id]) for name in columns}
             if id in synonyms and table.has("synonyms"):
                 values = [row["synonyms"], *synonyms[id]]
                 cells["synonyms"] = self.read.separators["synonyms"].join(filter(None, values))
@@ -449,7 +441,5 @@ class _RowWriter:
 def _separators_are_safe(taxonomy: Taxonomy) -> bool:
     """Return whether no id with a separator is, or looks like, several parents of a concept."""
     several = [parents for parents in map(taxonomy.parents, taxonomy) if len(parents) > 1]
-    return not any(
-        VALUE_SEPARATOR.join(parents) in taxonomy or any(VALUE_SEPARATOR in id for id in parents)
-        for parents in several
-    )
+    parts = {id for parents in several for id in (*parents, VALUE_SEPARATOR.join(parents))}
+    return not any(VALUE_SEPARATOR in id for id in parts if id in taxonomy)

@@ -101,16 +101,12 @@ class SheetXml:
             changed = {self.part: self._edited_text(edits, last_row)}
             with zipfile.ZipFile(io.BytesIO(self.workbook)) as archive:
                 if new_last > last_row:
-                    grow = _Growth(last_row, new_last)
                     names = _read(archive, _WORKBOOK)
-                    changed[self.part] = grow.ranges(changed[self.part])
-                    if (grown := grow.names(names, self.name)) != names:
+                    if (grown := _grown_names(names, self.name, last_row, new_last)) != names:
                         changed[_WORKBOOK] = grown
-                    changed |= {
-                        part: grow.ranges(text)
-                        for part, text in self.tables.items()
-                        if 'totalsRowCount="1"' not in text
-                    }
+                    for part, text in {**self.tables, self.part: changed[self.part]}.items():
+                        if 'totalsRowCount="1"' not in text:
+                            changed[part] = _grown_ranges(text, last_row, new_last)
                 return _rezip(archive, changed)
         except _DAMAGE as error:
             raise damaged(self.path, error) from None
@@ -181,33 +177,24 @@ class SheetXml:
         return FormatError(self.path, f"{problem}; save it again in a spreadsheet program")
 
 
-@dataclass(frozen=True, slots=True)
-class _Growth:
-    """An extension of the ranges that end at the old last row."""
+def _grown_ranges(text: str, old_last: int, new_last: int) -> str:
+    """Extend the range of a sheet and of its filter, tables, validations and formats."""
+    parts = r"<(?:\w+:)?(?:dimension|autoFilter|table)\b"
+    pattern = rf'({parts}[^>]*?\bref="[A-Z]+\d+:[A-Z]+){old_last}"'
+    text = re.sub(pattern, rf'\g<1>{new_last}"', text)
+    rules = r'<(?:\w+:)?(?:dataValidation|conditionalFormatting)\b[^>]*?\bsqref="[^"]*"'
+    end = re.compile(rf"(:[A-Z]+){old_last}(?!\d)")
+    return re.sub(rules, lambda match: end.sub(rf"\g<1>{new_last}", match[0]), text)
 
-    old_last: int
-    new_last: int
 
-    def ranges(self, text: str) -> str:
-        """Extend the range of a sheet and of its filter, tables, validations and formats."""
-        parts = r"<(?:\w+:)?(?:dimension|autoFilter|table)\b"
-        pattern = rf'({parts}[^>]*?\bref="[A-Z]+\d+:[A-Z]+){self.old_last}"'
-        text = re.sub(pattern, rf'\g<1>{self.new_last}"', text)
-        rules = r'<(?:\w+:)?(?:dataValidation|conditionalFormatting)\b[^>]*?\bsqref="[^"]*"'
-        end = re.compile(rf"(:[A-Z]+){self.old_last}(?!\d)")
-        return re.sub(rules, lambda match: end.sub(rf"\g<1>{self.new_last}", match[0]), text)
-
-    def names(self, text: str, sheet: str) -> str:
-        """Extend the named ranges and print areas of a sheet."""
-        quoted = "'" + sheet.replace("'", "''") + "'"
-        names = "|".join(re.escape(escape(name)) for name in (sheet, quoted))
-        start = rf"(?<![\w'])((?:{names})!\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?)"
-        area = re.compile(rf"{start}{self.old_last}(?!\d)")
-
-        def grown(match: re.Match[str]) -> str:
-            return match[1] + area.sub(rf"\g<1>{self.new_last}", match[2])
-
-        return re.sub(r"(<(?:\w+:)?definedName\b[^>]*>)([^<]*)", grown, text)
+def _grown_names(text: str, sheet: str, old_last: int, new_last: int) -> str:
+    """Extend the named ranges and print areas of a sheet."""
+    quoted = "'" + sheet.replace("'", "''") + "'"
+    names = "|".join(re.escape(escape(name)) for name in (sheet, quoted))
+    start = rf"(?<![\w'])((?:{names})!\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?)"
+    area = re.compile(rf"{start}{old_last}(?!\d)")
+    areas = re.compile(r"(?<=>)[^<]*(?=</(?:\w+:)?definedName>)")
+    return areas.sub(lambda match: area.sub(rf"\g<1>{new_last}", match[0]), text)
 
 
 def damaged(path: Path, error: Exception) -> FormatError:
@@ -216,9 +203,8 @@ def damaged(path: Path, error: Exception) -> FormatError:
 
 
 def _cell(prefix: str, edit: CellEdit, style: str) -> str:
-    place = f"{get_column_letter(edit.column)}{edit.row}"
+    place, p = f"{get_column_letter(edit.column)}{edit.row}", prefix
     reference = f'r="{place}"' + (f' s="{style}"' if style else "")
-    p = prefix
     if not edit.text:
         return f"<{p}c {reference}/>"
     if edit.is_number:

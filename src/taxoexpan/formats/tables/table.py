@@ -15,6 +15,7 @@ from typing import Literal
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.columns import Columns, are_numbers, find_column
 from taxoexpan.formats.text_file import Insertion, TextFile
 
@@ -164,11 +165,12 @@ class Table:
         others = {f"column {name!r}": count for name in self._others(names).values()}
         return others | ({"title line": self.rows_above} if self.rows_above else {})
 
-    def other_values(self, *names: str) -> Iterator[list[str]]:
-        """Yield for every row the headers of its nonempty cells in columns without a meaning."""
-        others = self._others(names)
-        for row in self.rows:
-            yield [name for index, name in others.items() if row.cells[index].strip()]
+    def properties(self, ids: Iterable[str], *names: str) -> PropertyIndex:
+        """Return the other columns with a value in the row of each concept."""
+        found, others = PropertyIndex(), self._others(names)
+        for id, row in zip(ids, self.rows, strict=False):
+            found.add(id, [name for i, name in others.items() if row.cells[i].strip()])
+        return found
 
     def _others(self, names: Sequence[str]) -> dict[int, str]:
         known = {self.columns.indices.get(name) for name in names}
@@ -189,25 +191,21 @@ class Table:
         """All rows below the header, without blank rows."""
         rows = []
         for line, cells in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
-            if len(cells) != len(self.header):
-                raise FormatError(self.file.path, self._wrong_size(len(cells)), line)
+            count, expected = len(cells), len(self.header)
+            if count != expected:
+                quote = f"quote cells that contain {_DELIMITERS[self.delimiter]}"
+                fix = quote if count > expected else "add the others"
+                message = f"the row has {count} cells, but the header has {expected}; {fix}"
+                raise FormatError(self.file.path, message, line)
             rows.append(Row(line, cells, self.columns.indices))
         return rows
-
-    def _wrong_size(self, count: int) -> str:
-        expected = len(self.header)
-        delimiter = _DELIMITERS[self.delimiter]
-        fix = f"quote cells that contain {delimiter}" if count > expected else "add the others"
-        return f"the row has {count} cells, but the header has {expected}; {fix}"
 
     def new_lines(self, values: Sequence[Mapping[str, str]]) -> list[str]:
         """Return new rows as lines; columns without a value stay empty."""
         lines = []
         for value in values:
-            cells = [""] * len(self.header)
-            for name, text in value.items():
-                if self.has(name):
-                    cells[self.columns.indices[name]] = text
+            known = {self.columns.indices.get(name): text for name, text in value.items()}
+            cells = [known.get(index, "") for index in range(len(self.header))]
             lines.append(write_cells(cells, self.delimiter, self.quote_all))
         return lines
 
@@ -221,16 +219,13 @@ class Table:
 
     def insert_below(self, lines: Mapping[int, Sequence[str]]) -> Iterator[Insertion]:
         """Yield the insertions of new lines below the rows with these indices."""
-        text, newline = self.file.text, self.file.newline
+        text = self.file.text
         for number, cells in enumerate(self._raw_cells()):
             if number in lines:
                 end = cells[-1][0] + len(cells[-1][1])
                 end += text.startswith("\r", end)
                 end += text.startswith("\n", end)
-                if end == len(text):
-                    yield from self.file.append(lines[number])
-                else:
-                    yield Insertion(end, "".join(line + newline for line in lines[number]))
+                yield self.file.insert_lines(end, lines[number])
 
     def _raw_cells(self) -> Iterator[list[tuple[int, str]]]:
         """Yield the offsets and the raw content, with quotes, of the cells of every row."""
@@ -268,10 +263,9 @@ def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]
 def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
     """Return one row as a line without the line end."""
     line = io.StringIO()
-    # The writer quotes cells with characters of its line terminator.
     quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
-    writer = csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="\r\n")
-    writer.writerow(cells)
+    # The writer quotes cells with characters of its line terminator, which is "\r\n".
+    csv.writer(line, delimiter=delimiter, quoting=quoting).writerow(cells)
     return line.getvalue().removesuffix("\r\n")
 
 
@@ -321,8 +315,7 @@ def column_error(table: Table, problem: str, example: str = "label=1,parent=2") 
     ]
     rest = len(table.header) - MAX_LISTED
     listing = "\n".join([*lines, f"  … and {rest:,} more"] if rest > 0 else lines)
-    others = "id, label, parent, parent_label, child, path, codes, definition, synonyms"
-    others += ", deprecated"
+    others = "id, label, parent, parent_label, child, path, codes, definition, synonyms, deprecated"
     chosen = table.file.options.columns.values()
     missing = next((t for t in chosen if t and find_column(table.header, t) is None), "")
     absent = f"There is no column {missing!r}. " if missing else ""

@@ -181,7 +181,8 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise damaged(path, error) from None
     if not is_workbook:
-        raise FormatError(path, "this is a zip file, but not an Excel workbook (.xlsx); unpack it")
+        message = "the file is a zip archive, not an Excel workbook (.xlsx)"
+        raise FormatError(path, f"{message}; unpack it, and give the taxonomy file inside it")
     limit = max_size(len(content), MAX_BYTES)
     if size > limit:
         message = f"the workbook has more than {limit:,} bytes after decompression"
@@ -231,15 +232,14 @@ def _filled_rows(path: Path, rows: Iterable[tuple[object, ...]]) -> list[tuple[o
 
 def _text(value: object) -> str:
     """Return the value of a cell as a string; a whole number has no decimal point."""
-    if value is None:
-        return ""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
-    return str(value).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    value = "" if value is None else str(value)
+    return value.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
 
 
 def _numeric_columns(rows: list[tuple[object, ...]]) -> Iterator[int]:

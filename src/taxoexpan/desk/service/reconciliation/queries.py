@@ -172,8 +172,8 @@ async def reconcile(
 def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
     """Return the concept with the id of a query, or else the concepts with its name."""
     taxonomy, text = state.taxonomy, query.concept().label
-    by_id = [taxonomy.index(query.query)] if query.query in taxonomy else []
-    found = by_id or state.suggester.names.find(text)
+    by_id = (taxonomy.index(query.query),) if query.query in taxonomy else ()
+    found = by_id or state.suggester.named(text)
     active = [index for index in found if index not in taxonomy.deprecated]
     return [
         _candidate(

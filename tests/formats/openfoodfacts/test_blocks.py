@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from strategies import names, quickly
 
-from taxoexpan.formats.openfoodfacts.tag_ids import (
+from taxoexpan.formats.openfoodfacts.blocks import (
     escape_commas,
     split_names,
     split_tag_ids,

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from strategies import quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.document import JsonDocument
-from taxoexpan.formats.json.parser import Array, Number, Object, load, parse, value_span
+from taxoexpan.formats.json.document import (
+    Array,
+    JsonDocument,
+    Number,
+    Object,
+    load,
+    parse,
+    value_span,
+)
 from taxoexpan.formats.text_file import TextFile
 
 values = st.recursive(
