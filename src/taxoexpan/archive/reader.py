@@ -15,12 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from taxoexpan.archive.archive import Archive
-from taxoexpan.archive.parts import (
-    Configuration,
-    Continuation,
-    read_calibrators,
-    read_part,
-)
+from taxoexpan.archive.parts import Configuration, Continuation, read_calibrators, read_part
 from taxoexpan.config import Config
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ModelError, TaxoExpanError

@@ -191,8 +191,3 @@ class LabeledQueries(Queries):
     def select(self, rows: Indices) -> Self:
         """Return the queries in these rows with their parents."""
         return replace(super().select(rows), parents=[self.parents[row] for row in rows.tolist()])
-
-    @property
-    def first_parents(self) -> Indices:
-        """The first true parent of each query [Q]."""
-        return np.array([parents[0] for parents in self.parents], dtype=np.int64)

@@ -125,7 +125,11 @@ class TrainingSampler:
 
     def epoch(self, device: torch.device = CPU) -> Iterator[TrainingBatch]:
         """Yield batches of all instances, in random order."""
-        order = self._draw_relations()
+        if self.news is None:
+            order = self.rng.permutation(self.relations)
+        else:
+            pairs = self.parents[self.relations], self.children[self.relations]
+            order = self.relations[self.news.draw(*pairs, self.rng)]
         drawn = None
         if self.config.negative_sampling == "all":
             drawn = self._draw_egonets(np.arange(len(self.taxonomy)), device)
@@ -135,13 +139,6 @@ class TrainingSampler:
                 yield self._batch_per_query(relations, device)
             else:
                 yield self._shared_batch(relations, drawn, device)
-
-    def _draw_relations(self) -> Indices:
-        """Return the relations of an epoch in random order."""
-        if self.news is None:
-            return self.rng.permutation(self.relations)
-        pairs = self.parents[self.relations], self.children[self.relations]
-        return self.relations[self.news.draw(*pairs, self.rng)]
 
     def _batch_per_query(self, relations: Indices, device: torch.device) -> TrainingBatch:
         """Build a batch with separate negatives for each query."""

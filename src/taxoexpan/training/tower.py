@@ -142,12 +142,6 @@ class TowerBatch:
         return cls(queries, anchors, positives.to(device), blocked.to(device))
 
 
-def text_blocks(texts: Sequence[Tokens], size: int) -> list[Indices]:
-    """Divide texts into blocks of at most this size and of similar length, to avoid padding."""
-    lengths = np.array([len(each) for each in texts])
-    return np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
-
-
 def compute_gradients(
     tower: SentenceModel, texts: Sequence[Tokens], batch: TowerBatch, parts: int = 1
 ) -> Tensor:
@@ -158,7 +152,10 @@ def compute_gradients(
     then of the anchors.
     """
     size = CPU_BLOCK if tower.device.type == "cpu" else GPU_TRAINING_BLOCK
-    blocks = text_blocks(texts, min(size, -(-len(texts) // parts)))
+    size = min(size, -(-len(texts) // parts))
+    # Texts of similar length are in one block, to avoid padding.
+    by_length = np.argsort([len(each) for each in texts], kind="stable")
+    blocks = np.array_split(by_length, -(-len(texts) // size))
     leaves, graphs = torch.zeros(len(texts), tower.dimension, device=tower.device), []
     for rows in blocks:
         with torch.set_grad_enabled(parts == 1):

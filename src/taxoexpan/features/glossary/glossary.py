@@ -89,7 +89,10 @@ class SenseSelector:
     def __init__(self, taxonomy: Taxonomy) -> None:
         self._taxonomy = taxonomy
         self._words = cache(lambda index: content_words(taxonomy.labels[index]))
-        self._child_words = cache(self._words_of_children)
+        below = taxonomy.children_of
+        self._child_words = cache(
+            lambda index: frozenset().union(*map(self._words, below.of(index).tolist()))
+        )
 
     @cached_property
     def frequency(self) -> Counter[str]:
@@ -114,10 +117,6 @@ class SenseSelector:
     def for_new(self, senses: Sequence[Sense]) -> Sense | None:
         """Return the sense that fits the taxonomy's vocabulary; frequent words count more."""
         return _select(senses, lambda word: math.log1p(self.frequency[word]))
-
-    def _words_of_children(self, index: int) -> frozenset[str]:
-        children = self._taxonomy.children_of.of(index).tolist()
-        return frozenset().union(*map(self._words, children))
 
 
 def _select(senses: Sequence[Sense], weight: Callable[[str], float]) -> Sense | None:

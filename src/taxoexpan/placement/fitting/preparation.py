@@ -265,7 +265,7 @@ def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:
             stages["tower"] = Stage(seconds, scale * (len(queries) + len(anchors)))
         if config.map_epochs:
             stages["maps"] = Stage(config.map_epochs * relations * MAPS)
-        if not config.map_epochs:
+        else:
             calibration += seconds
     return {**stages, "calibration": Stage(calibration)}
 

@@ -49,15 +49,11 @@ class TaxonomyGrowth:
         added = (self.added - later.removed) | (later.added - self.removed)
         removed = (self.removed - later.added) | (later.removed - self.added)
         changed = self.changed | later.changed | (self.removed & later.added)
-        return TaxonomyGrowth(
-            added,
-            removed,
-            changed - added - removed,
-            (self.relations_added - later.relations_removed)
-            | (later.relations_added - self.relations_removed),
-            (self.relations_removed - later.relations_added)
-            | (later.relations_removed - self.relations_added),
-        )
+        gained, lost = self.relations_added, self.relations_removed
+        gained_later, lost_later = later.relations_added, later.relations_removed
+        relations = (gained - lost_later) | (gained_later - lost)
+        gone = (lost - gained_later) | (lost_later - gained)
+        return TaxonomyGrowth(added, removed, changed - added - removed, relations, gone)
 
     def is_training_advised(self, concepts: int) -> bool:
         """Return whether enough concepts were added to make new training worthwhile."""

@@ -50,7 +50,7 @@ MIN_LEAF_PARENTS = 0.1
 def learn_leaf_bonus(ranker: Ranker, queries: LabeledQueries) -> float:
     """Return the likeliest leaf bonus, or 0 if too few held-out parents are leaf anchors."""
     leaves = ranker.leaf_rows
-    under_leaf = np.isin(queries.first_parents, leaves.cpu().numpy())
+    under_leaf = np.isin([own[0] for own in queries.parents], leaves.cpu().numpy())
     if len(queries) < MIN_FOR_BONUS or under_leaf.mean() < MIN_LEAF_PARENTS:
         return 0.0
     ranker, log_match = ranker.with_leaf_bonus(0.0), ranker.network.match.log_match
@@ -140,13 +140,9 @@ def score_held_out_by_fold(
         ]
     )
     order = np.argsort(np.concatenate(rows))
-    return HeldOutScores(
-        joined.scores[order],
-        joined.right[order],
-        joined.totals[order],
-        joined.likelihood[order],
-        [joined.ranks[row] for row in order.tolist()],
-    )
+    names = ("scores", "right", "totals", "likelihood")
+    ordered = {name: getattr(joined, name)[order] for name in names}
+    return HeldOutScores(**ordered, ranks=[joined.ranks[row] for row in order.tolist()])
 
 
 def _log_totals(scores: Tensor) -> Tensor:

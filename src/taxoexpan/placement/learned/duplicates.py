@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from taxoexpan.features.encoder import Vectors
 from taxoexpan.placement.learned.confidence import logistic
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import normalize_name
 
-Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[Concept]], Vectors]
 """A function that returns the vectors of concepts, [N, D]."""
 
