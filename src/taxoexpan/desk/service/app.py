@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from taxoexpan.desk.service.documentation import add_examples, documentation_page
-from taxoexpan.desk.service.metrics import RequestCounter
+from taxoexpan.desk.service.metrics import count_requests
 from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
 from taxoexpan.desk.service.reconciliation.routes import (
     PREVIEW_POLICY,
@@ -71,7 +71,7 @@ def service_app(
         linked=RECONCILIATION_PATH,
     )
     # The counter is outside, so that it counts what the protections refuse.
-    return RequestCounter(allow_origins(protected, RECONCILIATION_PATH, origins), state.metrics)
+    return count_requests(allow_origins(protected, RECONCILIATION_PATH, origins), state.metrics)
 
 
 def build_api(state: ServiceState, access: Access) -> FastAPI:

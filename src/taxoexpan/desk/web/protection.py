@@ -117,24 +117,20 @@ class BodyLimit:
 
     async def _receive_body(self, scope: Scope, receive: Receive) -> bytes | None:
         """Return the body, or None if the client has disconnected."""
-        announced = Headers(scope=scope).get("content-length", "0")
-        if announced.isdigit() and int(announced) > self.max_bytes:
-            raise ProblemError(self._too_large())
+        announced = Headers(scope=scope).get("content-length", "")
+        is_large = announced.isdigit() and int(announced) > self.max_bytes
         chunks, size = [], 0
-        while True:
+        while not is_large:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
-            if size > self.max_bytes:
-                raise ProblemError(self._too_large())
-            if not message.get("more_body", False):
+            is_large = size > self.max_bytes
+            if not (is_large or message.get("more_body", False)):
                 return b"".join(chunks)
-
-    def _too_large(self) -> Problem:
         detail = f"the request has more than {self.max_bytes:,} bytes; send it in several parts"
-        return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE)
+        raise ProblemError(Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE))
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
