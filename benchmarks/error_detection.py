@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import parse_setting
-from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
-from taxoexpan.curation.cleaning.folds import concepts_to_check
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
+from taxoexpan.curation.cleaning.folds import SuspiciousRelation, concepts_to_check
+from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.taxonomy.arrays import Indices
 

@@ -10,7 +10,7 @@ from builders import KINDS, SORTS, pantry_csv
 from conftest import SMALL
 
 from taxoexpan import Concept, Taxonomy
-from taxoexpan.curation.cleaning import ModelOptions
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 
 FULL = ModelOptions("fast", seed=1, device="cpu", settings=SMALL)
 QUICK = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})

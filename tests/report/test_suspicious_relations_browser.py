@@ -13,7 +13,8 @@ import test_browser
 from conftest import SMALL
 
 from taxoexpan import Taxonomy
-from taxoexpan.curation.cleaning import ModelOptions, clean
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
+from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
 pytestmark = chromium.needs_chromium

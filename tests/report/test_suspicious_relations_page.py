@@ -9,7 +9,9 @@ from conftest import SMALL
 from page_reader import CREATED, table_of, text_of
 
 from taxoexpan import Taxonomy
-from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
+from taxoexpan.curation.cleaning.folds import SuspiciousRelation
+from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.report.page import render
 from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 from taxoexpan.taxonomy import Concept

@@ -20,7 +20,7 @@ from taxoexpan.shared_options import (
 )
 
 if TYPE_CHECKING:
-    from taxoexpan.curation.cleaning import SuspiciousRelation
+    from taxoexpan.curation.cleaning.folds import SuspiciousRelation
 
 
 EXTENSIONS = (".csv", ".json")
@@ -66,9 +66,9 @@ def run(options: Options) -> int:
     check_training(options)
     taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
 
-    from taxoexpan.curation.cleaning import ModelOptions, clean
+    from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
     from taxoexpan.curation.cleaning.folds import remove_folds
-    from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
+    from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, clean
     from taxoexpan.report.page import render
     from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 
@@ -107,7 +107,7 @@ def run(options: Options) -> int:
 
 def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:
     """Return the relations as JSON or CSV."""
-    from taxoexpan.curation.cleaning import suspicious_relations_csv
+    from taxoexpan.curation.cleaning.folds import suspicious_relations_csv
 
     if options.output.suffix == ".json":
         found = [relation.as_json() for relation in relations]

@@ -96,7 +96,10 @@ def evaluate_growth(
     `begin` is called with the name before each method. Models are trained, with their own encoder
     and device; rules use the given ones.
     """
-    _refuse_too_small(growth.taxonomy)
+    if (relations := len(growth.taxonomy.relations)) < 2:
+        message = f"the old release has {pluralize(relations, 'active relation')}"
+        fix = "give a release with some hundreds of them"
+        raise ModelError(f"too little to learn from: {message}; {fix}")
     results: dict[str, MethodResult] = {}
     embedded: tuple[Tensor, LabeledQueries] | None = None
     for name, method in methods.items():
@@ -129,14 +132,6 @@ def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodR
         raise KeyboardInterrupt
     confidence = measure_confidence(model, growth.queries)
     return MethodResult(model.true_ranks(growth.queries), model.config.features, confidence)
-
-
-def _refuse_too_small(taxonomy: Taxonomy) -> None:
-    if len(taxonomy.relations) < 2:
-        message = f"the old release has {pluralize(len(taxonomy.relations), 'active relation')}"
-        raise ModelError(
-            f"too little to learn from: {message}; give a release with some hundreds of them"
-        )
 
 
 def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:

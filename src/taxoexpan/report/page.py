@@ -214,6 +214,7 @@ def _environment() -> Environment:
     return environment
 
 
+@lru_cache
 def template_environment(package: str) -> Environment:
     """Return a Jinja2 environment that escapes values (not in .txt) and refuses unknown names."""
     environment = Environment(

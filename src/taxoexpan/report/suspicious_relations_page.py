@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from taxoexpan.curation.cleaning import SuspiciousRelation
+from taxoexpan.curation.cleaning.folds import SuspiciousRelation
 from taxoexpan.phrasing import percent
 from taxoexpan.report.page import (
     Column,

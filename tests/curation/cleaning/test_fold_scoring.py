@@ -9,8 +9,7 @@ import pytest
 from messy_pantry import CALIBRATED, QUICK, large_pantry, messy_pantry
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.curation.cleaning import ModelOptions
-from taxoexpan.curation.cleaning.fold_scoring import score_fold
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import (
     RelationScores,
     concepts_to_check,

@@ -16,9 +16,14 @@ from ctrl_c import press_ctrl_c
 from messy_pantry import FULL, MISPLACED, QUICK, messy_pantry
 
 from taxoexpan import Concept, Taxonomy
-from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
-from taxoexpan.curation.cleaning.folds import FoldFiles, columns_of, concepts_to_check
-from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, FoldRun, _identity
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
+from taxoexpan.curation.cleaning.folds import (
+    FoldFiles,
+    SuspiciousRelation,
+    columns_of,
+    concepts_to_check,
+)
+from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, FoldRun, _identity, clean
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 
 

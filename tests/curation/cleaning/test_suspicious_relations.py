@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from messy_pantry import QUICK, messy_pantry
 
-from taxoexpan.curation.cleaning import SuspiciousRelation, clean, suspicious_relations_csv
-from taxoexpan.curation.cleaning.folds import COLUMNS
+from taxoexpan.curation.cleaning.folds import COLUMNS, SuspiciousRelation, suspicious_relations_csv
+from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.taxonomy import Concept
 
 

@@ -215,13 +215,8 @@ MAX_GROUP_SIZE = 10
 _BASE = 0x9E3779B97F4A7C15
 
 
-class SimilarPair(NamedTuple):
-    """The numbers of two labels, their difference, and whether they are certainly the same name."""
-
-    first: int
-    second: int
-    difference: str
-    same_name: bool
+SimilarPair = tuple[int, int, str, bool]
+"""The numbers of two labels, their difference, and whether they are certainly the same name."""
 
 
 def similar_labels(index: LabelIndex) -> Iterator[Finding]:
@@ -252,7 +247,7 @@ def _forms_of_one_name(index: LabelIndex) -> Iterator[SimilarPair]:
     for numbers in forms.values():
         for first, second in pairwise(numbers):
             difference = form_difference(index.normalized[first], index.normalized[second])
-            yield SimilarPair(first, second, *difference)
+            yield first, second, *difference
 
 
 def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
@@ -266,7 +261,7 @@ def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
         difference = letter_difference(longer, shorter, position, word_counts)
         if difference and compact_key(longer) != compact_key(shorter):
             first, second = sorted((numbers[longer], numbers[shorter]))
-            yield SimilarPair(first, second, *difference)
+            yield first, second, *difference
 
 
 def one_edit_apart(names: Sequence[str]) -> Iterator[tuple[str, str, int]]:

@@ -104,7 +104,7 @@ class _Block:
         columns = np.repeat(np.arange(len(self.queries)), [len(each) for each in self.parents])
         is_scored = (best > lowest).cpu().numpy()[columns]
         rows, columns, ranks = rows[is_scored], columns[is_scored], ranks[is_scored]
-        log_scores, better = _log_softmax(log_match), best_anchors.cpu().numpy()[columns]
+        log_scores, better = log_match.log_softmax(0), best_anchors.cpu().numpy()[columns]
         confidences = self._confidences(log_match, top_two, columns, np.stack([rows, better]))
         return RelationScores(
             concepts=self.queries[columns],
@@ -123,7 +123,7 @@ class _Block:
         """Return confidences [P, R] of anchors `rows`; `top_two` [2, Q] are the best anchors."""
         if self.calibration is None:
             return np.full(rows.shape, np.nan)
-        tempered = _log_softmax(log_match / self.calibration.temperature)
+        tempered = (log_match / self.calibration.temperature).log_softmax(0)
         # Confidence never rises with the rank. The curve of the anchors after the first is
         # monotonic, so the second anchor stands in for all anchors between it and this one.
         ahead = [_at(tempered, anchors, columns) for anchors in top_two[:, columns]]
@@ -140,12 +140,6 @@ class _Block:
         row_of[self.kept] = np.arange(len(self.kept))
         rows = row_of[concepts]
         return torch.from_numpy(rows[rows >= 0]), torch.from_numpy(columns[rows >= 0])
-
-
-def _log_softmax(log_match: Tensor) -> Tensor:
-    """Return the logarithm of the softmax over all anchors [N, Q]."""
-    highest = log_match.amax(0)
-    return log_match - (highest + (log_match - highest).exp().sum(0).log())
 
 
 def _at(values: Tensor, rows: Indices, columns: Indices) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -121,14 +121,6 @@ def _recent_parents(desk: ReviewDesk, curator: str) -> list[FoundConcept]:
     return [FoundConcept(desk.taxonomy.concept(id), desk.taxonomy.path(id)) for id in known]
 
 
-class TreeNode(NamedTuple):
-    """A concept of the taxonomy as a node of a tree."""
-
-    id: str
-    label: str
-    child_count: int
-
-
 def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str, Any] | None:
     """Return the children of the parent that may move; labels in `repeated` are not unique."""
     moves = {each.parent.id: each.moves for each in opened.proposals if not each.is_merge}
@@ -151,34 +143,33 @@ def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str
 class TreeLevel(NamedTuple):
     """A concept on the path to a parent, with its other children: some of them, and a number."""
 
-    node: TreeNode | None
+    node: Concept | None
     """None is the place above the roots."""
-    below: TreeNode
-    others: Sequence[TreeNode]
+    below: Concept
+    others: Sequence[Concept]
     more: int
 
 
 def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[str, Any]:
     """Return the tree around a parent; children that share words with `new` come first."""
-    parent = taxonomy.index(proposal.parent.id)
+    parent, concept_at = taxonomy.index(proposal.parent.id), taxonomy.concept_at
     lineage = taxonomy.short_lineage(parent).tolist()
     levels = []
     for above, below in zip([None, *lineage[:-1]], lineage, strict=True):
         others = [i for i in _children(taxonomy, above) if i != below]
         shown = _nearest_first(taxonomy, others, new)[:MAX_SIBLINGS] if below == parent else []
-        node = None if above is None else _nodes(taxonomy, [above])[0]
-        below_node = _nodes(taxonomy, [below])[0]
+        node = None if above is None else concept_at(above)
         more = len(others) - len(shown)
-        levels.append(TreeLevel(node, below_node, _nodes(taxonomy, shown), more))
+        levels.append(TreeLevel(node, concept_at(below), list(map(concept_at, shown)), more))
     moved = [taxonomy.index(id) for id in proposal.moves if id in taxonomy]
     others = [i for i in _children(taxonomy, parent) if i not in moved]
     children = _nearest_first(taxonomy, others, new)
     return {
         "levels": levels,
-        "parent": _nodes(taxonomy, [parent])[0],
-        "children": _nodes(taxonomy, children[:MAX_CHILDREN]),
+        "parent": concept_at(parent),
+        "children": list(map(concept_at, children[:MAX_CHILDREN])),
         "more_children": max(len(children) - MAX_CHILDREN, 0),
-        "moves": _nodes(taxonomy, moved),
+        "moves": list(map(concept_at, moved)),
     }
 
 
@@ -188,7 +179,7 @@ def branch_of(
     new: Concept | None = None,
     without: Collection[str] = (),
     start: int = 0,
-) -> tuple[list[TreeNode], int]:
+) -> tuple[list[Concept], int]:
     """Return some children of a concept, or the roots if `id` is empty, and how many follow.
 
     If `new` is given, children that share words with it come first.
@@ -198,7 +189,7 @@ def branch_of(
     if new is not None:
         children = _nearest_first(taxonomy, children, new)
     end = start + MAX_BRANCH
-    return _nodes(taxonomy, children[start:end]), max(len(children) - end, 0)
+    return list(map(taxonomy.concept_at, children[start:end])), max(len(children) - end, 0)
 
 
 def _children(taxonomy: Taxonomy, index: int | None) -> list[int]:
@@ -217,11 +208,6 @@ def _nearest_first(taxonomy: Taxonomy, children: Sequence[int], new: Concept) ->
         return len(words.intersection(normalize_name(taxonomy.labels[index]).split()))
 
     return sorted(children, key=shared, reverse=True)
-
-
-def _nodes(taxonomy: Taxonomy, indices: Iterable[int]) -> list[TreeNode]:
-    counts = taxonomy.children_of.degrees
-    return [TreeNode(taxonomy.ids[i], taxonomy.labels[i], int(counts[i])) for i in indices]
 
 
 def show_results(pages: Pages, request: Request) -> Response:

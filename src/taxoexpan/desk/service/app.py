@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from taxoexpan.desk.service.documentation import add_examples, documentation_page
-from taxoexpan.desk.service.metrics import RequestCounter
+from taxoexpan.desk.service.metrics import count_requests
 from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
 from taxoexpan.desk.service.reconciliation.routes import (
     PREVIEW_POLICY,
@@ -40,7 +40,7 @@ from taxoexpan.desk.service.schemas import (
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
 from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.problem import ProblemError
-from taxoexpan.desk.web.protection import ANY_ORIGIN, CrossOriginPath, protect_service
+from taxoexpan.desk.web.protection import ANY_ORIGIN, allow_origins, protect_service
 
 HEALTH_PATH, METRICS_PATH, DOCUMENTATION_PATH = "/healthz", "/metrics", "/docs"
 PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -71,7 +71,7 @@ def service_app(
         linked=RECONCILIATION_PATH,
     )
     # The counter is outside, so that it counts what the protections refuse.
-    return RequestCounter(CrossOriginPath(protected, RECONCILIATION_PATH, origins), state.metrics)
+    return count_requests(allow_origins(protected, RECONCILIATION_PATH, origins), state.metrics)
 
 
 def build_api(state: ServiceState, access: Access) -> FastAPI:

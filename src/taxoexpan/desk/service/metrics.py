@@ -50,17 +50,10 @@ class ServiceMetrics:
         self._model_seconds.inc(seconds)
 
 
-class RequestCounter:
-    """Middleware that counts the responses of an app by route and status."""
+def count_requests(app: ASGIApp, metrics: ServiceMetrics) -> ASGIApp:
+    """Count the responses of an app by route and status."""
 
-    def __init__(self, app: ASGIApp, metrics: ServiceMetrics) -> None:
-        self.app, self.metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and count its response."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         began, status = time.monotonic(), 0
 
         async def send_and_note(message: Message) -> None:
@@ -70,10 +63,12 @@ class RequestCounter:
             await send(message)
 
         try:
-            await self.app(scope, receive, send_and_note)
+            await app(scope, receive, send_and_note)
         finally:
             route = getattr(scope.get("route"), "path", OTHER_ROUTE)
-            known = scope["method"] if route != OTHER_ROUTE else OTHER_ROUTE
             if status:  # the client may have gone before an answer
-                self.metrics.requests.labels(known, route, str(status)).inc()
-                self.metrics.seconds.labels(route).observe(time.monotonic() - began)
+                known = scope["method"] if route != OTHER_ROUTE else OTHER_ROUTE
+                metrics.requests.labels(known, route, str(status)).inc()
+                metrics.seconds.labels(route).observe(time.monotonic() - began)
+
+    return answer

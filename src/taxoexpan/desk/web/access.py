@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -80,7 +81,7 @@ class AccessControl:
         self,
         app: ASGIApp,
         access: Access,
-        public: frozenset[str] = frozenset(),
+        public: Collection[str] = (),
         linked: str | None = None,
     ) -> None:
         self.app, self.access, self.public, self.linked = app, access, public, linked

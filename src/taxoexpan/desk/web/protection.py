@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -66,15 +66,10 @@ SECURITY_HEADERS = {
 }
 
 
-class SecurityHeaders:
-    """Middleware that adds missing security headers to responses."""
+def _with_security_headers(app: ASGIApp) -> ASGIApp:
+    """Add missing security headers to the responses of an app."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add headers to the response."""
-
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_more(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -82,23 +77,20 @@ class SecurityHeaders:
                     headers.setdefault(name, value)
             await send(message)
 
-        await self.app(scope, receive, send_more)
+        await app(scope, receive, send_more)
+
+    return answer
 
 
-class CrossOriginPath:
-    """Middleware that lets pages of some origins read a path and its subpaths, without cookies."""
+def allow_origins(app: ASGIApp, path: str, origins: Sequence[str]) -> ASGIApp:
+    """Let pages of some origins read a path and its subpaths, without cookies."""
+    allowing = CORSMiddleware(app, origins, allow_methods=["GET", "POST"], allow_headers=["*"])
 
-    def __init__(self, app: ASGIApp, path: str, origins: Sequence[str]) -> None:
-        self.app, self.path = app, path
-        self.allowing = CORSMiddleware(
-            app, origins, allow_methods=["GET", "POST"], allow_headers=["*"]
-        )
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        inside = f"{scope.get('path', '')}/".startswith(f"{path}/")
+        await (allowing if inside else app)(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add CORS headers to responses of this path."""
-        path = scope.get("path", "")
-        inside = path == self.path or path.startswith(f"{self.path}/")
-        await (self.allowing if inside else self.app)(scope, receive, send)
+    return answer
 
 
 class BodyLimit:
@@ -125,24 +117,20 @@ class BodyLimit:
 
     async def _receive_body(self, scope: Scope, receive: Receive) -> bytes | None:
         """Return the body, or None if the client has disconnected."""
-        announced = Headers(scope=scope).get("content-length", "0")
-        if announced.isdigit() and int(announced) > self.max_bytes:
-            raise ProblemError(self._too_large())
+        announced = Headers(scope=scope).get("content-length", "")
+        is_large = announced.isdigit() and int(announced) > self.max_bytes
         chunks, size = [], 0
-        while True:
+        while not is_large:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
             chunks.append(message.get("body", b""))
             size += len(chunks[-1])
-            if size > self.max_bytes:
-                raise ProblemError(self._too_large())
-            if not message.get("more_body", False):
+            is_large = size > self.max_bytes
+            if not (is_large or message.get("more_body", False)):
                 return b"".join(chunks)
-
-    def _too_large(self) -> Problem:
         detail = f"the request has more than {self.max_bytes:,} bytes; send it in several parts"
-        return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE)
+        raise ProblemError(Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE))
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -155,42 +143,34 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-class ConcurrencyLimit:
-    """Middleware that refuses requests above the limit with 503, except for the `exempt` paths."""
+def _limit_requests(app: ASGIApp, max_requests: int, exempt: Collection[str]) -> ASGIApp:
+    """Refuse requests above the limit with 503, except for the `exempt` paths."""
+    running = 0
 
-    def __init__(
-        self, app: ASGIApp, max_requests: int, exempt: frozenset[str] = frozenset()
-    ) -> None:
-        self.app, self.max_requests, self.exempt = app, max_requests, exempt
-        self._running = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it with 503."""
-        if scope["type"] != "http" or scope["path"] in self.exempt:
-            await self.app(scope, receive, send)
-            return
-        if self._running >= self.max_requests:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal running
+        is_limited = scope["type"] == "http" and scope["path"] not in exempt
+        if is_limited and running >= max_requests:
             await BUSY.answer(scope)(scope, receive, send)
             return
-        self._running += 1
+        running += is_limited
         try:
-            await self.app(scope, receive, send)
+            await app(scope, receive, send)
         finally:
-            self._running -= 1
+            running -= is_limited
+
+    return answer
 
 
-class SameOrigin:
-    """Middleware that refuses changes from pages of another origin (CSRF)."""
+def _refuse_other_origins(app: ASGIApp) -> ASGIApp:
+    """Refuse changes from pages of another origin (CSRF) with 403."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        is_change = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
+        is_forged = is_change and not _is_same_origin(Headers(scope=scope))
+        await (FORGED.answer(scope) if is_forged else app)(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it with 403."""
-        app = self.app
-        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS:
-            app = app if _is_same_origin(Headers(scope=scope)) else FORGED.answer(scope)
-        await app(scope, receive, send)
+    return answer
 
 
 def _is_same_origin(headers: Headers) -> bool:
@@ -212,7 +192,8 @@ def _is_same_origin(headers: Headers) -> bool:
 
 def protect_pages(app: ASGIApp, access: Access, max_body: int = MAX_BODY) -> ASGIApp:
     """Return the app with access control, security headers, a body limit and an origin check."""
-    return SecurityHeaders(AccessControl(SameOrigin(BodyLimit(app, max_body)), access))
+    limited = _refuse_other_origins(BodyLimit(app, max_body))
+    return _with_security_headers(AccessControl(limited, access))
 
 
 def protect_service(
@@ -220,8 +201,8 @@ def protect_service(
     access: Access,
     max_body: int = MAX_BODY,
     max_requests: int = MAX_REQUESTS,
-    public: Iterable[str] = (),
-    unlimited: Iterable[str] = (),
+    public: Collection[str] = (),
+    unlimited: Collection[str] = (),
     linked: str | None = None,
 ) -> ASGIApp:
     """Return the app with access control, security headers, and limits for bodies and requests.
@@ -229,5 +210,5 @@ def protect_service(
     The `public` paths need no token, the `unlimited` paths have no request limit, and links below
     `linked` may have a key. Origins are not checked, because the service changes nothing.
     """
-    allowed = AccessControl(BodyLimit(app, max_body), access, frozenset(public), linked)
-    return SecurityHeaders(ConcurrencyLimit(allowed, max_requests, frozenset(unlimited)))
+    allowed = AccessControl(BodyLimit(app, max_body), access, public, linked)
+    return _with_security_headers(_limit_requests(allowed, max_requests, unlimited))

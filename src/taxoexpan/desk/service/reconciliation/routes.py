@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from functools import lru_cache
 from hashlib import sha256
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request
-from jinja2 import Template
 from starlette.responses import HTMLResponse
 
 from taxoexpan.desk.service.problems import NOT_FOUND
@@ -161,19 +159,13 @@ def _preview(taxonomy: Taxonomy, id: str, style: str = "") -> str:
     """Describe a concept in HTML: as a page if a style is given, otherwise as a fragment."""
     index = find_concept(taxonomy, id)
     children = [taxonomy.labels[i] for i in taxonomy.children_of.of(index).tolist()]
-    return _template().render(
+    environment = template_environment("taxoexpan.desk.service.reconciliation")
+    return environment.get_template("preview.html").render(
         concept=taxonomy.concept_at(index),
         path=" › ".join(taxonomy.path(id)),
         children=children,
         children_count=pluralize(len(children), "narrower concept"),
         style=style,
-    )
-
-
-@lru_cache
-def _template() -> Template:
-    return template_environment("taxoexpan.desk.service.reconciliation").get_template(
-        "preview.html"
     )
 
 
