@@ -88,6 +88,7 @@ def _prepare(
 ) -> ReviewDesk:
     """Fill the queue, and return the data of the pages."""
     from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, model_name
+    from taxoexpan.desk.store.queue import UNLISTED
     from taxoexpan.taxonomy.known_names import filter_known_names
 
     concepts = filter_known_names(model.taxonomy, listed)
@@ -100,7 +101,13 @@ def _prepare(
     if computed < len(concepts.new):
         known = pluralize(len(concepts.new) - computed, "new concept")
         note(f"{known} with proposals of this model in {store.name} already")
-    desk = ReviewDesk(
+    mask = store.listed([*concepts.new, *listed])
+    if others := (mask or b"").count(UNLISTED):
+        count = pluralize(others, "concept of an earlier list", "concepts of earlier lists")
+        effect = "not shown, but decisions about them are exported"
+        fix = "to keep lists apart, give --decisions with another name"
+        note(f"note: {store.name} has {count}, which {options.new} lacks: {effect}; {fix}")
+    return ReviewDesk(
         store=store,
         taxonomy=model.taxonomy,
         evidence=EvidenceCache(model),
@@ -108,14 +115,8 @@ def _prepare(
         definitions=definitions,
         file=file,
         keep_formulas=options.keep_formulas,
-        listed=store.listed([*concepts.new, *listed]),
+        listed=mask,
     )
-    if others := desk.count_others():
-        count = pluralize(others, "concept of an earlier list", "concepts of earlier lists")
-        effect = "not shown, but decisions about them are exported"
-        fix = "to keep lists apart, give --decisions with another name"
-        note(f"note: {store.name} has {count}, which {options.new} lacks: {effect}; {fix}")
-    return desk
 
 
 def _improvement(options: Options, listed: list[Concept], file: TaxonomyFile) -> Improvement:

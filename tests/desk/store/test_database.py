@@ -7,6 +7,7 @@ import shutil
 import socket
 import sqlite3
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -296,6 +297,34 @@ def test_no_decision_is_acknowledged_by_a_store_whose_file_is_gone(
             assert store.history() == []
 
 
+@pytest.mark.parametrize("is_checkpointed", [False, True])
+def test_a_backup_that_is_copied_over_the_store_is_noticed(
+    tmp_path: Path, is_checkpointed: bool
+) -> None:
+    path, backup = tmp_path / "reviews.db", tmp_path / "backup.db"
+    with DecisionStore.open(str(path)) as store:
+        store.add_concepts(NEW)
+        store.set_proposals("model 1", first_proposals())
+    shutil.copyfile(path, backup)
+    with DecisionStore.open(str(path)) as store:
+        first, second, _ = store.queue().concepts
+        store.append([accept(first)], "Ada")
+        if is_checkpointed:  # as SQLite does it after many decisions
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copyfile(backup, path)
+        if is_checkpointed:
+            with pytest.raises(StoreError, match="has lost decisions"):
+                store.append([accept(second)], "Ada")
+            with pytest.raises(StoreError, match="has lost decisions"):
+                store.undo("Ada")
+        else:  # both decisions are in the journal, which SQLite applies to the file
+            store.append([accept(second)], "Ada")
+    with DecisionStore.open(str(path)) as store:
+        assert len(store.history()) == (0 if is_checkpointed else 2)
+        assert len(store.queue().concepts) == len(NEW)
+
+
 def test_no_decision_is_acknowledged_by_tables_that_are_gone(postgresql: PostgresqlServer) -> None:
     url = postgresql.new_schema()
     with DecisionStore.open(url) as store:
@@ -309,4 +338,9 @@ def test_no_decision_is_acknowledged_by_tables_that_are_gone(postgresql: Postgre
             connection.execute(text("DROP TABLE taxoexpan_schema; DROP FUNCTION refuse_change"))
         database.close()
         with pytest.raises(StoreError, match="does not exist"):
+            store.append([accept(second)], "Ada")
+        with DecisionStore.open(url) as other:  # as restoring an older backup does it
+            other.add_concepts(NEW)
+            other.set_proposals("model 1", first_proposals())
+        with pytest.raises(StoreError, match="has lost decisions"):
             store.append([accept(second)], "Ada")

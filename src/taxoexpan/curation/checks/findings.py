@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from taxoexpan.phrasing import pluralize
-from taxoexpan.taxonomy import Taxonomy
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -101,11 +100,6 @@ def make_finding(
     """Return a finding with the severity of its code, or with severity `warning`."""
     severity = "warning" if as_warning else CODES[code].severity
     return Finding(code, severity, place, message, parent)
-
-
-def label_and_id(taxonomy: Taxonomy, index: int) -> str:
-    """Return a concept's label and id for messages."""
-    return f"{taxonomy.labels[index]!r} ({taxonomy.ids[index]})"
 
 
 def count_findings(findings: Sequence[Finding]) -> str:

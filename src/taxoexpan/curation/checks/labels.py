@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.curation.checks.findings import Finding, label_and_id, make_finding
+from taxoexpan.curation.checks.findings import Finding, make_finding
+from taxoexpan.curation.checks.structure import label_and_id
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency, ranges
 from taxoexpan.taxonomy.arrays import Indices

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.curation.checks.findings import Finding, label_and_id, make_finding
+from taxoexpan.curation.checks.findings import Finding, make_finding
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -155,3 +155,8 @@ def _redundant(taxonomy: Taxonomy) -> Iterator[tuple[int, int]]:
             seen = seen | above
         if parent in seen:
             yield parent, child
+
+
+def label_and_id(taxonomy: Taxonomy, index: int) -> str:
+    """Return a concept's label and id for messages."""
+    return f"{taxonomy.labels[index]!r} ({taxonomy.ids[index]})"

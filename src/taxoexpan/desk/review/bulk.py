@@ -128,12 +128,12 @@ class BulkPreview:
         """Return decisions that attach each concept to its first proposal and move no children."""
         decisions = []
         for each in self.accepted:
-            first, common = each.proposals[0], {"batch": batch, "request_id": request_id}
+            first = each.proposals[0]
             if first.kind != SuggestionKind.COARSE:
                 first = replace(first, kind=SuggestionKind.ATTACH, moves=())
             if each.key not in left_out:
-                accepted = Decision(each.key, Action.ACCEPT, each.version, (first,), **common)
-                decisions.append(accepted)
+                accepted = Decision(each.key, Action.ACCEPT, each.version, (first,))
+                decisions.append(replace(accepted, batch=batch, request_id=request_id))
         return decisions
 
 

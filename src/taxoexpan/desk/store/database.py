@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,6 +47,8 @@ class Database:
     """The path of a SQLite file."""
     identity: tuple[int, int] | None = None
     """The device and the number of the file, as soon as it is open."""
+    _changed: int = 0
+    """The time of the last change of the file, as of the last transaction."""
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -76,6 +78,8 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that excludes other writers; it is on disk when the block ends."""
         self._refuse_other_file()
+        if not self._is_unchanged():  # by another program, perhaps a restored backup
+            self.engine.dispose()  # this forgets cached pages
         with self._translated_errors(), self._writing, self.engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
@@ -83,6 +87,13 @@ class Database:
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
                 yield connection
         self._refuse_other_file()  # before the decision is acknowledged
+        self._is_unchanged()
+
+    def _is_unchanged(self) -> bool:
+        """Return whether the SQLite file is as it was at the last call, and remember its time."""
+        before, found = self._changed, self.file and _status(self.file)
+        self._changed = found.st_mtime_ns if found else 0
+        return before == self._changed
 
     def _refuse_other_file(self) -> None:
         """Raise an error if the file of a SQLite store was deleted, moved or replaced."""
@@ -143,11 +154,14 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return the device and the number of a file, or None if there is no file."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    found = _status(path)
+    return found and (found.st_dev, found.st_ino)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    with suppress(OSError):
+        return path.stat()
+    return None
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:

@@ -15,6 +15,7 @@ from taxoexpan.desk.store.concepts import (
     set_proposals,
 )
 from taxoexpan.desk.store.database import Database
+from taxoexpan.desk.store.decisions import Decision, StoreError
 from taxoexpan.desk.store.exports import decided_suggestions, read_feedback
 from taxoexpan.desk.store.history import (
     read_decision,
@@ -31,7 +32,7 @@ from taxoexpan.desk.store.queue import (
     read_page,
 )
 from taxoexpan.desk.store.tables import migrate
-from taxoexpan.desk.store.writing import append_decisions, undo_decisions
+from taxoexpan.desk.store.writing import append_decisions, last_number, undo_decisions
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,11 +52,30 @@ def _method(
     return method
 
 
+def _logged(
+    function: Callable[Concatenate[Connection, P], list[Decision]],
+) -> Callable[Concatenate[DecisionStore, P], list[Decision]]:
+    """Return a method that appends to the log, unless the log has lost decisions."""
+
+    def method(store: DecisionStore, /, *arguments: P.args, **options: P.kwargs) -> list[Decision]:
+        with store._database.writing() as connection:
+            if last_number(connection) < store._last_number:
+                message = "has lost decisions, for example because an older backup was restored"
+                raise StoreError(f"{store.name}: {message}; stop this program, and start it again")
+            appended = function(connection, *arguments, **options)
+        store._last_number = max(store._last_number, *(each.number for each in appended), 0)
+        return appended
+
+    method.__doc__ = function.__doc__
+    return method
+
+
 class DecisionStore:
     """New concepts, their proposals, and a log of decisions, safe for threads and processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._last_number = 0
 
     @classmethod
     def open(cls, url: str, must_exist: bool = False) -> Self:
@@ -87,8 +107,8 @@ class DecisionStore:
 
     add_concepts = _method(add_concepts, writes=True)
     set_proposals = _method(set_proposals, writes=True)
-    append = _method(append_decisions, writes=True)
-    undo = _method(undo_decisions, writes=True)
+    append = _logged(append_decisions)
+    undo = _logged(undo_decisions)
     rebuild = _method(derive_whole_queue, writes=True)
     without_proposals = _method(lacking_proposals, writes=False)
     listed = _method(list_mask, writes=False)

@@ -119,7 +119,7 @@ def undo_decisions(
 
 def _append(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
     """Number decisions, insert them into the log, and derive the state of their concepts."""
-    first = (connection.scalar(select(func.max(decisions.c.number))) or 0) + 1
+    first = last_number(connection) + 1
     time = datetime.now(UTC)
     numbered = [replace(each, number=n, time=time) for n, each in enumerate(new, first)]
     for part in chunks(numbered):
@@ -127,6 +127,11 @@ def _append(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
         connection.execute(insert(decisions), rows)
     derive_queue(connection, list(dict.fromkeys(each.concept for each in new)))
     return numbered
+
+
+def last_number(connection: Connection) -> int:
+    """Return the number of the last decision in the log, or 0."""
+    return connection.scalar(select(func.max(decisions.c.number))) or 0
 
 
 def _checked_name(curator: str) -> str:
