@@ -122,7 +122,6 @@ def test_missing_and_outdated_packages_are_told_apart(monkeypatch: pytest.Monkey
     assert extras["mcp"]["missing"][0].startswith("mcp>=")
     assert extras["mcp"]["fix"] == "pip install 'taxoexpan[mcp]'"
     assert not extras["web"]["missing"]
-    assert found["memory"] is None or found["memory"] > 2**20
     assert not found["works"]
 
 

@@ -53,7 +53,9 @@ def test_info_counts_languages_and_the_share_of_definitions(tmp_path: Path) -> N
 
 def test_info_of_another_directory_is_refused(tmp_path: Path) -> None:
     error = run("info", tmp_path, status=2).err
-    assert error.startswith(f"taxoexpan: {tmp_path}: this is a directory")
+    assert error.startswith(f"taxoexpan: {tmp_path}: this is a directory, but neither")
+    assert "WordNet" in error
+    assert "model" in error
 
 
 def test_info_of_a_model_gives_its_validation(model_directory: Path) -> None:

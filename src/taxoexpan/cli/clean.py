@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import as_json, note
@@ -18,10 +16,6 @@ from taxoexpan.shared_options import (
     TaxonomyOptions,
     TrainingOptions,
 )
-
-if TYPE_CHECKING:
-    from taxoexpan.curation.cleaning.folds import SuspiciousRelation
-
 
 EXTENSIONS = (".csv", ".json")
 """The file name extensions of the output, which determine its format."""
@@ -67,7 +61,7 @@ def run(options: Options) -> int:
     taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
 
     from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
-    from taxoexpan.curation.cleaning.folds import remove_folds
+    from taxoexpan.curation.cleaning.folds import remove_folds, suspicious_relations_csv
     from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, clean
     from taxoexpan.report.page import render
     from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
@@ -91,7 +85,10 @@ def run(options: Options) -> int:
             note(f"\nthe finished folds are saved in {work}; run the same command to resume")
         raise
     shown = relations[: options.top]
-    texts = {options.output: _text(options, shown)}
+    found = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
+    is_json = options.output.suffix == ".json"
+    text = found if is_json else suspicious_relations_csv(shown, options.keep_formulas)
+    texts = {options.output: text}
     if options.report:
         title = f"Suspicious relations of {options.taxonomy.name}"
         about = len(relations), title, datetime.now(UTC)
@@ -103,13 +100,3 @@ def run(options: Options) -> int:
     where = " and ".join(map(str, outputs))
     note(f"{len(relations):,} relations checked; the {len(shown):,} most suspicious are in {where}")
     return 0
-
-
-def _text(options: Options, relations: Sequence[SuspiciousRelation]) -> str:
-    """Return the relations as JSON or CSV."""
-    from taxoexpan.curation.cleaning.folds import suspicious_relations_csv
-
-    if options.output.suffix == ".json":
-        found = [relation.as_json() for relation in relations]
-        return as_json({"suspicious_relations": found}) + "\n"
-    return suspicious_relations_csv(relations, options.keep_formulas)

@@ -1,9 +1,8 @@
-"""Check the installation: packages, extras, encoders, devices, cache and memory."""
+"""Check the installation: packages, extras, encoders, devices and cache."""
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
 import signal
@@ -11,10 +10,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.messages import note, print_json
@@ -109,7 +106,6 @@ def examine() -> Facts:
         ],
         "extras": list(_extras()),
         "cache": _cache(),
-        "memory": _memory(),
     }
     problems = _problems(found)
     return {**found, "problems": problems, "works": not problems}
@@ -204,16 +200,6 @@ def _cache() -> Facts | None:
     return {"path": str(folder), "size": size, "free": free, "problem": problem}
 
 
-def _memory() -> int | None:
-    """Return the memory of the machine, or the limit of the container if the limit is lower."""
-    total, limit = None, None
-    with suppress(ValueError, OSError, AttributeError):  # Windows has no sysconf
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with suppress(OSError, ValueError):
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
-    return min((each for each in (total, limit) if each is not None), default=None)
-
-
 def _lines(found: Facts) -> Iterator[str]:
     """Yield the lines of the diagnosis as text."""
     python = f"Python {found['python']} ({found['required_python']})"
@@ -233,7 +219,6 @@ def _lines(found: Facts) -> Iterator[str]:
     torch, cache = found["torch"], found["cache"]
     threads = f"{', '.join(torch['devices'])}; {torch['threads']} threads" if torch else ""
     yield f"  torch         {threads or 'cannot be used'}"
-    yield f"  memory        {(found['memory'] or 0) / 1e9:,.1f} GB"
     if cache:
         state = cache["problem"] or "can be written to"
         space = f"{cache['size'] / 1e9:,.1f} GB used, {cache['free'] / 1e9:,.1f} GB free"

@@ -80,8 +80,9 @@ def run(options: Options) -> int:
         note(f"{both.shape[1]:,} vectors with {both.shape[2]} dimensions in {options.output}")
     found: dict[str, list[dict[str, Any]]] = {
         term.label: [
-            {"id": near.id, "label": near.label, "path": _path(near, taxonomy), "cosine": cosine}
-            for near, cosine in nearest_concepts(concepts, both[0], query, options.top)
+            {"id": c.id, "label": c.label, "path": path, "cosine": cosine}
+            for c, cosine in nearest_concepts(concepts, both[0], query, options.top)
+            for path in [taxonomy.path(c.id) if c.id in taxonomy else (c.label,)]
         ]
         for term, query in zip(terms, queries[0], strict=True)
     }
@@ -127,8 +128,3 @@ def _opened(
         return embed_concepts(encoder, concepts, c.name_weight, c.definition_weight)
 
     return taxonomy, encoder, embed
-
-
-def _path(concept: Concept, taxonomy: Taxonomy) -> tuple[str, ...]:
-    """Return the path of a concept, or its label if it is not in the taxonomy."""
-    return taxonomy.path(concept.id) if concept.id in taxonomy else (concept.label,)

@@ -6,7 +6,6 @@ import argparse
 import os
 import stat
 import sys
-import textwrap
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -120,8 +119,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="taxoexpan",
         description="Add new concepts to an existing taxonomy.",
         epilog=f"{indented('the usual workflow', WORKFLOW)}\n\n"
-        "Run taxoexpan COMMAND --help for the options of a command, with examples.\nResults are "
-        "written to standard output or to the file given with -o, and messages\nto standard error.",
+        "Run taxoexpan COMMAND --help for the options of a command, with examples. Results are "
+        "written to standard output or to the file given with -o, and messages to standard error.",
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -137,7 +136,7 @@ def build_parser() -> argparse.ArgumentParser:
             preset = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
             described = "The page Settings of the documentation (make docs) describes them."
             settings = f"Settings for --set: {', '.join(tomllib.loads(preset))}. {described}"
-            epilog.append(textwrap.fill(settings, 80))
+            epilog.append(settings)
         subparser.epilog = "\n\n".join(filter(None, epilog))
         subparser.set_defaults(command=command)
     return parser

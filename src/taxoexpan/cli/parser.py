@@ -84,8 +84,13 @@ class Version(argparse.Action):
         parser.exit()
 
 
-class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """A help formatter that puts a title before the first command of every group."""
+class HelpFormatter(argparse.HelpFormatter):
+    """A help formatter that keeps indented paragraphs, and puts titles before command groups."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        parts = text.split("\n\n")
+        return "\n\n".join(p if "\n " in p else fill(p, width, indent) for p in parts)
 
     def _iter_indented_subactions(
         self, action: argparse.Action

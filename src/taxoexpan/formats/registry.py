@@ -140,7 +140,7 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
         wordnet = FORMATS["wordnet"]
         if wordnet.can_read(file) and name in (None, wordnet.name):
             return wordnet
-        message = "this is a directory, but not a WordNet directory; give a file inside it"
+        message = "this is a directory, but neither WordNet nor a complete model; give a file"
         raise FormatError(file.path, message)
     if name is not None:
         return named_format(name)

@@ -30,11 +30,11 @@ def other_language(
 
     Naive Bayes: the language of a name is the one in which its trigrams of letters are likeliest.
     """
-    enough = {language: each for language, each in known.items() if len(each) >= MIN_KNOWN}
+    enough = {k: v[:: -(-len(v) // MAX_KNOWN)] for k, v in known.items() if len(v) >= MIN_KNOWN}
     if own not in enough or len(enough) < 2 or len(names) < MIN_TERMS:
         return None
     counts = {
-        language: Counter(trigram for name in _sample(each) for trigram in _trigrams(name))
+        language: Counter(trigram for name in each for trigram in _trigrams(name))
         for language, each in enough.items()
     }
     size = len(set[str]().union(*counts.values()))
@@ -51,10 +51,6 @@ def other_language(
     if language == own or count < MIN_FRACTION * len(names):
         return None
     return LanguageGuess(language, count)
-
-
-def _sample(names: Sequence[str]) -> Sequence[str]:
-    return names[:: math.ceil(len(names) / MAX_KNOWN)]
 
 
 def _trigrams(name: str) -> Iterator[str]:

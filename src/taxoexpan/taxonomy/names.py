@@ -47,10 +47,12 @@ class LabelEndings:
 
     def children(self, parent: int, names: set[str]) -> list[int]:
         """Return a concept's children whose labels end with one of these name keys."""
-        children, found = self._children_of.of(parent), np.zeros(0, dtype=np.int64)
+        children, found = self._children_of.of(parent), set[int]()
         for name in names:
             first, last = (np.searchsorted(self._hashes, hash(name), e) for e in ("left", "right"))
-            found = np.concatenate([found, self._concepts[first:last]])
+            same = self._concepts[first:last]  # ascending, because the sorting is stable
+            places = np.minimum(np.searchsorted(same, children), max(len(same) - 1, 0))
+            found.update(children[same[places] == children].tolist() if len(same) else ())
         endings = tuple(f" {name}" for name in names)
-        likely = children[np.isin(children, found)].tolist()
+        likely = [child for child in children.tolist() if child in found]
         return [child for child in likely if name_key(self._labels[child]).endswith(endings)]

@@ -6,7 +6,9 @@ are one interval in a tree, and few intervals in a graph that is almost a tree.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,15 +54,16 @@ class ReachIntervals:
             affected[level] = True
         followed = leaves | affected[targets]
         others = Adjacency.from_pairs(sources[followed], targets[followed], size)
-        found = _collect(order[affected[order]][::-1], others, numbers, ends)
+        wanted = order[affected[order]][::-1]
+        is_target = sources_of.degrees > 0
+        lengths, pairs = _collect(wanted, others, numbers, ends, is_target)
         counts = np.ones(size, dtype=np.int64)
-        counts[affected] = [len(found[row]) for row in np.flatnonzero(affected).tolist()]
+        counts[wanted] = lengths
+        sets = np.concatenate([[0], np.cumsum(counts)])
         starts, stops = np.repeat(numbers, counts), np.repeat(ends, counts)
-        collected = [each for row in np.flatnonzero(affected).tolist() for each in found[row]]
-        several = np.repeat(affected, counts)
-        pairs = np.array(collected, dtype=np.int64).reshape(-1, 2)
-        starts[several], stops[several] = pairs[:, 0], pairs[:, 1]
-        return cls(numbers, rows, np.concatenate([[0], np.cumsum(counts)]), starts, stops)
+        cells = ranges(sets[wanted], lengths)
+        starts[cells], stops[cells] = pairs[::2], pairs[1::2]
+        return cls(numbers, rows, sets, starts, stops)
 
     def intervals(self, wanted: Indices) -> tuple[Indices, Indices, Indices]:
         """Return disjoint, ascending intervals of many rows: (index into `wanted`, start, stop)."""
@@ -150,17 +153,25 @@ def _number(above: Indices, order: Indices) -> tuple[Indices, Indices]:
 
 
 def _collect(
-    wanted: Indices, others: Adjacency, numbers: Indices, ends: Indices
-) -> dict[int, list[tuple[int, int]]]:
-    """Collect the intervals of rows in an order in which targets come before their sources."""
+    wanted: Indices, others: Adjacency, numbers: Indices, ends: Indices, kept: NDArray[np.bool_]
+) -> tuple[Indices, Indices]:
+    """Return the number of intervals of each row, and all their ends; targets come before sources.
+
+    Only the rows in `kept` are targets of others; the intervals of the rest need little memory.
+    """
     found: dict[int, list[tuple[int, int]]] = {}
+    lengths, flat = array("q"), array("q")
     starts, stops = numbers.tolist(), ends.tolist()
     for row in wanted.tolist():
         intervals = [(starts[row], stops[row])]
         for target in others.of(row).tolist():
             intervals += found.get(target) or [(starts[target], stops[target])]
-        found[row] = _united(intervals)
-    return found
+        united = _united(intervals)
+        if kept[row]:
+            found[row] = united
+        lengths.append(len(united))
+        flat.extend(chain.from_iterable(united))
+    return np.array(lengths, dtype=np.int64), np.array(flat, dtype=np.int64)
 
 
 def _united(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:

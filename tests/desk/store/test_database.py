@@ -68,6 +68,15 @@ def test_replacing_and_truncating_are_refused_too(store_url: str) -> None:
     database.close()
 
 
+def test_another_program_cannot_replace_a_decision(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    filled(str(path))
+    with closing(sqlite3.connect(path)) as other:
+        select = "SELECT * FROM decisions WHERE number = 1"
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            other.execute(f"INSERT OR REPLACE INTO decisions {select}")
+
+
 def test_sqlite_writes_every_commit_to_the_disk(tmp_path: Path) -> None:
     database = Database.connect(str(tmp_path / "reviews.db"))
     with database.writing() as connection:

@@ -326,6 +326,10 @@ def test_any_label_can_be_stored_and_found(store: DecisionStore, label: str) -> 
             ),
             "merged has no parents",
         ),
+        (
+            decide("oat milk", Action.ACCEPT, replace(searched("milk"), parent=Concept("", "x"))),
+            "has no id",
+        ),
         (decide("oat milk", Action.REJECT), "needs a reason"),
         (decide("oat milk", Action.REJECT_PROPOSAL), "at least one parent"),
         (decide("oat milk", Action.COMMENT, comment=" "), "empty"),

@@ -20,10 +20,12 @@ from taxoexpan.placement.learned.abstention import (
     NEAREST,
     AbstentionModel,
     abstention_features,
+    features_of_cosines,
     learn_abstention,
     nearest_region,
 )
 from taxoexpan.placement.suggesting.suggestions import Place
+from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out, hold_out_leaves
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
@@ -68,6 +70,16 @@ def test_the_features_are_mean_cosines_of_the_nearest_concepts() -> None:
     ):
         cosines = np.sort((known @ own.T).double().numpy(), axis=0)[::-1]
         np.testing.assert_allclose(features[:, column], cosines[:NEAREST].mean(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_features_of_ranked_queries_are_the_same(fused: bool) -> None:
+    ranker, queries = fused_case(2, fusion_dim=0)
+    ranker = ranker.with_fusion(random_fusion(2) if fused else None)
+    features: list[Floats] = []
+    ranker.rank(queries, 1, on_block=lambda cosines: features.append(features_of_cosines(cosines)))
+    expected = abstention_features(ranker, queries)
+    np.testing.assert_allclose(np.concatenate(features), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_weighted_sum_below_the_threshold_has_no_parent() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,8 @@ MAX_CHILDREN = 200
 MAX_ROOTS_COMPARED = 3
 MAX_LISTED = 3
 """Parents that a message lists."""
+BATCH_SIZE = 8192
+"""Relations that are compared at once, which limits the memory."""
 
 
 def isolated_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
@@ -136,25 +137,25 @@ def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
     return np.array(below)
 
 
-def _redundant(taxonomy: Taxonomy) -> Iterator[tuple[int, int]]:
-    """Yield the (parent, child) relations that another parent of the child implies."""
+def _redundant(taxonomy: Taxonomy) -> list[tuple[int, int]]:
+    """Return the (parent, child) relations that another parent of the child implies."""
     parents, children = taxonomy.relation_indices
-    levels = taxonomy.levels
+    levels = taxonomy.levels[parents]
     deepest = np.zeros(len(taxonomy), dtype=np.int64)
-    np.maximum.at(deepest, children, levels[parents])
+    np.maximum.at(deepest, children, levels)
     # Only a child with another parent on a deeper level can have a redundant relation.
-    possible = levels[parents] < deepest[children]
-    level_of, upwards = levels.tolist(), taxonomy.parents_of
-    targets, offsets = upwards.targets.tolist(), upwards.offsets.tolist()
-    parents_of = [targets[start:end] for start, end in pairwise(offsets)]
-    for parent, child in zip(parents[possible].tolist(), children[possible].tolist(), strict=True):
-        above = seen = set(parents_of[child]) - {parent}
-        while above and parent not in seen:
-            found = {other for each in above for other in parents_of[each]} - seen
-            above = {other for other in found if level_of[other] >= level_of[parent]}
-            seen = seen | above
-        if parent in seen:
-            yield parent, child
+    some = levels < deepest[children]
+    parents, children = parents[some], children[some]
+    owners, others = taxonomy.parents_of.of_many(children)
+    above = others != parents[owners]
+    owners, others = owners[above], others[above]
+    implied = np.zeros(len(parents), dtype=np.bool_)
+    for start in range(0, len(others), BATCH_SIZE):
+        batch = slice(start, start + BATCH_SIZE)
+        wanted, targets = others[batch], parents[owners[batch]]
+        reached = taxonomy.descendant_intervals.contain(targets, wanted[None])[0]
+        implied[owners[batch][reached]] = True
+    return list(zip(parents[implied].tolist(), children[implied].tolist(), strict=True))
 
 
 def label_and_id(taxonomy: Taxonomy, index: int) -> str:

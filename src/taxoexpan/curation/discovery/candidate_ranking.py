@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import torch
 
 from taxoexpan.curation.discovery.candidates import TrackedPhrases
 from taxoexpan.curation.discovery.observations import Count, Observations
@@ -116,7 +115,10 @@ def find_nearest_names(
     nearest = []
     for start in range(0, len(labels), _BATCH_SIZE):
         similar = encoder.encode(labels[start : start + _BATCH_SIZE]) @ known.T
-        cosines, indices = torch.from_numpy(similar).topk(count)
+        best = np.argpartition(similar, -count, axis=1)[:, -count:]
+        order = np.argsort(-np.take_along_axis(similar, best, axis=1), axis=1, kind="stable")
+        indices = np.take_along_axis(best, order, axis=1)
+        cosines = np.take_along_axis(similar, indices, axis=1)
         for row in zip(indices.tolist(), cosines.tolist(), strict=True):
             nearest.append([(names[index], cosine) for index, cosine in zip(*row, strict=True)])
     return nearest

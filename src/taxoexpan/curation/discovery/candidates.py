@@ -94,14 +94,12 @@ def phrase_key(name: str) -> str:
 
 def spelling_key(name: str) -> str:
     """Return a `phrase_key` that is the same for British and American spelling."""
-    return "".join(_respelled(singular(word)) for word in normalize_name(name).split())
-
-
-def _respelled(word: str) -> str:
-    if len(word) >= _MIN_RESPELLED_LENGTH:
-        for one, other in _SPELLINGS:
+    key = ""
+    for word in map(singular, normalize_name(name).split()):
+        for one, other in _SPELLINGS if len(word) >= _MIN_RESPELLED_LENGTH else ():
             word = word.replace(one, other)
-    return word
+        key += word
+    return key
 
 
 class PhraseCounts:

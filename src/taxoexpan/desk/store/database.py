@@ -176,8 +176,7 @@ def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
             if _LOCKED not in str(error) or time.monotonic() > end:
                 raise
             time.sleep(0.01)
-    # With recursive triggers, INSERT OR REPLACE is refused as a DELETE is.
-    for setting in ("synchronous = FULL", "foreign_keys = ON", "recursive_triggers = ON"):
+    for setting in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
 
 

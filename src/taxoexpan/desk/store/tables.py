@@ -236,8 +236,20 @@ def _protect_log(connection: sa.Connection) -> None:
             "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
         )
         return
-    for event in ("UPDATE", "DELETE"):
-        refuse = f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
-        connection.exec_driver_sql(
-            f"CREATE TRIGGER refuse_{event} BEFORE {event} ON decisions {refuse}"
+    # INSERT OR REPLACE deletes rows without firing the trigger for DELETE.
+    taken = " OR ".join(
+        f"EXISTS (SELECT 1 FROM decisions WHERE {same})"
+        for same in (
+            "number = NEW.number",
+            "undoes = NEW.undoes",
+            "concept = NEW.concept AND version = NEW.version",
+            "concept = NEW.concept AND request_id = NEW.request_id",
         )
+    )
+    for name, event in (
+        ("UPDATE", "UPDATE ON decisions"),
+        ("DELETE", "DELETE ON decisions"),
+        ("replacing", f"INSERT ON decisions WHEN {taken}"),
+    ):
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+        connection.exec_driver_sql(f"CREATE TRIGGER refuse_{name} BEFORE {event} {refuse}")

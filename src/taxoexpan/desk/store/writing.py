@@ -156,6 +156,8 @@ def _problem(decision: Decision) -> str | None:
         return "a concept that is merged has no parents; choose either"
     if action == Action.ACCEPT and len(set(parents)) < len(parents):
         return "a parent is chosen twice; remove one"
+    if not all(parents):
+        return "a parent has no id; choose it again"
     if action == Action.REJECT and decision.reason is None:
         return "a rejection needs a reason; choose one"
     if action == Action.EDIT and (decision.edited is None or not decision.edited.label.strip()):

@@ -115,7 +115,9 @@ def embed_holdout(
     with Progress("vectors", None, "texts", shown=False, collects=True):
         both = embedder.array(taxonomy.concepts)
     refuse_unknown(both, c.features)
-    order = _remaining_first(taxonomy, holdout.taxonomy)
+    kept = np.array([taxonomy.index(id) for id in holdout.taxonomy], dtype=np.int64)
+    others = np.setdiff1d(np.arange(len(taxonomy)), kept)
+    order = torch.from_numpy(np.concatenate([kept, others]))  # the remaining concepts come first
     stored = ConceptVectors.of(torch.from_numpy(both)).reordered(order).placed(embedder.device)
     lexicon, mentions = embedder.lexicon(holdout.taxonomy), None
     if lexicon is not None:
@@ -127,12 +129,6 @@ def embed_holdout(
     release_memory()
     rows = order.argsort().to(stored.storage)
     return PreparedTaxonomy(taxonomy, stored, rows, holdout, data, as_growth)
-
-
-def _remaining_first(taxonomy: Taxonomy, remaining: Taxonomy) -> Tensor:
-    """Return the indices of the remaining concepts, followed by all others: [N]."""
-    kept = np.array([taxonomy.index(id) for id in remaining], dtype=np.int64)
-    return torch.from_numpy(np.concatenate([kept, np.setdiff1d(np.arange(len(taxonomy)), kept)]))
 
 
 def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:

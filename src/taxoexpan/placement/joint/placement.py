@@ -64,7 +64,10 @@ def place_jointly(
     Round r uses the new-parent prior `priors[r]`, or the last one if there are fewer. Mentions
     refer to existing concepts by index, and to the j-th new concept by N + j.
     """
-    order = _sorting_order(queries.concepts)
+    new = queries.concepts
+    keys = [(normalize_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in new]
+    # In this order, the given order of the concepts does not matter.
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     if not len(queries):
         return JointPlacement(order, np.zeros(0), rounds=0, converged=True)
     known, ranks = len(ranker.keys), np.argsort(order)
@@ -83,12 +86,6 @@ def mentions_among(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Mentions:
     """Find the existing concepts (by index) and the new ones (N + j) that new concepts mention."""
     everyone = taxonomy.expanded(Additions(with_ids(taxonomy, concepts), ()))
     return Lexicon.from_taxonomy(everyone).mentions(concepts)
-
-
-def _sorting_order(concepts: Sequence[Concept]) -> Indices:
-    """Return the indices that sort concepts, so that their given order does not matter."""
-    keys = [(normalize_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
 def _reordered(queries: Queries, known: int, order: Indices, ranks: Indices) -> Queries:

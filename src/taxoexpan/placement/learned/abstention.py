@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from taxoexpan.network.concept_vectors import Queries
-from taxoexpan.placement.scoring.pair_features import QueryCosines
+from taxoexpan.placement.scoring.pair_features import QueryCosines, ReusedMemory
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
@@ -68,11 +68,15 @@ def learn_abstention(ranker: Ranker, queries: Queries) -> AbstentionModel | None
     return AbstentionModel(model.center, model.scale, threshold)
 
 
+@torch.no_grad()
 def abstention_features(ranker: Ranker, queries: Queries) -> Floats:
     """Return the `FEATURES` of queries [Q, F]."""
-    parts: list[Floats] = []
-    ranker.rank(queries, 1, on_block=lambda cosines: parts.append(features_of_cosines(cosines)))
-    return np.concatenate(parts)
+    anchors, memory = ranker.anchors, ReusedMemory()
+    tower = anchors.tower if ranker.fusion is not None else None
+    texts = None if tower is None else anchors.families.occurring(tower[1])
+    blocks = (some for _, some in queries.blocks(len(ranker.keys)))
+    cosines = (QueryCosines(anchors.families, some, memory, texts) for some in blocks)
+    return np.concatenate([features_of_cosines(each) for each in cosines])
 
 
 def features_of_cosines(cosines: QueryCosines) -> Floats:
