@@ -92,6 +92,7 @@ def test_confidences_come_from_the_calibration_of_the_model(scored: Scored) -> N
         expected = dict(zip(score_of, confidences.tolist(), strict=True))
         parent, better = (pantry.ids[each[row]] for each in (scores.parents, scores.better))
         assert scores.confidences[row] == pytest.approx(expected[parent], rel=1e-3)
+        assert scores.better_confidences[row] == pytest.approx(expected[better], rel=1e-3)
         if pantry.children(id):
             continue
         # If no anchor is excluded, the confidence is that of a suggestion.

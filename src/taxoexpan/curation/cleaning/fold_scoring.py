@@ -105,6 +105,7 @@ class _Block:
         is_scored = (best > lowest).cpu().numpy()[columns]
         rows, columns, ranks = rows[is_scored], columns[is_scored], ranks[is_scored]
         log_scores, better = log_match.log_softmax(0), best_anchors.cpu().numpy()[columns]
+        confidences = self._confidences(log_match, top_two, columns, np.stack([rows, better]))
         return RelationScores(
             concepts=self.queries[columns],
             parents=self.kept[rows],
@@ -112,22 +113,26 @@ class _Block:
             log_scores=_at(log_scores, rows, columns),
             better=self.kept[better],
             better_log_scores=_at(log_scores, better, columns),
-            confidences=self._confidences(log_match, top_two, columns, rows),
+            confidences=confidences[0],
+            better_confidences=confidences[1],
         )
 
     def _confidences(
         self, log_match: Tensor, top_two: Indices, columns: Indices, rows: Indices
     ) -> Floats:
-        """Return the confidences of the anchors `rows`; `top_two` [2, Q] are the best anchors."""
+        """Return confidences [P, R] of anchors `rows`; `top_two` [2, Q] are the best anchors."""
         if self.calibration is None:
             return np.full(rows.shape, np.nan)
         tempered = (log_match / self.calibration.temperature).log_softmax(0)
         # Confidence never rises with the rank. The curve of the anchors after the first is
         # monotonic, so the second anchor stands in for all anchors between it and this one.
         ahead = [_at(tempered, anchors, columns) for anchors in top_two[:, columns]]
-        log_scores = np.stack([*ahead, _at(tempered, rows, columns)], axis=1)
-        confidences = self.calibration.confidence(np.exp(log_scores))
-        return np.where(rows == top_two[0, columns], confidences[:, 0], confidences[:, -1])
+        confidences = []
+        for anchors in rows:
+            log_scores = np.stack([*ahead, _at(tempered, anchors, columns)], axis=1)
+            each = self.calibration.confidence(np.exp(log_scores))
+            confidences.append(np.where(anchors == top_two[0, columns], each[:, 0], each[:, -1]))
+        return np.stack(confidences)
 
     def _pairs(self, columns: Indices, concepts: Indices) -> tuple[Tensor, Tensor]:
         """Return the anchors of the kept concepts, and their columns."""

@@ -92,6 +92,7 @@ class RelationScores:
     better: Indices
     better_log_scores: Floats
     confidences: Floats
+    better_confidences: Floats
     reasons: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
 
     @property

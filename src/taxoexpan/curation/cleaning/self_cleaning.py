@@ -31,6 +31,7 @@ from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError
 from taxoexpan.features.corpus.parallel import exit_with_parent
 from taxoexpan.features.embedding import names_of
 from taxoexpan.files import temporary_folder
+from taxoexpan.model import TaxoExpan
 from taxoexpan.progress import keep_lock_in_process, spell_duration
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -69,10 +70,7 @@ def clean(
     # An encoder that learns from a corpus learns here once; every fold finds the result on disk.
     model.encoder.learn(names_of(known.concepts))
     with nullcontext(Path(work)) if work else temporary_folder() as folder:
-        # The digest is of everything that determines the result, including the vectors.
-        own = (model.config.model_dump(), model.seed, model.encoder.fingerprint())
-        settings = (*own, folds, inner, explained)
-        files = FoldFiles(folder, identity_of("cleaning", taxonomy_digest(known), *settings))
+        files = FoldFiles(folder, _identity(model, known, folds, inner, explained))
         saved = files.load()
         if report and saved:
             report(f"{len(saved)} of {folds} folds were finished before")
@@ -88,6 +86,12 @@ def clean(
                 report(f"{len(saved) + done} of {folds} folds are finished{rest}")
         scores = RelationScores.concatenate(list(files.load().values()))
     return suspicious_relations(known, scores)
+
+
+def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
+    """Return a digest of everything that determines the result, including the vectors."""
+    own = (model.config.model_dump(), model.seed, model.encoder.fingerprint())
+    return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)
 
 
 @dataclass(frozen=True)
