@@ -25,6 +25,25 @@ def test_decisions_can_name_parents_by_label_and_path(food: Path, tmp_path: Path
     assert placed == {"kefir": ("3",), "whey": ("4",), "oat milk": ("2",)}
 
 
+def test_an_accepted_parent_of_a_concept_that_is_already_present_is_named(
+    food: Path, tmp_path: Path
+) -> None:
+    header = "query,parent_id,rank,score,kind,decision\n"
+    rows = "dairy,2,1,0.9,attach,accepted\nmilk,3,1,0.9,attach,\n"
+    decisions = write_file(tmp_path / "d.csv", header + rows)
+    messages = run("apply", food, decisions, "-o", tmp_path / "out.csv").err
+    assert "'dairy' is not moved below 'milk', as accepted" in messages
+    assert messages.count("not moved") == 1
+
+
+def test_an_accepted_synonym_is_not_called_probable(food: Path, tmp_path: Path) -> None:
+    rows = "query,parent_id,rank,score,kind,decision\nmilks,2,1,0.9,similar,accepted\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    messages = run("apply", food, decisions, "-o", tmp_path / "out.csv").err
+    assert "'milks' is a synonym of 'milk'; not added" in messages
+    assert "--allow-merges" in messages
+
+
 def test_ambiguous_rows_are_refused_before_anything_is_written(food: Path, tmp_path: Path) -> None:
     decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\nwhey,milk\n")
     out = tmp_path / "out.csv"

@@ -75,6 +75,22 @@ def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_si
     assert rest == "stopped; the decisions are in reviews.db\n"
 
 
+def test_a_store_that_is_gone_is_named_at_the_end_and_at_the_next_start(
+    model_directory: Path, new: Path, tmp_path: Path
+) -> None:
+    server, _ = started(tmp_path, model_directory, new)
+    store = tmp_path / "reviews.db"
+    store.unlink()
+    server.send_signal(signal.SIGINT)
+    rest = server.communicate(timeout=30)[1]
+    assert server.returncode == 2
+    assert "reviews.db: was deleted" in rest
+    assert "the decisions are in" not in rest
+    store.with_name("reviews.db-wal").touch()
+    message = refused(model_directory, new, "--decisions", store)
+    assert "is missing, but its journal" in message
+
+
 class Server:
     """The command `review` in a process of its own, with enough decisions for a training."""
 

@@ -28,6 +28,19 @@ def test_one_name_per_line_is_read_with_and_without_a_header(
     assert found == [Concept("", "kiwi"), Concept("", "fig")]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- kiwi\n  * fig\n+ [x] red-brown plum\n", ["kiwi", "fig", "red-brown plum"]),
+        ("- kiwi\nfig\n", ["- kiwi", "fig"]),
+    ],
+)
+def test_bullets_before_all_names_are_removed(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    assert labels(write_file(tmp_path / "new.md", text)) == expected
+
+
 @pytest.mark.parametrize("header", ["name", "term", "label", "Concept", "query", " Title "])
 def test_the_label_column_has_several_names(tmp_path: Path, header: str) -> None:
     path = write_file(tmp_path / "new.csv", f"price,{header}\n3,kiwi\n")

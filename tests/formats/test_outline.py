@@ -227,6 +227,13 @@ def test_new_lines_stay_inside_an_html_element(tmp_path: Path) -> None:
     assert expanded(path, "Food > Rice") == text.replace("- Bread\n", "- Bread\n- Rice\n")
 
 
+def test_labels_in_markdown_have_no_emphasis(tmp_path: Path) -> None:
+    text = "# **Food**\n\n- _Fruit_\n- `Rice` and ~~Corn~~\n- snake_case_name\n- 2 * 3 * 4\n"
+    path = write_file(tmp_path / "x.md", text)
+    labels = ["Food", "Fruit", "Rice and Corn", "snake_case_name", "2 * 3 * 4"]
+    assert list(TaxonomyFile.open(path).taxonomy.labels) == labels
+
+
 def test_labels_in_markdown_are_the_texts_of_links(tmp_path: Path) -> None:
     text = """\
 # Food [![badge](https://x.org/b.svg)](https://x.org)

@@ -110,8 +110,8 @@ def print_other_language(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Non
     if found := other_language(known, "own", [concept.label for concept in concepts]):
         note(
             f"note: {found.count:,} of {len(concepts):,} new terms look like names in another "
-            "language than the labels of this model; for good suggestions, train a model with "
-            "--language and the language of the terms"
+            "language than these labels; give --language with the language of the terms, to "
+            "train too"
         )
 
 
@@ -159,7 +159,8 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
     lines = []
     for suggestion in merged:
         known = suggestion.parent.label or suggestion.parent.id
-        probably = f"probably ({suggestion.confidence_or_score:.2f}) " if suggestion.rank else ""
+        is_known = suggestion.is_decided or not suggestion.rank
+        probably = "" if is_known else f"probably ({suggestion.confidence_or_score:.2f}) "
         lines.append(f"{suggestion.query.label!r} is {probably}a synonym of {known!r}{outcome}")
     note_some(lines, f" are probably synonyms{outcome}")
 
@@ -167,10 +168,18 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
 def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
     """Print what was added and what was not, and the output file."""
     accepted = applied.accepted
+    print_other_language(taxonomy, applied.additions.concepts)
+    chosen = {s.query.id: s.parent for s in accepted.suggestions if s.is_decided and not s.is_merge}
+    for new, known in accepted.already_present:
+        parent = chosen.get(new.id, known)
+        if parent.id not in (known.id, *taxonomy.parents(known.id)):
+            fix = "apply to a version without it, or move it yourself"
+            note(f"note: {new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
     _print_present(accepted.already_present, "not added")
     for message in _deprecated_notes(taxonomy, applied.additions):
         note(message)
-    print_merges(accepted.merged, "" if acceptance.allow_merges else "; not added")
+    fix = "; not added; accept the row of a parent instead, or use --allow-merges"
+    print_merges(accepted.merged, "" if acceptance.allow_merges else fix)
     rejected = [f"note: {reason}" for reason in accepted.rejected_changes]
     note_some(rejected, " moves and synonyms were rejected")
     if accepted.left_out:

@@ -75,6 +75,7 @@ def run(options: Options) -> int:
         with training as improvement:
             app = protect_pages(create_app(desk, improvement), allowed)
             run_server(app, allowed, port, lambda url: _announce(url, options), or_next=or_next)
+        desk.counts()  # this fails if the store is gone or was replaced
     note(f"stopped; the decisions are in {store.name}")
     return 0
 

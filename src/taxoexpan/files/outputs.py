@@ -106,7 +106,10 @@ def output_lock(path: Path) -> Iterator[None]:
     with _naming(path, f"choose another folder; nothing can be created in {path.parent}"):
         descriptor = _take(lock)
     if descriptor is None:
-        if _content(lock) == own:
+        holder = ""
+        with suppress(OSError):  # the lock was just released
+            holder = lock.read_text(encoding="utf-8")
+        if holder == own:
             yield
             return
         message = "another process works on this output"
@@ -279,13 +282,6 @@ def _beside(path: Path, ending: str) -> Path:
     if len(encoded) > _MAX_NAME_BYTES:
         return target.with_name(f".{hashlib.sha256(encoded).hexdigest()}.taxoexpan-{ending}")
     return target.with_name(f".{target.name}.taxoexpan-{ending}")
-
-
-def _content(lock: Path) -> str:
-    """Return the name of the process that has a lock, or "" if the lock was just released."""
-    with suppress(OSError):
-        return lock.read_text(encoding="utf-8")
-    return ""
 
 
 def _take(lock: Path) -> int | None:

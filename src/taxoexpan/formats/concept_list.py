@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from taxoexpan.taxonomy import Concept
 
 MAX_NAME_LENGTH = 1000
 """A longer name, in characters, is probably a text in the wrong column."""
+
+_BULLET = re.compile(r"\s*[-*+•]\s+(\[[ xX]\]\s+)?")
 
 DISCOVERED = "might_duplicate"
 """The column by which a table from `discover` is recognized."""
@@ -62,7 +65,9 @@ def read_concepts(path: Path) -> list[Concept]:
 def _bare_names(file: TextFile, table: Table | None) -> list[tuple[int, str]]:
     """Return one name per line; a table without a header must have only one column."""
     if not is_table(file) or table is None:
-        return [(n, line) for n, line in enumerate(file.lines, start=1) if line.strip()]
+        lines = [(n, line) for n, line in enumerate(file.lines, start=1) if line.strip()]
+        have_bullets = all(_BULLET.match(line) for _, line in lines)
+        return [(n, _BULLET.sub("", line) if have_bullets else line) for n, line in lines]
     names = []
     for line, row in read_cells(file, table.delimiter):
         if len(row) > 1:

@@ -35,6 +35,7 @@ _UNDERLINE = re.compile(r"=+\s*|-{2,}\s*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[[ xX]\] ")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|~~|[*_`])(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _CONTENTS = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)")
 """An entry of a table of contents: a link to a place in the same file."""
 _NOT_IN_LABELS = re.compile(r"[\n\r]")
@@ -272,6 +273,7 @@ class Outline:
                 message = f"more than {MAX_DEPTH} levels; check that this is an outline"
                 raise FormatError(file.path, message, found.line)
             plain = _LINK.sub(r"\1", _IMAGE.sub("", found.label)).strip() if is_markdown else ""
+            plain = _EMPHASIS.sub(r"\2", plain)
             # Two links may have the same text, and an image has none.
             label = found.label if not plain or (*over, plain) in paths else plain
             item = replace(found, label=label, parts=(*over, label))

@@ -228,10 +228,7 @@ class Run:
         self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
         self.rng.bit_generator.state = values["draws"]
         torch.set_rng_state(state.tensors["rng"])
-        self.history = History([_read_epoch(epoch) for epoch in values["epochs"]], values["best"])
+        found = ((each, each["validation"]) for each in values["epochs"])
+        epochs = [Epoch(**{**e, "validation": v and Metrics(**v)}) for e, v in found]
+        self.history = History(epochs, values["best"])
         self.lowest, self.parts = values["lowest"], values["parts"]
-
-
-def _read_epoch(values: dict[str, Any]) -> Epoch:
-    validation = values["validation"]
-    return Epoch(**{**values, "validation": Metrics(**validation) if validation else None})

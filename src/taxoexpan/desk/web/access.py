@@ -108,7 +108,10 @@ class AccessControl:
             return self.app
         if not self.access.accepts(parameter):
             return NO_TOKEN.answer(scope)
-        if scope["method"] == "GET" and _is_page(headers):
+        # A browser that opens a page in a frame would drop the cookie.
+        is_document = headers.get("sec-fetch-dest", "document") == "document"
+        is_page = is_document and "text/html" in headers.get("accept", "")
+        if scope["method"] == "GET" and is_page:
             return self._start_session(scope)
         return self.app
 
@@ -171,12 +174,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _is_page(headers: Headers) -> bool:
-    """Return whether a browser opens a page outside a frame, where it would drop the cookie."""
-    is_document = headers.get("sec-fetch-dest", "document") == "document"
-    return is_document and "text/html" in headers.get("accept", "")
 
 
 def _is_local_name(host_header: str) -> bool:

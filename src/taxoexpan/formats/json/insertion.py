@@ -253,7 +253,9 @@ class _Conventions:
         self.lists_children = not has_edges and not self.nests and by_ids
         otherwise = has_edges or self.nests or self.lists_children
         self.names_parents = names_parents or not otherwise
-        self.single_parent = self._has_single_parents()
+        named = [e[key] for e in concepts.objects if (key := find_key(e, "parents"))]
+        is_singular = self.keys["parents"] != KEYS["parents"][0]
+        self.single_parent = not any(isinstance(v, list) for v in named) if named else is_singular
         self.copies = self._has_copies()
         self.empty = self._empty_values(leaves)
 
@@ -261,14 +263,6 @@ class _Conventions:
         """Return the first key in the file for a field, even if its value is null."""
         keys = KEYS[field]
         return next((key for entry in self.concepts.objects for key in keys if key in entry), None)
-
-    def _has_single_parents(self) -> bool:
-        """Return whether each object names one parent instead of a list."""
-        keys = [(entry, find_key(entry, "parents")) for entry in self.concepts.objects]
-        values = [entry[key] for entry, key in keys if key]
-        if not values:
-            return self.keys["parents"] != KEYS["parents"][0]
-        return not any(isinstance(value, list) for value in values)
 
     def _has_copies(self) -> bool:
         """Return whether repeated objects of a concept are full copies, not short references."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.phrasing import join_words
+from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy.language_guess import LanguageGuess, other_language
 
 Text = tuple[str, str]
@@ -75,7 +75,7 @@ class Languages:
         is_tie = any(len(texts) >= own for texts in self.others.values())
         why = "a main language" if is_tie else "the main language"
         chosen = f"labels are read in {self.tag or 'no language'}, {why} of the file"
-        return f"{chosen} ({own:,} labels); it also has {join_words(listed)}"
+        return f"{chosen} ({pluralize(own, 'label')}); it also has {join_words(listed)}"
 
     def guess(self, names: Sequence[str]) -> LanguageGuess | None:
         """Return the other language of the file that new names clearly look like."""
