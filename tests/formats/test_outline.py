@@ -227,6 +227,15 @@ def test_new_lines_stay_inside_an_html_element(tmp_path: Path) -> None:
     assert expanded(path, "Food > Rice") == text.replace("- Bread\n", "- Bread\n- Rice\n")
 
 
+def test_lines_that_all_begin_with_numbers_are_numbered(tmp_path: Path) -> None:
+    text = "1 Food\n1.1 Fruit\n1.1.1 Apple\n2 Drinks\n2.1 Tea\n"
+    path = write_file(tmp_path / "x.txt", text)
+    assert paths_in(path)[2:] == ["Food > Fruit > Apple", "Drinks", "Drinks > Tea"]
+    assert expanded(path, "Food > Fruit > Pear") == text.replace("2 Dr", "1.1.2 Pear\n2 Dr")
+    write_file(path, "Food\n  7 Up\n  1.5 Cola\n")
+    assert paths_in(path) == ["Food", "Food > 7 Up", "Food > 1.5 Cola"]
+
+
 def test_labels_in_markdown_have_no_emphasis(tmp_path: Path) -> None:
     text = "# **Food**\n\n- _Fruit_\n- `Rice` and ~~Corn~~\n- snake_case_name\n- 2 * 3 * 4\n"
     path = write_file(tmp_path / "x.md", text)

@@ -24,7 +24,7 @@ PLAIN_SUFFIXES = (".txt", "")
 """Suffixes of files that may be outlines; other texts with indented lines are often programs."""
 
 _BLANKS = r"[ \t\u00a0]+"
-_LOOSE = re.compile(rf"\d{{1,9}}(?:\.\d{{1,9}})+{_BLANKS}(?=\S)")
+_LOOSE = re.compile(rf"\d{{1,9}}(?:\.\d{{1,9}})*{_BLANKS}(?=\S)")
 """A number without a sign after it; it is part of the label, unless other lines have numbers."""
 _MARK = re.compile(rf"(?:[-*+•◦▪‣]|\d{{1,9}}(?:\.\d{{1,9}})*[.)]){_BLANKS}(?=\S)")
 _HEADING = re.compile(rf"#{{1,6}}{_BLANKS}(?=\S)")
@@ -171,12 +171,13 @@ def scan_lines(file: TextFile) -> Lines:
         level = heading[0].count("#") if heading else 0
         label = _HEADING_END.sub("", label) if heading else label
         (found.items if mark else unmarked).append(Item(number, indent, sign, label, level))
-    if any(item.mark[:1].isdigit() for item in found.items):
-        loose = {item: match for item in unmarked if (match := _LOOSE.match(item.label))}
-        for item, match in loose.items():
-            label = item.label[match.end() :]
-            found.items.append(replace(item, mark=match[0], label=label))
-        unmarked = [item for item in unmarked if item not in loose]
+    loose = {item: match for item in unmarked if (match := _LOOSE.match(item.label))}
+    dotted = {item: match for item, match in loose.items() if "." in match[0]}
+    if found.items or not dotted or len(loose) < len(unmarked):  # "7 Up" is a label
+        loose = dotted if any(item.mark[:1].isdigit() for item in found.items) else {}
+    for item, match in loose.items():
+        found.items.append(replace(item, mark=match[0], label=item.label[match.end() :]))
+    unmarked = [item for item in unmarked if item not in loose]
     every = [*found.items, *unmarked]
     if not _is_marked(found.items, unmarked, is_markdown):
         # Here, lines with # are comments.
