@@ -217,8 +217,8 @@ def _lines(found: Facts) -> Iterator[str]:
         yield f"  {each['name']:<14}{state} ({each['purpose']})"
     yield from ("", "Machine")
     torch, cache = found["torch"], found["cache"]
-    threads = f"{', '.join(torch['devices'])}; {torch['threads']} threads" if torch else ""
-    yield f"  torch         {threads or 'cannot be used'}"
+    devices = f"{', '.join(torch['devices'])}; threads: {torch['threads']}" if torch else ""
+    yield f"  torch         {devices or 'cannot be used'}"
     if cache:
         state = cache["problem"] or "can be written to"
         space = f"{cache['size'] / 1e9:,.1f} GB used, {cache['free'] / 1e9:,.1f} GB free"

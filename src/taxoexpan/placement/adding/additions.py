@@ -113,8 +113,8 @@ def _with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion
     if suggestion.rank and given and given != parent.label:
         raise TaxonomyError(
             f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r} in the taxonomy, "
-            f"but {given!r} in the suggestions; read the taxonomy in the language of the suggestions "
-            "(--language), or to choose another parent, change the parent_id and clear the rank"
+            f"but {given!r} in the suggestions; if that is another language, give --language; "
+            "to choose another parent, change the parent_id and clear the rank"
         )
     return replace(suggestion, parent=parent)
 
