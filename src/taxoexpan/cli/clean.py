@@ -85,9 +85,10 @@ def run(options: Options) -> int:
             note(f"\nthe finished folds are saved in {work}; run the same command to resume")
         raise
     shown = relations[: options.top]
-    found = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
-    is_json = options.output.suffix == ".json"
-    text = found if is_json else suspicious_relations_csv(shown, options.keep_formulas)
+    if options.output.suffix == ".json":
+        text = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
+    else:
+        text = suspicious_relations_csv(shown, options.keep_formulas)
     texts = {options.output: text}
     if options.report:
         title = f"Suspicious relations of {options.taxonomy.name}"

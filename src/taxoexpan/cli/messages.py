@@ -110,8 +110,8 @@ def print_other_language(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Non
     if found := other_language(known, "own", [concept.label for concept in concepts]):
         note(
             f"note: {found.count:,} of {len(concepts):,} new terms look like names in another "
-            "language than these labels; give --language with the language of the terms, to "
-            "train too"
+            "language than the labels that are read; read the taxonomy in their language "
+            "(--language), and train a model with it"
         )
 
 

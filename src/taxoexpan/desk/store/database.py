@@ -141,7 +141,7 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
         raise StoreError(f"{path}: the folder {folder} does not exist, or is not writable")
     if not path.exists() and path.with_name(f"{path.name}-wal").exists():
         fix = f"put it back, or remove {path}-wal to begin anew"
-        raise StoreError(f"{path}: is missing, but its journal has decisions; {fix}")
+        raise StoreError(f"{path}: is missing, but its journal is there; {fix}")
     url = URL.create("sqlite", database=str(path.absolute()))
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
     event.listen(engine, "connect", _configure_sqlite)
