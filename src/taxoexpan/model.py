@@ -103,7 +103,8 @@ class TaxoExpan:
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
-        Nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch; the
+        The order of concepts, relations and synonyms does not matter (`Taxonomy.canonical`), and
+        nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch; the
         directory `tensorboard` gets the same figures as curves, if TensorBoard is installed. After
         every epoch, the state is saved in `checkpoint`, and the state of the fine-tuning in
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
@@ -112,6 +113,8 @@ class TaxoExpan:
         """
         outputs = FittingOutputs(progress, *map(_path, (log, checkpoint, tensorboard)))
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
+        taxonomy = taxonomy.canonical
+        holdout = holdout and holdout.canonical
         warn_of_language(self.config.features, taxonomy.labels)
         began = time.monotonic()
         self.config = resolve_mentions(self._requested, taxonomy.active)
@@ -142,7 +145,8 @@ class TaxoExpan:
         archive = self._fitted()
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
         began = time.monotonic()
-        judged = apply_feedback(taxonomy, feedback or Feedback())
+        judged = apply_feedback(taxonomy.canonical, feedback or Feedback())
+        judged = replace(judged, taxonomy=judged.taxonomy.canonical)
         # The network has not learned from the concepts that updates have added.
         trained = archive.taxonomy.without(archive.growth.added)
         ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
@@ -164,7 +168,7 @@ class TaxoExpan:
         it has learned. `growth` says how much the taxonomy has changed since the training.
         """
         refuse_other_taxonomy(self.taxonomy, taxonomy)
-        updated, report = self._fitted().updated(taxonomy, self._embedder)
+        updated, report = self._fitted().updated(taxonomy.canonical, self._embedder)
         self._reset(updated)
         return report
 
@@ -397,6 +401,7 @@ class TaxoExpan:
 
     def _held_out(self, holdout: Holdout) -> tuple[Ranker, LabeledQueries]:
         """Return the ranker of the remaining taxonomy, and the held-out concepts as queries."""
+        holdout = holdout.canonical
         is_own = holdout.taxonomy is self._fitted().taxonomy
         queries = held_out_queries(holdout, self._embedder)
         return self._ranker if is_own else self._ranker_of(holdout.taxonomy), queries

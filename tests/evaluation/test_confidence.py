@@ -45,7 +45,8 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
     firsts = model.suggest(growth.queries.concepts, top_k=1)
     firsts = [s for s in firsts if s.kind != SuggestionKind.MERGE]
     confidence = [s.confidence for s in firsts]
-    right = [s.parent.id == parent for s, parent in zip(firsts, PARENTS, strict=True)]
+    true = dict(zip(NEW, PARENTS, strict=True))
+    right = [s.parent.id == true[s.query.id] for s in firsts]
     assert [each.target for each in measured.accepted] == list(PRECISIONS)
     for each in measured.accepted:
         threshold = calibration.reliability.threshold(each.target)
@@ -67,7 +68,6 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
             grown = model.expand(growth.queries.concepts, **rule)
         written = {id: grown.parents(id)[0] for id in set(grown) - set(growth.taxonomy)}
         assert each.coverage == pytest.approx(len(written) / len(NEW))
-        true = dict(zip(NEW, PARENTS, strict=True))
         above = {true[name]: {true[name], *growth.taxonomy.ancestors(true[name])} for name in true}
         is_true = [parent in above[true[name]] for name, parent in written.items()]
         is_exact = [parent == true[name] for name, parent in written.items()]

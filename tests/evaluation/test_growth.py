@@ -111,7 +111,7 @@ def test_every_active_concept_is_an_anchor(growth: Growth) -> None:
             ahead = (cosines[others] > cosines[parent]).sum()
             assert ranks["closest"].ranks[place][nth] == 1 + ahead
     # All eight kinds have ten children: half of the seven others count as higher.
-    assert [r.tolist() for r in ranks["popular"].ranks] == [[4.5], [8.0, 4.5], [4.5]]
+    assert [r.tolist() for r in ranks["popular"].ranks] == [[4.5], [4.5], [8.0, 4.5]]
 
 
 def suggested_ranks(model: TaxoExpan, growth: Growth) -> list[list[float]]:

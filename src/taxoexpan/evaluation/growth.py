@@ -59,7 +59,11 @@ class MethodResult:
 
 
 def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
-    """Return the concepts that the new release adds; the same id means the same concept."""
+    """Return the concepts that the new release adds; the same id means the same concept.
+
+    Both releases are used in canonical order, so that the order of their rows does not matter.
+    """
+    old, new = old.canonical, new.canonical
     anchors, names = old.active, known_names(old)
     added = Difference(old, new).added
     active = [concept for concept in added if not concept.deprecated]

@@ -323,19 +323,47 @@ class Taxonomy:
         """Return the taxonomy without some concepts and their relations."""
         kept = np.ones(len(self), dtype=np.bool_)
         kept[[self.index(id) for id in ids]] = False
-        old = np.flatnonzero(kept)
-        new = np.cumsum(kept) - 1
         parents, children = self.relation_indices
         both = kept[parents] & kept[children]
+        return self._rearranged(np.flatnonzero(kept), parents[both], children[both])
+
+    @cached_property
+    def canonical(self) -> Taxonomy:
+        """The same taxonomy with concepts, parents and children ordered by id, and sorted synonyms.
+
+        Models learn from this order, so that the order in which a file states them does not matter.
+        """
+        rows = np.array(sorted(range(len(self)), key=self.ids.__getitem__), dtype=np.int64)
+        position = rows.argsort()
+        parents, children = self.relation_indices
+        order = np.lexsort((position[parents], position[children]))
+        same = self._rearranged(rows, parents[order], children[order])
+        same.synonyms = MappingProxyType({i: tuple(sorted(s)) for i, s in same.synonyms.items()})
+        return self if self._has_order_of(same) else same
+
+    def _has_order_of(self, same: Taxonomy) -> bool:
+        """Return whether an equal taxonomy states everything in the same order."""
+        return (
+            tuple(self.ids) == same.ids
+            and np.array_equal(self.parents_of.targets, same.parents_of.targets)
+            and np.array_equal(self.children_of.targets, same.children_of.targets)
+            and all(self.synonyms[i] == names for i, names in same.synonyms.items())
+        )
+
+    def _rearranged(self, rows: Indices, parents: Indices, children: Indices) -> Taxonomy:
+        """Return the taxonomy with only these concepts and relations, in this order."""
+        position = np.full(len(self), -1, dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        kept = dict(zip(rows.tolist(), range(len(rows)), strict=True))
         return Taxonomy.from_columns(
-            self._ids(old),
-            [self.labels[i] for i in old.tolist()],
-            new[parents[both]],
-            new[children[both]],
-            {int(new[i]): names for i, names in self.synonyms.items() if kept[i]},
-            {int(new[i]): text for i, text in self.definitions.items() if kept[i]},
-            [int(new[i]) for i in self.deprecated if kept[i]],
-            {int(new[i]): names for i, names in self.foreign_names.items() if kept[i]},
+            self._ids(rows),
+            [self.labels[i] for i in rows.tolist()],
+            position[parents],
+            position[children],
+            {kept[i]: names for i, names in self.synonyms.items() if i in kept},
+            {kept[i]: text for i, text in self.definitions.items() if i in kept},
+            [kept[i] for i in self.deprecated if i in kept],
+            {kept[i]: names for i, names in self.foreign_names.items() if i in kept},
             self.reserved,
         )
 

@@ -30,6 +30,15 @@ class Holdout:
     concepts: tuple[Concept, ...]
     parents: tuple[Indices, ...]
 
+    @property
+    def canonical(self) -> Holdout:
+        """The same held-out concepts, with the remaining taxonomy in canonical order."""
+        taxonomy, ids = self.taxonomy.canonical, self.taxonomy.ids
+        if taxonomy is self.taxonomy:
+            return self
+        parents = (sorted(taxonomy.index(ids[i]) for i in own.tolist()) for own in self.parents)
+        return Holdout(taxonomy, self.concepts, tuple(np.array(own) for own in parents))
+
 
 def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None = None) -> Holdout:
     """Hold out these concepts with all their relations, except concepts without a remaining parent.

@@ -72,7 +72,7 @@ class Scored:
 @pytest.fixture(scope="module", params=[False, True], ids=["leaves", "inner"])
 def scored(request: pytest.FixtureRequest) -> Scored:
     pantry = large_pantry()
-    queries = split_into_folds(concepts_to_check(pantry, request.param), 3, seed=5)[1]
+    queries = split_into_folds(concepts_to_check(pantry, request.param), 3, seed=5)[2]
     scores = score_fold(pantry, queries, CALIBRATED, explained=40)
     return Scored(scores, CALIBRATED.new_model().fit(hide_parents(pantry, queries)))
 

@@ -92,7 +92,7 @@ def test_a_saved_fold_is_not_computed_again(
     messages: list[str] = []
     assert clean(messy, QUICK, folds=2, work=work, report=messages.append) == relations
     assert messages == ["2 of 2 folds were finished before"]
-    files = FoldFiles(work, _identity(QUICK.new_model(), messy, 2, False, EXPLAINED))
+    files = FoldFiles(work, _identity(QUICK.new_model(), messy.canonical, 2, False, EXPLAINED))
     before = files.load()[1]
     reasons = {pair: {**each, "has_vector": False} for pair, each in before.reasons.items()}
     changed = {"ranks": before.ranks + 1000, "confidences": before.log_scores * 0 + 0.25}

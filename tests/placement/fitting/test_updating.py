@@ -189,7 +189,7 @@ def with_new(taxonomy: Taxonomy, *labels: str) -> Taxonomy:
 
 def test_added_concepts_are_suggested_as_parents(model: TaxoExpan) -> None:
     updated = copy.copy(model)
-    newer = with_new(model.taxonomy, "nut milk")
+    newer = with_new(model.taxonomy, "nut milk").canonical
     assert updated.update(newer).changes.added == {"nut milk"}
     best = updated.suggest(["roasted nut milk"])
     assert "nut milk" in {suggestion.parent.label for suggestion in best}

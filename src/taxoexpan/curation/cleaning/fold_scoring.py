@@ -56,7 +56,7 @@ def score_fold(
 
     The `explained` most suspicious relations get a reason.
     """
-    remaining = hide_parents(taxonomy, queries)
+    remaining = hide_parents(taxonomy, queries).canonical
     holdout = hold_out(taxonomy, [taxonomy.ids[i] for i in queries.tolist()], remaining)
     model = options.new_model()
     model.fit(remaining, progress=progress, expected=holdout.concepts)

@@ -64,7 +64,7 @@ def clean(
         if not isinstance(number, int) or number < lowest:
             message = f"{name} is {number!r}; it must be a whole number, at least {lowest}"
             raise ConfigurationError(message)
-    options, known = options or ModelOptions(), taxonomy.active
+    options, known = options or ModelOptions(), taxonomy.canonical.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
     # An encoder that learns from a corpus learns here once; every fold finds the result on disk.

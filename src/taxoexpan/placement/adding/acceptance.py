@@ -277,7 +277,8 @@ def _lineage(first: Suggestion, taxonomy: Taxonomy) -> tuple[Taxonomy, Indices] 
     """
     if not first.levels or first.parent.id not in taxonomy:
         return None
-    active = taxonomy.without_deprecated_relations  # as when the suggestion was made
+    # The model that made the suggestion has the concepts in this order.
+    active = taxonomy.canonical.without_deprecated_relations
     lineage = active.short_lineage(active.index(first.parent.id))
     return (active, lineage) if len(lineage) == len(first.levels) else None
 
