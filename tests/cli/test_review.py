@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import http.cookiejar
+import os
 import shutil
 import signal
 import subprocess
@@ -215,6 +216,34 @@ def test_other_addresses_need_a_token(model_directory: Path, new: Path) -> None:
     message = refused(model_directory, new, "--host", "0.0.0.0")
     assert "a token is needed" in message
     assert "--token" in message
+
+
+TOKEN = "0123456789abcdef"
+
+
+def test_a_log_does_not_get_the_token(model_directory: Path, new: Path, tmp_path: Path) -> None:
+    server, lines = started(tmp_path, model_directory, new, "--quiet", "--token", TOKEN)
+    url = lines[-1].split()[2]
+    with urllib.request.urlopen(f"{url}?token={TOKEN}") as response:
+        assert "hemp milk" in response.read().decode()
+    server.send_signal(signal.SIGINT)
+    rest = server.communicate(timeout=30)[1]
+    assert TOKEN not in "".join(lines) + rest
+    assert "TAXOEXPAN_TOKEN" in rest  # it says how to get in
+
+
+def test_a_terminal_gets_the_token(model_directory: Path, new: Path, tmp_path: Path) -> None:
+    leader, follower = os.openpty()
+    command = [sys.executable, "-m", "taxoexpan.cli.main", "review", model_directory, new]
+    command += ["--quiet", "--no-browser", "--token", TOKEN, "--port", "0"]
+    with (
+        os.fdopen(leader, encoding="utf-8") as terminal,
+        subprocess.Popen(command, cwd=tmp_path, stderr=follower) as server,
+    ):
+        os.close(follower)
+        line = next(line for line in terminal if "review at" in line)
+        server.send_signal(signal.SIGINT)
+    assert line.split()[2].endswith(f"/?token={TOKEN}")
 
 
 def test_a_busy_port_is_refused_before_the_queue_is_filled(

@@ -7,13 +7,14 @@ import os
 import sys
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
 from taxoexpan.cli.messages import note, print_filtered, print_other_language
-from taxoexpan.cli.serve import REVIEW_PORT, ServerOptions
+from taxoexpan.cli.serve import REVIEW_PORT, TOKEN_VARIABLE, ServerOptions
 from taxoexpan.option_declarations import PATH, option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from taxoexpan.desk.review.desk import ReviewDesk
     from taxoexpan.desk.review.improvement import Improvement
     from taxoexpan.desk.store.decision_store import DecisionStore
+    from taxoexpan.desk.web.access import Access
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.model import TaxoExpan
     from taxoexpan.taxonomy import Concept
@@ -74,7 +76,8 @@ def run(options: Options) -> int:
         port, or_next = (REVIEW_PORT, True) if options.port is None else (options.port, False)
         with training as improvement:
             app = protect_pages(create_app(desk, improvement), allowed)
-            run_server(app, allowed, port, lambda url: _announce(url, options), or_next=or_next)
+            announce = partial(_announce, allowed, options)
+            run_server(app, allowed, port, announce, or_next=or_next)
         desk.counts()  # this fails if the store is gone or was replaced
     note(f"stopped; the decisions are in {store.name}")
     return 0
@@ -142,12 +145,16 @@ def login_name() -> str:
         return "curator"
 
 
-def _announce(url: str, options: Options) -> None:
+def _announce(access: Access, options: Options, url: str) -> None:
     """Print the address, and open the browser."""
     if options.port is None and urlsplit(url).port != REVIEW_PORT:
         note(f"port {REVIEW_PORT} is taken, so another one is used; --port selects one")
-    note(f"review at {url} (Ctrl+C stops it)")
+    # Others may read a log, but only the user sees a terminal.
+    shown = access.entry(url) if sys.stderr.isatty() else url
+    note(f"review at {shown} (Ctrl+C stops it)")
+    if shown != access.entry(url):
+        note(f"to open it, add ?token= and the token of --token or {TOKEN_VARIABLE}")
     if not options.no_browser:
         import webbrowser
 
-        webbrowser.open(url)
+        webbrowser.open(access.entry(url))

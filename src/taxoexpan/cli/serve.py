@@ -94,7 +94,7 @@ def run(options: Options) -> int:
 
     def announce(url: str) -> None:
         note(f"{len(state.taxonomy):,} concepts; press Ctrl+C to stop")
-        print(url.partition("?")[0], flush=True)  # the token must not be in logs
+        print(url, flush=True)
 
     app = service_app(state, granted, options.origins or (ANY_ORIGIN,))
     run_server(app, granted, options.port, announce)

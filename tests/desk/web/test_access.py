@@ -45,3 +45,11 @@ def test_only_the_whole_token_is_accepted() -> None:
     assert not access.accepts("")
     assert not Access().accepts("")
     assert not Access().accepts_derived(Access().session(), Access().session())
+
+
+def test_the_entry_has_the_token() -> None:
+    url = "http://10.0.0.1:8000/"
+    assert Access("10.0.0.1", "a&b=c+d/e?f#ghijk").entry(url) == (
+        f"{url}?token=a%26b%3Dc%2Bd%2Fe%3Ff%23ghijk"
+    )
+    assert Access().entry(url) == url

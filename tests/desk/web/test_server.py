@@ -8,13 +8,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from logging.config import dictConfig
+from typing import Any
 
 import httpx
 import pytest
 
 from taxoexpan.desk.web.access import Access
-from taxoexpan.desk.web.server import listen, log_settings, run_server, server_url
+from taxoexpan.desk.web.protection import MAX_INCOMING
+from taxoexpan.desk.web.server import SEND_SECONDS, listen, log_settings, run_server, server_url
 from taxoexpan.errors import ConfigurationError
 
 
@@ -35,7 +38,7 @@ def test_the_log_shows_control_characters_as_escapes(capsys: pytest.CaptureFixtu
 
 
 IMPATIENT = """
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from taxoexpan.desk.web import server
 from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_service
@@ -50,18 +53,34 @@ async def slow():
     await asyncio.sleep(0.5)
     return "done"
 
-server.run_server(protect_service(app, Access()), Access(), 0, lambda url: print(url, flush=True))
+@app.post("/size")
+async def size(request: Request):
+    return len(await request.body())
+
+protected = protect_service(app, Access(), max_body=1000, max_requests=2)
+server.run_server(protected, Access(), 0, lambda url: print(url, flush=True))
 """
+
+
+@contextmanager
+def server_process(**options: Any) -> Iterator[tuple[subprocess.Popen[str], httpx.URL]]:
+    """Start the server above; yield its process and its URL."""
+    command = [sys.executable, "-c", IMPATIENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
+        assert process.stdout is not None
+        yield process, httpx.URL(process.stdout.readline().strip())
+        process.terminate()
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[httpx.URL]:
-    """A server that waits a fifth of a second for the header of a request."""
-    command = [sys.executable, "-c", IMPATIENT]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
-        assert process.stdout is not None
-        yield httpx.URL(process.stdout.readline().strip())
-        process.terminate()
+    """A server that waits a fifth of a second for a header, and answers two requests at a time."""
+    with server_process() as (_, url):
+        yield url
+
+
+def connect(url: httpx.URL) -> socket.socket:
+    return socket.create_connection((url.host, url.port), timeout=60)
 
 
 def received(connection: socket.socket) -> bytes:
@@ -71,7 +90,7 @@ def received(connection: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("sent", [b"", b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
 def test_a_connection_without_a_whole_header_is_closed(url: httpx.URL, sent: bytes) -> None:
-    with socket.create_connection((url.host, url.port), timeout=30) as connection:
+    with connect(url) as connection:
         connection.sendall(sent)
         assert received(connection) == b""
 
@@ -84,11 +103,97 @@ def test_a_request_may_take_longer_than_its_header(url: httpx.URL) -> None:
 
 def test_half_a_header_after_a_request_is_closed_too(url: httpx.URL) -> None:
     request = b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-    with socket.create_connection((url.host, url.port), timeout=60) as connection:
+    with connect(url) as connection:
         connection.sendall(request)
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")
         connection.sendall(request[:20])
         assert b"HTTP" not in received(connection)
+
+
+POST = b"POST /size HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        b"Content-Length: 99\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5",
+        b"Content-Length: 5\r\nContent-Length: 6",
+        b"Content-Length: 5, 6",
+        b"Content-Length: -5",
+        b"Content-Length: +5",
+        b"Content-Length: ",
+        b"Content-Length : 5",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: gzip, chunked",
+    ],
+)
+def test_a_request_without_a_clear_length_is_refused_and_its_connection_closed(
+    url: httpx.URL, lengths: bytes
+) -> None:
+    with connect(url) as connection:
+        connection.sendall(POST + lengths + b"\r\n\r\n0\r\n\r\n" + POST + b"\r\n")
+        answers = received(connection)
+    assert answers.startswith(b"HTTP/1.1 400")
+    assert answers.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize("host", [b"127.0.0.1", b"evil.example"])
+@pytest.mark.parametrize("waits", [True, False])
+def test_malformed_bodies_leave_no_error_of_the_server_in_the_log(host: bytes, waits: bool) -> None:
+    with server_process(stderr=subprocess.PIPE) as (process, url), connect(url) as connection:
+        header = b"POST /size HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n" % host
+        connection.sendall(header if waits else header + b"zz\r\n")
+        if waits and host == b"evil.example":
+            assert connection.recv(65536).startswith(b"HTTP/1.1 421")
+        connection.sendall(b"zz\r\n")
+        received(connection)
+        process.terminate()
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_clients_that_send_slowly_take_no_place_of_others(url: httpx.URL) -> None:
+    with ExitStack() as stack:
+        slow = [stack.enter_context(connect(url)) for _ in range(10)]
+        for connection in slow:
+            connection.sendall(POST + b"Content-Length: 4\r\n\r\nab")
+        assert httpx.get(url.join("/slow"), timeout=30).status_code == 200
+        for connection in slow:
+            connection.sendall(b"cd")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_bodies_that_are_being_received_have_a_common_limit(url: httpx.URL) -> None:
+    with ExitStack() as stack:
+        slow = [stack.enter_context(connect(url)) for _ in range(MAX_INCOMING + 2)]
+        for connection in slow:
+            connection.sendall(POST + b"Content-Length: 1000\r\n\r\n" + b"x" * 999)
+        last = received(slow[-1])
+        assert last.startswith(b"HTTP/1.1 503")
+        assert b"retry-after: 1" in last
+        assert httpx.get(url.join("/slow"), timeout=30).status_code == 200
+        slow[0].sendall(b"x")
+        assert slow[0].recv(65536).startswith(b"HTTP/1.1 200")
+
+
+@pytest.fixture
+def accepted() -> Iterator[socket.socket]:
+    """A connection that a listening socket of a server has accepted."""
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            yield connection
+
+
+def test_small_responses_are_sent_at_once(accepted: socket.socket) -> None:
+    assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="needs an option of Linux")
+def test_clients_that_read_nothing_are_disconnected(accepted: socket.socket) -> None:
+    milliseconds = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    assert milliseconds == SEND_SECONDS * 1000
 
 
 PROGRAM = """
@@ -160,19 +265,15 @@ def test_an_impossible_address_is_refused(host: str, port: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("access", "url"),
+    ("host", "url"),
     [
-        (Access(), "http://127.0.0.1:8000/"),
-        (Access("::1"), "http://[::1]:8000/"),
-        (
-            Access("10.0.0.1", "a&b=c+d/e?f#ghijk"),
-            "http://10.0.0.1:8000/?token=a%26b%3Dc%2Bd%2Fe%3Ff%23ghijk",
-        ),
-        (Access("0.0.0.0", "x" * 16), f"http://{socket.gethostname()}:8000/?token={'x' * 16}"),
+        ("127.0.0.1", "http://127.0.0.1:8000/"),
+        ("::1", "http://[::1]:8000/"),
+        ("0.0.0.0", f"http://{socket.gethostname()}:8000/"),
     ],
 )
-def test_the_url_has_the_token(access: Access, url: str) -> None:
-    assert server_url(access, 8000) == url
+def test_the_url_names_the_host(host: str, url: str) -> None:
+    assert server_url(host, 8000) == url
 
 
 async def _never(*_: object) -> None:

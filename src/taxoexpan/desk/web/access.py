@@ -52,6 +52,10 @@ class Access:
         """Return whether a string is the token."""
         return self.accepts_derived(self.token or "", candidate)
 
+    def entry(self, url: str) -> str:
+        """Return the URL of a page with the token, with which a browser can open it."""
+        return f"{url}?{urlencode({TOKEN_PARAMETER: self.token})}" if self.token else url
+
     def session(self) -> str:
         """Return the cookie value that replaces the token in a browser."""
         return self._derived(b"taxoexpan session")

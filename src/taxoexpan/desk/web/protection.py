@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -22,6 +23,8 @@ MAX_BODY = 1 << 20
 """The default limit of request bodies, in bytes."""
 MAX_REQUESTS = 256
 """The default limit of requests at the same time."""
+MAX_INCOMING = 64
+"""All bodies that are being received have together at most this many times the largest size."""
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so that the connection cannot be used again."""
 FORGED = Problem(
@@ -37,6 +40,12 @@ BUSY = Problem(
     HTTPStatus.SERVICE_UNAVAILABLE,
     "the server is busy; send the request again later",
     headers={"Retry-After": "1"},
+)
+TOO_MANY_BODIES = replace(BUSY, headers={**CLOSE, "Retry-After": "1"})
+TWO_LENGTHS = Problem(
+    HTTPStatus.BAD_REQUEST,
+    "the request has both Content-Length and Transfer-Encoding; send only one of them",
+    headers=CLOSE,
 )
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -93,14 +102,31 @@ def allow_origins(app: ASGIApp, path: str, origins: Sequence[str]) -> ASGIApp:
     return answer
 
 
+def refuse_two_lengths(app: ASGIApp) -> ASGIApp:
+    """Refuse requests with two lengths with 400, and close the connection.
+
+    A proxy in front that uses the other length would see another end of the request, so that the
+    rest of one client's body is read as the next client's request (request smuggling).
+    """
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        is_ambiguous = "content-length" in headers and "transfer-encoding" in headers
+        await (TWO_LENGTHS.answer(scope) if is_ambiguous else app)(scope, receive, send)
+
+    return answer
+
+
 class BodyLimit:
     """Middleware that receives the whole body first, and refuses large or slow requests."""
 
     def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = RECEIVE_SECONDS) -> None:
         self.app, self.max_bytes, self.seconds = app, max_bytes, seconds
+        self.incoming = 0
+        """The bytes of all bodies that are being received."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its body, or refuse it with 413 or 408."""
+        """Pass the request on with its body, or refuse it with 413, 408 or 503."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -117,20 +143,27 @@ class BodyLimit:
 
     async def _receive_body(self, scope: Scope, receive: Receive) -> bytes | None:
         """Return the body, or None if the client has disconnected."""
-        announced = Headers(scope=scope).get("content-length", "")
-        is_large = announced.isdigit() and int(announced) > self.max_bytes
-        chunks, size = [], 0
-        while not is_large:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            is_large = size > self.max_bytes
-            if not (is_large or message.get("more_body", False)):
-                return b"".join(chunks)
-        detail = f"the request has more than {self.max_bytes:,} bytes; send it in several parts"
-        raise ProblemError(Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE))
+        self._refuse_large(int(Headers(scope=scope).get("content-length", 0)))
+        body = bytearray()
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                body += message.get("body", b"")
+                self.incoming += len(message.get("body", b""))
+                self._refuse_large(len(body))
+                if not message.get("more_body", False):
+                    return bytes(body)
+                if self.incoming > MAX_INCOMING * self.max_bytes:
+                    raise ProblemError(TOO_MANY_BODIES)
+        finally:
+            self.incoming -= len(body)
+
+    def _refuse_large(self, size: int) -> None:
+        if size > self.max_bytes:
+            detail = f"the request has more than {self.max_bytes:,} bytes; send it in several parts"
+            raise ProblemError(Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE))
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -210,5 +243,6 @@ def protect_service(
     The `public` paths need no token, the `unlimited` paths have no request limit, and links below
     `linked` may have a key. Origins are not checked, because the service changes nothing.
     """
-    allowed = AccessControl(BodyLimit(app, max_body), access, public, linked)
-    return _with_security_headers(_limit_requests(allowed, max_requests, unlimited))
+    # A request that is still being received takes no place of a request that can be answered.
+    received = BodyLimit(_limit_requests(app, max_requests, unlimited), max_body)
+    return _with_security_headers(AccessControl(received, access, public, linked))

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from logging import LogRecord
 from typing import Any
-from urllib.parse import quote
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.config import LOGGING_CONFIG
 from uvicorn.logging import DefaultFormatter
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
+from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.protection import refuse_two_lengths
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.phrasing import visible
 
@@ -52,6 +53,15 @@ class HeaderTimeout(H11Protocol):
         super().connection_made(transport)
         self.loop.call_later(HEADER_SECONDS, self._close_if_idle, None)
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a malformed request, and end the response of the app, which may run already."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+
     def _close_if_idle(self, last: object) -> None:
         """Close the connection if no request was answered, or began, since the last check."""
         is_idle = self.cycle is None or self.cycle.response_complete
@@ -64,6 +74,8 @@ class HeaderTimeout(H11Protocol):
 
 STOP_SECONDS = 30
 """How long a stopping server waits for requests that have begun."""
+SEND_SECONDS = 60
+"""A client that accepts nothing for so long is disconnected, so that it holds no response."""
 KEEP_ALIVE_SECONDS = 15
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
@@ -80,11 +92,11 @@ def run_server(
     stop_seconds: int = STOP_SECONDS,
     or_next: bool = False,
 ) -> None:
-    """Serve an app until SIGTERM or Ctrl+C, after calling `on_start` with the URL and token."""
+    """Serve an app until SIGTERM or Ctrl+C, after calling `on_start` with the URL."""
     listening = listen(access.host, port, or_next)
-    url = server_url(access, listening.getsockname()[1])
+    url = server_url(access.host, listening.getsockname()[1])
     config = uvicorn.Config(
-        app,
+        refuse_two_lengths(app),
         http=HeaderTimeout,
         backlog=BACKLOG,
         log_config=log_settings(),
@@ -112,22 +124,24 @@ def listen(host: str, port: int, or_next: bool = False) -> socket.socket:
         if not 0 <= port <= MAX_PORT:
             raise OSError("no such port")
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address, family=family, backlog=BACKLOG)
+        listening = socket.create_server(address, family=family, backlog=BACKLOG)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         fix = "choose an address of this machine, such as 127.0.0.1, and another port, or 0 for any"
         message = f"cannot listen on {host}, port {port}: {reason}; {fix}"
         raise ConfigurationError(message) from None
+    # Accepted connections inherit these options. With Nagle's algorithm, the body of a response
+    # would wait 40 ms for the acknowledgment of its header.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SEND_SECONDS * 1000)
+    return listening
 
 
-def server_url(access: Access, port: int) -> str:
-    """Return the URL of a server, including its token."""
-    host = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(
-        access.host, access.host
-    )
-    name = f"[{host}]" if ":" in host else host
-    token = f"?{TOKEN_PARAMETER}={quote(access.token, safe='')}" if access.token else ""
-    return f"http://{name}:{port}/{token}"
+def server_url(host: str, port: int) -> str:
+    """Return the URL of a server, without its token."""
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
 class _AnnouncingServer(uvicorn.Server):
