@@ -176,8 +176,8 @@ def rank_queries(
         scores.append(best.values.T.cpu().numpy())
         ranks += rank_true_parents(block_scores, block.parents)
         ranks_ties_as_best += rank_true_parents(block_scores, block.parents, TIES_AS_BEST)
-    best, best_scores = np.concatenate(indices), np.concatenate(scores)
-    return MethodRanking(ranks, ranks_ties_as_best, best, best_scores)
+    best_anchors = np.concatenate(indices)
+    return MethodRanking(ranks, ranks_ties_as_best, best_anchors, np.concatenate(scores))
 
 
 def _run_arrays(task: Task, ranked: dict[str, MethodRanking]) -> dict[str, Any]:
