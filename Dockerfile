@@ -2,7 +2,8 @@
 #   docker build --tag taxoexpan .
 #   docker run --rm --read-only --tmpfs /tmp --volume "$PWD:/work" taxoexpan check topics.ttl
 # docs/guides/installing.md has more, such as a much smaller image with a CPU build of torch.
-ARG PYTHON_IMAGE=python:3.11-slim-bookworm
+# The image of September 2026, for all platforms of the tag.
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 FROM ${PYTHON_IMAGE} AS build
 # An index with CPU builds of torch; without one, the build for NVIDIA GPUs is installed.

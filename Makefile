@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Many tests start a process: without bytecode, each would compile every module that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-slow test-oldest oldest coverage lint bench docs package sizes lines reproduce audit clean
+.PHONY: help install demo test test-slow test-oldest oldest hashes coverage lint bench docs package sizes lines reproduce audit clean
 
 help:
 	@echo "make demo       place new foods in the food branch of WordNet"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow  run the tests that take minutes"
 	@echo "make test-oldest  run the tests of the core with the oldest versions of all packages"
 	@echo "make oldest     compute constraints-oldest.txt again, after a change of pyproject.toml"
+	@echo "make hashes     look up the hashes of all pinned versions again, after a change of constraints.txt"
 	@echo "make package    build the wheel and the source distribution in dist/, and try both"
 	@echo "make sizes      print the sizes of the package and its extras, and start-up times"
 	@echo "make lines      print lines and modules per package (COMPARE=DIRECTORY: next to another checkout)"
@@ -57,6 +58,10 @@ oldest: .venv/bin/python
 	{ head -1 constraints-oldest.txt; cat constraints-oldest.new; } > constraints-oldest.tmp
 	mv constraints-oldest.tmp constraints-oldest.txt
 	rm constraints-oldest.new
+
+hashes: .venv/bin/python
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python tools/hash_requirements.py
 
 # PyPI's oldest torch is a build for GPUs, several gigabytes large; it works on CPUs, too.
 # Old packages may use what newer ones deprecate, so such warnings are no errors here.

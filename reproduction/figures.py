@@ -188,8 +188,7 @@ def _draw_cases(runs: Runs) -> Figure:
     counts = {}
     for experiment in find_experiments([FIGURES["cases"]]):
         for run in runs.get(experiment.name, [])[:1]:
-            best = [ranks.min() for ranks in run.ranks()]
-            counts[experiment.title], _ = np.histogram(best, RANK_EDGES)
+            counts[experiment.title], _ = np.histogram(run.best_ranks(), RANK_EDGES)
     figure, (axis,) = _grid(1, "Ranks of the test queries' true parents", runs, 9)
     width = 0.8 / len(counts)
     for number, (title, heights) in enumerate(counts.items()):

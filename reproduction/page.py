@@ -117,7 +117,7 @@ def _cases(index: RunIndex) -> str:
     (experiment,) = find_experiments([CASES])
     lines = []
     for first, *_ in index[experiment.name].values():
-        best = np.array([ranks.min() for ranks in first.ranks()])
+        best = first.best_ranks()
         fractions = [
             f"{np.mean((best >= low) & (best < high)):.1%} at {format_rank_range(low, high)}"
             for low, high in pairwise((1, 2, 11, 101, 1001, np.inf))

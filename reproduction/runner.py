@@ -36,7 +36,7 @@ from taxoexpan.evaluation.rules import Method
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.log import TrainingLog
-from taxoexpan.training.metrics import compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import TIES_AS_BEST, compute_metrics, rank_true_parents
 
 STORED_ANCHORS = 10
 """The number of best anchors that are stored for each query."""
@@ -44,9 +44,13 @@ STORED_ANCHORS = 10
 
 @dataclass(frozen=True)
 class MethodRanking:
-    """How a method ranks queries: the ranks of the true parents, and the best anchors [Q, K]."""
+    """How a method ranks queries: the ranks of the true parents, and the best anchors [Q, K].
+
+    `ranks_ties_as_best` are the ranks as the authors count them, with equal scores not counted.
+    """
 
     ranks: list[NDArray[np.floating]]
+    ranks_ties_as_best: list[NDArray[np.floating]]
     best: Indices
     scores: NDArray[np.floating]
 
@@ -117,6 +121,7 @@ def run_experiment(
             concepts=len(problem.taxonomy),
             relations=len(problem.taxonomy.relations),
             test=compute_metrics(ranked["test"].ranks),
+            test_ties_as_best=compute_metrics(ranked["test"].ranks_ties_as_best),
             validation=compute_metrics(ranked["validation"].ranks),
             best_epoch=history.best if history else None,
             epochs=len(history.epochs) if history else None,
@@ -162,6 +167,7 @@ def rank_queries(
 ) -> MethodRanking:
     """Return the ranks of the true parents and the `count` best anchors, scoring only once."""
     ranks: list[NDArray[np.floating]] = []
+    ranks_ties_as_best: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
     for _, block in queries.blocks(anchors):
         block_scores = method.score(block)
@@ -169,7 +175,9 @@ def rank_queries(
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())
         ranks += rank_true_parents(block_scores, block.parents)
-    return MethodRanking(ranks, np.concatenate(indices), np.concatenate(scores))
+        ranks_ties_as_best += rank_true_parents(block_scores, block.parents, TIES_AS_BEST)
+    best_anchors = np.concatenate(indices)
+    return MethodRanking(ranks, ranks_ties_as_best, best_anchors, np.concatenate(scores))
 
 
 def _run_arrays(task: Task, ranked: dict[str, MethodRanking]) -> dict[str, Any]:

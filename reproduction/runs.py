@@ -41,7 +41,10 @@ class TaskInfo:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Everything about a run except its ranks; `seconds_to_place` is by device."""
+    """Everything about a run except its ranks; `seconds_to_place` is by device.
+
+    `test_ties_as_best` are the metrics of the test queries as the authors count ties.
+    """
 
     experiment: Experiment
     seed: int
@@ -49,6 +52,7 @@ class RunRecord:
     concepts: int
     relations: int
     test: Metrics
+    test_ties_as_best: Metrics
     validation: Metrics
     best_epoch: int | None
     epochs: int | None
@@ -85,9 +89,10 @@ class Run:
     folder: Path
     record: RunRecord
 
-    def metric(self, name: str) -> float:
+    def metric(self, name: str, ties_as_best: bool = False) -> float:
         """Return a metric of the test queries by its name."""
-        return float(getattr(self.record.test, name))
+        record = self.record
+        return float(getattr(record.test_ties_as_best if ties_as_best else record.test, name))
 
     def ranks(self, part: str = "test") -> list[NDArray[np.floating]]:
         """Return the ranks of every query's true parents."""
@@ -98,6 +103,13 @@ class Run:
         if counts.sum() != len(ranks) or counts.min() < 1:
             raise ValueError(f"{RANKS} has ranks and counts that do not match")
         return np.split(ranks, np.cumsum(counts)[:-1])
+
+    def best_ranks(self) -> NDArray[np.float64]:
+        """Return the rank of every test query's best true parent [Q].
+
+        A rank between two whole ones, which ties cause, is rounded up, as in Hit@k.
+        """
+        return np.ceil([ranks.min() for ranks in self.ranks()])
 
     def labels(self) -> list[str]:
         """Return the labels of the test queries, if they are stored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,17 @@ def test_only_actions_of_github_are_used() -> None:
         "actions/setup-python",
         "github/codeql-action/upload-sarif",
     ]
+
+
+def test_actions_of_others_are_pinned_by_their_commit() -> None:
+    files = [ROOT / "action.yml", *WORKFLOWS, *(ROOT / "docs").rglob("*.md")]
+    files += (ROOT / ".github").rglob("*.yml")
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    used = [line.partition("uses: ")[2] for line in lines if re.match(r" *(- )?uses: ", line)]
+    # The examples stand for a repository of the reader, with a version of its own.
+    foreign = [name for name in used if not name.startswith(("./", "your-organization/"))]
+    assert len(foreign) >= 5
+    assert [n for n in foreign if not re.fullmatch(r"\S+@[0-9a-f]{40}  # v[\d.]+", n)] == []
 
 
 def test_every_input_is_used_and_every_output_is_written() -> None:

@@ -52,6 +52,12 @@ def test_the_image_runs_without_privileges_and_has_known_extras() -> None:
     assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
 
 
+def test_the_base_image_is_pinned_by_its_digest() -> None:
+    (image,) = re.findall(r"^ARG PYTHON_IMAGE=(.+)$", DOCKERFILE, flags=re.MULTILINE)
+    assert re.fullmatch(r"python:3\.\d+-slim-\w+@sha256:[0-9a-f]{64}", image)
+    assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE)) == {"${PYTHON_IMAGE}"}
+
+
 @pytest.fixture(scope="module")
 def healthcheck() -> ModuleType:
     path = ROOT / "packaging" / "docker" / "healthcheck.py"

@@ -38,7 +38,7 @@ from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import hold_out_growth
-from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.tower import MAX_NORM, NEAREST, WARM_UP, TowerBatch, contrastive_loss
 
 BATCH_SIZE = 512
@@ -173,7 +173,7 @@ class LeftOut:
         """Rank the parents of the held-out concepts by the model's cosines."""
         model.eval()
         queries, anchors = (table.encode_all(model) for table in (self.queries, self.anchors))
-        return compute_metrics(rank_true_parents(anchors @ queries.T, self.parents, TIES))
+        return compute_metrics(rank_true_parents(anchors @ queries.T, self.parents))
 
 
 def measure_all(

@@ -62,7 +62,7 @@ def test_experiments_run_once_and_are_shown(
         assert row in first.out.splitlines()
         assert row.endswith("| 1 |")  # rules do not depend on the seed
     (never,) = [line for line in table if line.startswith("| TaxoExpan |")]
-    assert never.startswith("| TaxoExpan | – | 80.3 ± 5.5 |  | – |")
+    assert never.startswith("| TaxoExpan | – | – | 80.3 ± 5.5 |  | – |")
 
 
 def test_without_data_the_food_taxonomy_is_used(

@@ -44,6 +44,7 @@ def make_runs(
                 concepts=3,
                 relations=1000 * (place + 1),
                 test=compute_metrics(ranks),
+                test_ties_as_best=compute_metrics(ranks),
                 validation=compute_metrics(ranks),
                 best_epoch=None,
                 epochs=None,

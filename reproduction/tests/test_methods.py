@@ -17,7 +17,6 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
-from taxoexpan.placement.fitting.session import TIES
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
@@ -59,7 +58,7 @@ def test_it_learns_bit_for_bit_the_same_as_the_network_of_the_product(
     history = method.fit(problem, 3, SILENT)
     assert history == model.history
     assert history.best_epoch.validation is not None
-    ranks = true_ranks_by(method, problem.validation, len(problem.taxonomy), TIES)
+    ranks = true_ranks_by(method, problem.validation, len(problem.taxonomy))
     assert compute_metrics(ranks) == model.evaluate(holdout)
 
 

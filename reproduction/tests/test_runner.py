@@ -230,17 +230,19 @@ def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path:
     published = {"mr": 1.5, "hit_at_1": 0.25, "hit_at_3": 0.5, "mrr": 0.75}
     experiments = [replace(CLOSEST, published=published), replace(NETWORK, title="never run")]
     ((_, run),) = run_experiments(experiments[:1], task, 1, tmp_path)
-    ours = run.record.test
+    ours, as_authors = run.record.test, run.record.test_ties_as_best
     text = table_text(experiments, tmp_path)
     assert "**pantry**, vectors `static`, 8 test queries" in text
     assert "The columns *paper* are the published results on another task, MAG-CS" in text
     (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
     mine = [part.strip() for part in row.split("|")[2:-1]]
-    assert mine[:3] == [f"{ours.mr:.1f}", "1.5", f"{ours.mr - 1.5:+.1f}"]
-    assert mine[3:6] == [
+    mean_ranks = [f"{metrics.mr:.1f}" for metrics in (ours, as_authors)]
+    assert mine[:4] == [*mean_ranks, "1.5", f"{as_authors.mr - 1.5:+.1f}"]
+    assert mine[4:8] == [
         format_value("hit_at_1", ours.hit_at_1),
+        format_value("hit_at_1", as_authors.hit_at_1),
         ".250",
-        format_value("hit_at_1", ours.hit_at_1 - 0.25, sign=True),
+        format_value("hit_at_1", as_authors.hit_at_1 - 0.25, sign=True),
     ]
     assert mine[-1] == "1"
     assert "| never run | – |" in text
@@ -253,7 +255,7 @@ def test_the_papers_deviation_is_shown_where_there_is_one(task: Task, tmp_path: 
     text = table_text([replace(CLOSEST, published=published)], tmp_path)
     (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
     parts = [part.strip() for part in row.split("|")]
-    assert (parts[3], parts[6], parts[9]) == ("80.3 ± 5.5", ".250", "")
+    assert (parts[4], parts[8], parts[12]) == ("80.3 ± 5.5", ".250", "")
 
 
 def test_runs_of_other_tables_alone_make_no_table(task: Task, tmp_path: Path) -> None:

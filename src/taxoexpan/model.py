@@ -60,7 +60,7 @@ from taxoexpan.taxonomy.concept import as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History, TrainingRecord
 from taxoexpan.training.sampling import DEFAULT_RECIPE, Recipe
 
@@ -318,7 +318,7 @@ class TaxoExpan:
         score count as higher.
         """
         ranker, queries = self._held_out(holdout)
-        return ranker.true_ranks(queries, TIES)
+        return ranker.true_ranks(queries)
 
     def reliability(self, holdout: Holdout) -> Reliability | None:
         """Compare the confidence in first suggestions for held-out concepts with the truth.

@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import run
+from metric_probes import PROBES
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.evaluate import DEFAULT_METHODS
 from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.evaluation.growth import growth_between
+from taxoexpan.evaluation.rules import RULES
 from taxoexpan.training.metrics import compute_metrics
 
 CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
@@ -79,6 +81,26 @@ def test_the_table_is_printed_for_people(pantry: Path, new: Path) -> None:
     assert overlap.startswith(
         "4 new concepts with the name of an existing concept in their labels, Hit@1: popularity .0"
     )
+
+
+def test_methods_without_knowledge_have_the_mean_rank_of_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rule, method in zip(RULES, PROBES.values(), strict=True):
+        monkeypatch.setitem(RULES, rule, method)
+    kinds = [f"kind {number}" for number in range(50)]
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("child,parent\n" + "".join(f"{kind},thing\n" for kind in kinds))
+    grown = "".join(f"new {number},{kinds[number % 50]}\n" for number in range(400))
+    new.write_text(old.read_text() + grown)
+    output = json.loads(run("evaluate", old, new, *CHEAP, "--json").out)
+    assert (output["queries"], output["anchors"]) == (400, 51)
+    zeros, random, last = (one["figures"]["mr"]["mean"] for one in output["methods"])
+    assert (zeros, last) == (26, 51)
+    assert random == pytest.approx(26, rel=0.1)
+    hits = [one["figures"]["hit_at_1"]["mean"] for one in output["methods"]]
+    assert (hits[0], hits[2]) == (0, 0)
+    assert hits[1] < 0.05
 
 
 def test_averaging_decides_how_several_parents_count(pantry: Path, new: Path) -> None:

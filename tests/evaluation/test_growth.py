@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SMALL
+from metric_probes import PROBES
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError, TaxonomyError
@@ -16,6 +17,7 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.log import TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 QUICK = {**SMALL, "epochs": 3}
 ADDED = [
@@ -112,6 +114,20 @@ def test_every_active_concept_is_an_anchor(growth: Growth) -> None:
             assert ranks["closest"].ranks[place][nth] == 1 + ahead
     # All eight kinds have ten children: half of the seven others count as higher.
     assert [r.tolist() for r in ranks["popular"].ranks] == [[4.5], [4.5], [8.0, 4.5]]
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_method_without_knowledge_ranks_in_the_middle(growth: Growth, name: str) -> None:
+    (result,) = evaluate_growth(growth, {name: PROBES[name]()}, StaticEncoder()).values()
+    anchors, metrics = len(growth.taxonomy), compute_metrics(result.ranks)
+    # Other true parents are not counted.
+    last = [[anchors - len(ranks) + 1.0] * len(ranks) for ranks in result.ranks]
+    if name == "zeros":
+        assert [r.tolist() for r in result.ranks] == [[(r + 1) / 2 for r in each] for each in last]
+    if name == "reversed":
+        assert [r.tolist() for r in result.ranks] == last
+    if name != "random":
+        assert metrics.hit_at_10 == 0
 
 
 def suggested_ranks(model: TaxoExpan, growth: Growth) -> list[list[float]]:

@@ -14,6 +14,8 @@ from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import (
     RANK_VALUES,
+    TIES,
+    TIES_AS_BEST,
     Averaging,
     MetricName,
     compute_metrics,
@@ -120,5 +122,17 @@ def test_ranks_equal_those_counted_one_by_one(
 
 def test_a_fraction_of_equal_scores_counts_as_higher() -> None:
     scores, parents = torch.ones(5, 1), [np.array([0, 3])]
-    for ties, rank in ((0, 1), (0.5, 2.5), (1, 4)):
+    for ties, rank in ((TIES_AS_BEST, 1), (TIES, 2.5), (1, 4)):
         assert rank_true_parents(scores, parents, ties)[0].tolist() == [rank, rank]
+    assert rank_true_parents(scores, parents)[0].tolist() == [2.5, 2.5]
+
+
+def test_a_rank_between_two_whole_ones_counts_as_the_worse_one() -> None:
+    """Except for the mean rank and the plain reciprocal rank, which are exact."""
+    tied = torch.tensor([[2.0], [2.0], [1.0]])
+    first = compute_metrics(rank_true_parents(tied, [np.array([0])]))
+    assert (first.mr, first.hit_at_1, first.hit_at_3) == (1.5, 0, 1)
+    assert (first.mrr, first.reciprocal_rank) == (1, pytest.approx(1 / 1.5))
+    tenth = torch.tensor([[float(score)] for score in (9, 9, 9, 9, 9, 9, 9, 9, 9, 5, 5)])
+    later = compute_metrics(rank_true_parents(tenth, [np.array([10])]))
+    assert (later.mr, later.hit_at_10, later.mrr) == (10.5, 0, 1 / 2)

@@ -227,7 +227,7 @@ def test_maps_raise_the_parents_of_held_out_concepts() -> None:
 
     def validate(maps: TextMaps) -> Metrics:
         scores = maps.map_anchors(texts[1]) @ maps.map_queries(held_out).T
-        return compute_metrics(rank_true_parents(scores, held.parents, 0.5))
+        return compute_metrics(rank_true_parents(scores, held.parents))
 
     maps = learn_maps(*texts, held.taxonomy, settings(10), 0)
     assert maps is not None

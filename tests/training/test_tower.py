@@ -77,7 +77,7 @@ def validate(tower: SentenceModel, held: Holdout) -> Metrics:
     """Rank the held-out concepts."""
     queries = tower.encode([query_text(concept) for concept in held.concepts])
     anchors = tower.encode(anchor_texts(held.taxonomy))
-    return compute_metrics(rank_true_parents(anchors @ queries.T, held.parents, 0.5))
+    return compute_metrics(rank_true_parents(anchors @ queries.T, held.parents))
 
 
 def press_ctrl_c_at(tower: SentenceModel, text: int) -> None:

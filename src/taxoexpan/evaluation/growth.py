@@ -24,7 +24,7 @@ from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.metrics import TIES, rank_true_parents
+from taxoexpan.training.metrics import rank_true_parents
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
@@ -115,17 +115,15 @@ def evaluate_growth(
             embedded = _embed(growth, encoder, device or torch.device("cpu"))
         vectors, queries = embedded
         method.set_anchors(growth.taxonomy, vectors)
-        results[name] = MethodResult(true_ranks_by(method, queries, len(growth.taxonomy), TIES))
+        results[name] = MethodResult(true_ranks_by(method, queries, len(growth.taxonomy)))
     return results
 
 
-def true_ranks_by(
-    method: Method, queries: LabeledQueries, anchors: int, ties: float = 0.0
-) -> Ranks:
+def true_ranks_by(method: Method, queries: LabeledQueries, anchors: int) -> Ranks:
     """Return the ranks of each query's true parents among the anchors."""
     ranks: Ranks = []
     for _, block in queries.blocks(anchors):
-        ranks += rank_true_parents(method.score(block), block.parents, ties)
+        ranks += rank_true_parents(method.score(block), block.parents)
     return ranks
 
 

@@ -16,7 +16,9 @@ from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.taxonomy.arrays import Indices
 
 TIES = 0.5
-"""The fraction of equal scores that counts as higher: a constant score ranks in the middle."""
+"""The fraction of equal scores that counts as higher; see `rank_true_parents`."""
+TIES_AS_BEST = 0.0
+"""The fraction that only a strictly higher score counts with, as in the authors' code."""
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """A number of things in a stored file; larger ones could not be computed with."""
@@ -87,13 +89,19 @@ def per_query(
 
 
 def rank_true_parents(
-    scores: Tensor, parents: Sequence[Indices], ties: float = 0.0
+    scores: Tensor, parents: Sequence[Indices], ties: float = TIES
 ) -> list[NDArray[np.float64]]:
     """Return the rank of each true parent of each query by the scores [N, Q] of all anchors.
 
-    The rank is 1 plus the number of anchors with a strictly higher score, as in the authors' code.
-    Other true parents of the query are not counted. NaN counts as higher. `ties` is the fraction of
-    equal scores that counts as higher: 0 is optimistic, 0.5 realistic, 1 pessimistic.
+    The rank is 1 plus the number of anchors with a higher score, plus half of the number with an
+    equal score: the mean rank if ties are broken at random, so a constant score ranks in the
+    middle. Other true parents of the query are not counted, and NaN counts as higher.
+
+    Every metric uses this rank as it is. With two equal best anchors, rank 1.5 is no hit at 1 but
+    one at 3, and its reciprocal is 1/1.5; at rank 10.5 the scaled reciprocal rank is 1/2.
+
+    The authors' code counts only strictly higher scores (`ties=TIES_AS_BEST`), so that a constant
+    score has rank 1.
     """
     counts = np.array([len(p) for p in parents], dtype=np.int64)
     if not len(counts):

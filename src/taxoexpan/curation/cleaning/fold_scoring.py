@@ -22,7 +22,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.metrics import TIES_AS_BEST, rank_true_parents
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ class _Block:
         # A concept cannot be placed under itself or under its descendants.
         below = self._pairs(*self.taxonomy.descendant_intervals.pairs(self.queries))
         scores, log_match = scores.index_put(below, lowest), log_match.index_put(below, lowest)
-        ranks = np.concatenate(rank_true_parents(scores, self.parents)).astype(np.int64)
+        # Only a higher score speaks against a parent that the taxonomy has.
+        counted = rank_true_parents(scores, self.parents, TIES_AS_BEST)
+        ranks = np.concatenate(counted).astype(np.int64)
         top_two = best_of(scores, min(2, len(scores)))[1].cpu().numpy()
         # An ancestor is not a better parent: the concept is below it already, and a model that
         # prefers it only doubts the precision of the relation. A descendant of the parent can be a

@@ -34,7 +34,7 @@ from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.loop import train
-from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
@@ -59,7 +59,7 @@ def train_network(
     sampler = TrainingSampler(data.anchors.taxonomy, config, seed, data.mentions, data.news)
 
     def validate(network: MatchingNetwork) -> Metrics:
-        return compute_metrics(Ranker(network, data.anchors).true_ranks(data.validation, TIES))
+        return compute_metrics(Ranker(network, data.anchors).true_ranks(data.validation))
 
     validation = validate if len(data.validation) else None
     gpus = [vectors.device] if vectors.device.type == "cuda" else []
@@ -154,7 +154,7 @@ def _learn_maps(
         ranks: list[NDArray[np.floating]] = []
         for start in range(0, len(mapped), VALIDATION_BLOCK):
             block = slice(start, start + VALIDATION_BLOCK)
-            ranks += rank_true_parents(among @ mapped[block].T, parents[block], TIES)
+            ranks += rank_true_parents(among @ mapped[block].T, parents[block])
         return compute_metrics(ranks)
 
     validation, news = validate if held_out else None, prepared.data.news

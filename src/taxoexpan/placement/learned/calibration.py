@@ -37,7 +37,7 @@ from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.metrics import TIES, rank_true_parents
+from taxoexpan.training.metrics import rank_true_parents
 
 LEAF_BONUSES = tuple(np.linspace(-3, 3, 13).tolist())
 """The values that are tried."""
@@ -122,7 +122,7 @@ def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
         own_log_f = log_f.gather(0, own.relu()).masked_fill(own < 0, -torch.inf)
         of_block = best, right, totals, _log_totals(own_log_f) - totals
         first, second, third, last = (column.T.cpu().numpy() for column in of_block)
-        ranks = rank_true_parents(log_f, some.parents, TIES)
+        ranks = rank_true_parents(log_f, some.parents)
         parts.append(HeldOutScores(first, second, third, last, ranks))
     return HeldOutScores.concatenate(parts)
 

@@ -263,15 +263,11 @@ class Ranker:
         summary.add(log_f)
         return log_f, (self.log_match(best), rows), cosines
 
-    def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
-        """Return the rank of each true parent of each query, without its other true parents.
-
-        Of the anchors with an equal score, the fraction `ties` counts as higher, so that a constant
-        score ranks in the middle with 0.5.
-        """
+    def true_ranks(self, queries: LabeledQueries) -> list[NDArray[np.floating]]:
+        """Return the rank of each true parent of each query, as in `rank_true_parents`."""
         ranks: list[NDArray[np.floating]] = []
         for _, some in queries.blocks(len(self.keys)):
-            ranks += rank_true_parents(self.scores(some), some.parents, ties)
+            ranks += rank_true_parents(self.scores(some), some.parents)
         return ranks
 
 
