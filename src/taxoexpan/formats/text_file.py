@@ -82,8 +82,8 @@ class TextFile:
     ) -> TextFile:
         """Load a UTF-8 file; errors describe the problem and a fix."""
         content = read_bytes(path)
-        digest = hashlib.sha256(content).hexdigest()
-        return replace(cls._from_bytes(path, content, options, may_be_blank), digest=digest)
+        file = cls._from_bytes(path, content, options, may_be_blank)
+        return replace(file, digest=_digest(content))
 
     @classmethod
     def _from_bytes(
@@ -134,7 +134,10 @@ class TextFile:
     def is_current(self) -> bool:
         """Return whether all files of the taxonomy have the same bytes on the disk as when read."""
         files = [*self._siblings.values(), *([] if self.path.is_dir() else [self])]
-        return all(file.digest == _digest_on_disk(file.path) for file in files)
+        return all(
+            file.digest == (_digest(file.path.read_bytes()) if file.path.exists() else "")
+            for file in files
+        )
 
     def has(self, path: Path) -> bool:
         """Return whether there is another file of the same taxonomy at this path."""
@@ -211,12 +214,8 @@ def read_bytes(path: Path) -> bytes:
         raise FormatError(path, f"cannot be read: {error.strerror}") from None
 
 
-def _digest_on_disk(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return ""
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _chosen_sheet(file: TextFile) -> TextFile:
