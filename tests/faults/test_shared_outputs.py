@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,11 @@ from expanded_files import write_file
 from forked_processes import fork
 
 from taxoexpan.cli.main import main
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.conversion import convert
+from taxoexpan.formats.format import Target
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.taxonomy import Additions, Concept
 
 ROUNDS = int(os.environ.get("TAXOEXPAN_FAULT_ROUNDS", "3"))
 
@@ -44,6 +52,45 @@ def test_one_of_two_conversions_wins_and_nothing_is_lost(
         assert is_told == (statuses == [0, 2])
         assert [path.name for path in folder.iterdir()] == ["out.ttl"]
         assert output.read_bytes() in whole
+
+
+def by_processes(*runs: Callable[[], int]) -> list[int]:
+    """Run functions in child processes at once, and return their statuses."""
+    processes = [fork(run) for run in runs]
+    return [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
+
+
+def by_threads(*runs: Callable[[], int]) -> list[int]:
+    """Run functions in threads at once, and return their statuses."""
+    with ThreadPoolExecutor(len(runs)) as threads:
+        return [started.result() for started in [threads.submit(run) for run in runs]]
+
+
+@pytest.mark.parametrize("run_all", [by_processes, by_threads])
+@pytest.mark.parametrize("name", ["food.csv", "food.xlsx"])
+def test_no_addition_is_lost_if_several_write_one_taxonomy(
+    name: str, run_all: Callable[..., list[int]], tmp_path: Path
+) -> None:
+    table = write_file(tmp_path / "table.csv", "child,parent\nfruit,food\napple,fruit\n")
+    for number in range(ROUNDS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = folder / name
+        convert(table, Target(path))
+
+        def add(label: str, path: Path = path) -> int:
+            new = Additions([Concept(label, label)], [("fruit", label)])
+            try:
+                TaxonomyFile.open(path).write(new, path, force=True)
+            except FormatError:
+                return 2
+            return 0
+
+        labels = ["kiwi", "plum", "pear"]
+        statuses = run_all(*(partial(add, label) for label in labels))
+        added = {label for label, status in zip(labels, statuses, strict=True) if status == 0}
+        assert added
+        assert set(TaxonomyFile.open(path).taxonomy.labels) == {"food", "fruit", "apple", *added}
 
 
 @pytest.mark.slow

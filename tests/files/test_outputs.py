@@ -22,7 +22,6 @@ from taxoexpan.files import (
     output_lock,
     preflight,
     recover_output,
-    temporary_folder,
     unused_name,
     whole_directory,
     whole_file,
@@ -180,36 +179,93 @@ def test_outputs_have_default_permissions(tmp_path: Path) -> None:
     assert len({stat.S_IMODE(file.stat().st_mode) for file in files}) == 1
 
 
-def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("old")
-    new_directory(tmp_path / "model-1")
-    link, current = tmp_path / "link", tmp_path / "current"
-    link.symlink_to("file")
-    current.symlink_to("model-1")
-    write_whole({link: b"new"}, force=True)
-    with whole_directory(current, OWN, force=True) as folder:
-        (folder / "new").touch()
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("kind", ["file", "nothing", "link"])
+def test_a_link_as_output_is_refused_and_its_target_stays(
+    tmp_path: Path, kind: str, force: bool
+) -> None:
+    link, elsewhere = tmp_path / "link", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "file").write_bytes(b"old")
+    (elsewhere / "link").symlink_to(link)  # with the first link, it forms a loop
+    link.symlink_to(elsewhere / kind)
+    refused: list[Callable[[Path], object]] = [
+        lambda path: check_output(path, force),
+        lambda path: check_directory(path, OWN, force),
+        lambda path: preflight([path], [], force),
+        lambda path: write_whole({path: b"new"}, force),
+        lambda path: write_whole({tmp_path / "other": b"new", path: b"new"}, force),
+    ]
+    for write in refused:
+        with pytest.raises(FormatError, match="symbolic link") as caught:
+            write(link)
+        assert caught.value.path == link
+        assert kind in str(caught.value)
     assert link.is_symlink()
+    assert (names(tmp_path), names(elsewhere)) == (["elsewhere", "link"], ["file", "link"])
+    assert (elsewhere / "file").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["model-1", "nothing"])
+def test_a_link_is_not_replaced_by_a_directory(tmp_path: Path, name: str) -> None:
+    new_directory(tmp_path / "model-1")
+    current = tmp_path / "current"
+    current.symlink_to(name)
+    with pytest.raises(FormatError, match=name), whole_directory(current, OWN, force=True):
+        pass
     assert current.is_symlink()
-    assert (tmp_path / "file").read_bytes() == b"new"
+    assert names(tmp_path / "model-1") == ["old"]
+    with whole_directory(tmp_path / "model-1", OWN, force=True) as folder:
+        (folder / "new").touch()
     assert names(tmp_path / "model-1") == ["new"]
 
 
-def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    refused: list[Callable[[Path], object]] = [
-        lambda path: check_output(path, True),
-        lambda path: check_directory(path, OWN, True),
-        lambda path: preflight([path], [path], True),
-        lambda path: write_whole({path: b"new"}, True),
-    ]
-    for write in refused:
-        with pytest.raises(FormatError, match="levels of symbolic links") as caught:
-            write(tmp_path / "a")
-        assert caught.value.path == tmp_path / "a"
-    assert names(tmp_path) == ["a", "b"]
-    assert (tmp_path / "a").is_symlink()
+def test_an_output_that_becomes_a_link_meanwhile_is_refused(tmp_path: Path) -> None:
+    path, target = tmp_path / "a.csv", tmp_path / "target"
+    target.write_bytes(b"theirs")
+    with pytest.raises(FormatError, match="symbolic link"), whole_file(path, force=True):
+        path.symlink_to(target)
+    assert target.read_bytes() == b"theirs"
+    assert names(tmp_path) == ["a.csv", "target"]
+
+
+def test_a_folder_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    path = tmp_path / "link" / "a.csv"
+    write_whole({path: b"old"})
+    with output_lock(path), output_lock(tmp_path / "folder" / "a.csv"):
+        write_whole({path: b"new"}, force=True)
+    assert names(tmp_path / "folder") == ["a.csv"]
+    assert path.read_bytes() == b"new"
+
+
+def test_a_link_with_a_temporary_name_is_not_followed(tmp_path: Path) -> None:
+    path, target, folder = tmp_path / "a.csv", tmp_path / "target", tmp_path / "folder"
+    target.write_bytes(b"theirs")
+    new_directory(folder)
+    for kind, planted in (("new", target), ("new-01234567", folder), ("old", folder)):
+        for output in (path, tmp_path / "model"):
+            (tmp_path / f".{output.name}.taxoexpan-{kind}").symlink_to(planted)
+    with whole_file(path) as file, whole_directory(tmp_path / "model", OWN) as model:
+        file.write(b"new")
+        (model / "new").touch()
+        for kind in ("new", "old"):  # again, when these outputs have begun
+            (tmp_path / f".model.taxoexpan-{kind}").symlink_to(folder)
+            (tmp_path / f".a.csv.taxoexpan-{kind}").symlink_to(target)
+    assert names(tmp_path) == ["a.csv", "folder", "model", "target"]
+    assert (path.read_bytes(), target.read_bytes()) == (b"new", b"theirs")
+    assert (names(tmp_path / "model"), names(folder)) == (["new"], ["old"])
+
+
+def test_two_outputs_never_have_the_same_temporary_name(tmp_path: Path) -> None:
+    used = set[str]()
+    for _ in range(2):
+        with whole_file(tmp_path / "a.csv", force=True) as file:
+            used.add(file.name)
+        with whole_directory(tmp_path / "model", OWN, force=True) as folder:
+            used.add(folder.name)
+    assert len(used) == 4
 
 
 def test_names_without_folder_and_long_names_can_be_written(
@@ -257,9 +313,10 @@ def test_a_directory_comes_back_if_the_process_is_killed_between_the_renames(
 
     assert fork_and_wait(replace) == signal.SIGKILL
     assert path.exists() == (number == 1)
-    recover_output(path)
+    (tmp_path / "current").symlink_to("model")
+    recover_output(tmp_path / "current")  # a model may be read through a link
     assert names(path) == ["old"]
-    assert names(tmp_path) == ["model"]
+    assert names(tmp_path) == ["current", "model"]
 
 
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_directory(tmp_path: Path) -> None:
@@ -294,54 +351,12 @@ def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path: Path) -> None
     assert names(tmp_path) == ["model"]
 
 
-def test_the_lock_of_a_killed_process_with_a_longer_name_is_taken_over(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    lock = tmp_path / ".a.csv.taxoexpan-lock"
-    lock.write_text(f"process {os.getpid()}999 on a-machine-with-a-longer-name")
-    with whole_file(path) as opened:
-        opened.write(b"new")
-    assert path.read_bytes() == b"new"
-    assert names(tmp_path) == ["a.csv"]
-
-
 def test_files_of_the_user_stay(tmp_path: Path) -> None:
     own = [".model.backup", ".model2.taxoexpan-new", "model.taxoexpan-new"]
     for name in own:
         (tmp_path / name).touch()
     write_whole({tmp_path / "model": b""})
     assert names(tmp_path) == [*own[:2], "model", own[2]]
-
-
-def test_only_one_process_works_on_an_output(tmp_path: Path) -> None:
-    path = tmp_path / "model"
-
-    def refused() -> int:
-        for attempt in (lambda: check_output(path, True), lambda: write_whole({path: b""}, True)):
-            with pytest.raises(FormatError, match="another process works on this output"):
-                attempt()
-        recover_output(path)
-        write_whole({tmp_path / "other": b""}, force=True)
-        return 7
-
-    with output_lock(path):
-        assert fork_and_wait(refused) == 7
-        with whole_directory(path, OWN) as folder:  # the process itself may write it
-            assert fork_and_wait(refused) == 7
-            assert folder.is_dir()
-        assert fork_and_wait(refused) == 7
-    assert names(tmp_path) == ["model", "other"]
-    assert fork_and_wait(lambda: check_directory(path, OWN, True)) == 0
-
-
-def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    def work() -> None:
-        with output_lock(tmp_path / "model"):
-            be_killed()
-
-    assert fork_and_wait(work) == signal.SIGKILL
-    with output_lock(tmp_path / "model"):
-        pass
-    assert names(tmp_path) == []
 
 
 def test_outputs_that_collide_are_refused_before_any_work(tmp_path: Path) -> None:
@@ -364,30 +379,6 @@ def test_a_folder_in_which_nothing_can_be_created_is_refused(folder: str) -> Non
     ):
         with pytest.raises(FormatError, match=rf"folder.*{folder}"):
             check()
-
-
-def test_a_temporary_folder_is_removed_at_the_end(tmp_path: Path) -> None:
-    with temporary_folder(tmp_path) as folder:
-        (folder / "part").touch()
-    assert names(tmp_path) == []
-    with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path):
-        raise KeyboardInterrupt
-    assert names(tmp_path) == []
-
-
-def test_the_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None:
-    def work() -> None:
-        with temporary_folder(tmp_path) as folder:
-            (folder / "part").touch()
-            be_killed()
-
-    with temporary_folder(tmp_path) as used:
-        assert fork_and_wait(work) == signal.SIGKILL
-        for path in tmp_path.iterdir():
-            os.utime(path, (0, 0))
-        with temporary_folder(tmp_path):
-            assert len(names(tmp_path)) == 2
-        assert names(tmp_path) == [used.name]
 
 
 def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
@@ -431,5 +422,5 @@ def test_replaced_outputs_keep_their_owner(tmp_path: Path) -> None:
     ],
 )
 def test_an_unused_name_is_next_to_the_used_ones(tmp_path: Path, name: str, expected: str) -> None:
-    (tmp_path / "food-3").mkdir()
+    (tmp_path / "food-3").symlink_to("nowhere")
     assert unused_name(tmp_path / name) == tmp_path / expected

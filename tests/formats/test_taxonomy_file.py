@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 
 from taxoexpan.errors import ChangedFileError, FormatError
 from taxoexpan.formats import obo, terms, text_file, wordnet
+from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.json import document
 from taxoexpan.formats.rdf.skos import SkosIndex
@@ -201,6 +203,58 @@ def test_a_file_that_has_changed_since_it_was_read_is_not_replaced(
     assert kept.name in str(caught.value)
     assert part.read_bytes() == edited
     assert "kiwi" in TaxonomyFile.open(kept, case.format).taxonomy.labels
+
+
+IN_PLACE = ("x.csv", "x.csv.gz", "x.xlsx", "x.json", "x.ttl", "x.terms", "x.terms.gz")
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_of_two_writers_that_have_read_the_same_file_the_second_is_refused(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    convert(write_food(CASES[1], tmp_path), Target(path))
+    first, second = TaxonomyFile.open(path), TaxonomyFile.open(path)
+    fruit = next(concept.id for concept in first.taxonomy.concepts if concept.label == "fruit")
+    new = [Additions([Concept(f"{IRI}{n}", n)], [(fruit, f"{IRI}{n}")]) for n in ("kiwi", "plum")]
+    first.write(new[0], path, force=True)
+    with pytest.raises(ChangedFileError, match="was changed by another program"):
+        second.write(new[1], path, force=True)
+    labels = TaxonomyFile.open(path).taxonomy.labels
+    assert [label.rpartition("/")[2] for label in labels].count("kiwi") == 1
+    assert "plum" not in str(labels)
+
+
+def test_a_change_in_a_sheet_that_is_not_read_is_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["notes"])
+    sheet = workbook.create_sheet("Terms")
+    for row in (["child", "parent"], ["fruit", "food"], ["apple", "fruit"]):
+        sheet.append(row)
+    workbook.save(path)
+    file = TaxonomyFile.open(path)
+    workbook.worksheets[0].append(["by a colleague"])
+    workbook.save(path)
+    edited = path.read_bytes()
+    with pytest.raises(ChangedFileError, match=r"x-2\.xlsx"):
+        file.write(kiwi_below(file), path, force=True)
+    assert path.read_bytes() == edited
+    TaxonomyFile.open(path).write(kiwi_below(file), path, force=True)
+    sheets = openpyxl.load_workbook(path).worksheets
+    assert [sheet.max_row for sheet in sheets] == [2, 4]
+
+
+def test_both_files_of_a_taxonomy_are_compared_whichever_is_named_as_output(
+    tmp_path: Path,
+) -> None:
+    path = write_food(CASES[0], tmp_path)
+    file, relations = TaxonomyFile.open(path), path.with_suffix(".taxo")
+    edited = relations.read_bytes() + b"\n"
+    relations.write_bytes(edited)
+    with pytest.raises(ChangedFileError):
+        file.write(kiwi_below(file), relations, force=True)
+    assert relations.read_bytes() == edited
 
 
 @of_every_format

@@ -1,6 +1,7 @@
 """Reading of untrusted files, and writing of outputs completely or not at all."""
 
 from taxoexpan.files.inputs import file_digest
+from taxoexpan.files.locks import temporary_folder
 from taxoexpan.files.outputs import (
     STANDARD_STREAM,
     check_directory,
@@ -10,7 +11,6 @@ from taxoexpan.files.outputs import (
     real_path,
     recover_output,
     refuse_inside,
-    temporary_folder,
     unused_name,
     whole_directory,
     whole_file,

@@ -1,39 +1,33 @@
 """Outputs that are written completely or not at all.
 
 An output is written under a temporary name in its directory, flushed to the disk, and renamed. The
-process that writes it holds a lock, and removes temporary files of killed processes.
+process that writes it holds a lock, and removes temporary files of killed processes. Nothing is
+written through a symbolic link.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import re
+import secrets
 import shutil
 import sys
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
 
 from safetensors import SafetensorError
 
 from taxoexpan.errors import FormatError
-
-if sys.platform != "win32":
-    import fcntl
+from taxoexpan.files.locks import has_lock, release_lock, take_lock
 
 STANDARD_STREAM = Path("-")
 """The path that stands for standard input or standard output."""
 
 _NEW, _OLD, _LOCK = "new", "old", "lock"
-_TEMPORARY = ".taxoexpan-"
-_LOCK_SECONDS = 60.0
-"""A temporary folder has its lock after this time."""
 _MAX_NAME_BYTES = 200
 
 
@@ -89,48 +83,43 @@ def unused_name(path: Path) -> Path:
     numbered = re.fullmatch(r"(.+)-([0-9]{1,2})", stem)
     name, first = (numbered[1], int(numbered[2]) + 1) if numbered else (stem, 2)
     paths = (path.with_name(f"{name}-{number}{suffix}") for number in count(first))
-    return next(each for each in paths if not each.exists())
+    return next(path for path in paths if not os.path.lexists(path))
 
 
 @contextmanager
 def output_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of an output, which one process may take twice; refuse other processes."""
+    """Hold the lock of an output, which one thread may take twice; refuse all others."""
     if path == STANDARD_STREAM:
         if sys.stdout is None:
             raise FormatError(path, "standard output is closed; name a file instead of -")
         yield
         return
-    lock, own = _beside(path, _LOCK), f"process {os.getpid()} on {platform.node()}"
+    with _naming(path, "cannot be written"):
+        if path.is_symlink():
+            fix = f"give the path that it leads to: {real_path(path)}"
+            raise FormatError(path, f"is a symbolic link, and is not written; {fix}")
+    lock = _beside(path, _LOCK)
     if not lock.parent.is_dir():
         raise FormatError(path, f"the folder {path.parent} does not exist; create it first")
+    if has_lock(lock):
+        yield
+        return
     with _naming(path, f"choose another folder; nothing can be created in {path.parent}"):
-        descriptor = _take(lock)
+        descriptor = take_lock(lock)
     if descriptor is None:
-        holder = ""
-        with suppress(OSError):  # the lock was just released
-            holder = lock.read_text(encoding="utf-8")
-        if holder == own:
-            yield
-            return
-        message = "another process works on this output"
+        message = "another process works on this output, or another thread of this one"
         raise FormatError(path, f"{message}; wait until it ends, or choose another name")
     try:
         with _naming(path, "cannot be written"):
-            with suppress(FileNotFoundError):
-                path.stat()  # it fails if symbolic links form a loop
             _repair(path)
-            os.ftruncate(descriptor, 0)  # a killed process leaves its name, which may be longer
-            os.write(descriptor, own.encode())
         yield
     finally:
-        with suppress(OSError):
-            lock.unlink(missing_ok=True)
-        os.close(descriptor)
+        release_lock(lock, descriptor)
 
 
 def recover_output(path: Path) -> None:
     """Clean up after a killed process, unless another process works on the output."""
-    with suppress(FormatError), output_lock(path):
+    with suppress(FormatError), output_lock(real_path(path)):
         pass
 
 
@@ -145,7 +134,7 @@ def whole_file(
         if path.exists() and not path.is_file():
             raise FormatError(path, "is not a regular file; give the name of one")
 
-    with _staged(path, check, last_check) as new, new.open("wb") as file:
+    with _staged(path, check, last_check) as new, new.open("xb") as file:
         _keep_access(path, new)
         yield file
         _sync(file)
@@ -198,33 +187,6 @@ def whole_directory(
 
 
 @contextmanager
-def temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """Yield a temporary directory; it is removed at the end, or by the next run after a crash."""
-    place = place or Path(gettempdir())
-    for leftover in place.glob(f"{_TEMPORARY}*"):
-        with suppress(OSError):
-            is_new = time.time() - leftover.stat().st_mtime < _LOCK_SECONDS
-            if not is_new and (descriptor := _lock_folder(leftover)) is not None:
-                shutil.rmtree(leftover, ignore_errors=True)
-                os.close(descriptor)
-    with TemporaryDirectory(prefix=_TEMPORARY, dir=place, ignore_cleanup_errors=True) as name:
-        descriptor = _lock_folder(Path(name))
-        try:
-            yield Path(name)
-        finally:
-            if descriptor is not None:
-                os.close(descriptor)
-
-
-def _lock_folder(folder: Path) -> int | None:
-    """Lock a temporary directory and return its descriptor, or None if another process has it."""
-    if sys.platform == "win32":
-        return None
-    descriptor = os.open(folder, os.O_RDONLY)
-    return descriptor if _locked(descriptor) else None
-
-
-@contextmanager
 def _staged(
     path: Path, check: Callable[[], None], last_check: Callable[[], None] | None
 ) -> Iterator[Path]:
@@ -233,9 +195,9 @@ def _staged(
     The renaming follows the last check at once, so that no change by another program is missed.
     If replacing a directory is interrupted, the old directory is restored.
     """
-    target, new = real_path(path), _beside(path, _NEW)
     with output_lock(path), _naming(path, "cannot be written"):
         check()
+        target, new = _target(path), _beside(path, f"{_NEW}-{secrets.token_hex(4)}")
         try:
             yield new
             check()  # again: another program may have created it in the meantime
@@ -265,47 +227,32 @@ def _keep_owner(old: Path, new: Path) -> None:
 
 def _repair(path: Path) -> None:
     """Remove temporary files, and restore an old directory if there is no new one."""
-    target, new, old = real_path(path), _beside(path, _NEW), _beside(path, _OLD)
-    if old.exists() and not target.exists():
+    target, old = _target(path), _beside(path, _OLD)
+    if not os.path.lexists(target) and old.is_dir() and not old.is_symlink():
         old.rename(target)
-    for leftover in (new, old):
-        if leftover.is_dir():
-            shutil.rmtree(leftover, ignore_errors=True)
-        else:
-            leftover.unlink(missing_ok=True)
+    name = re.compile(rf"{re.escape(_beside(path, _NEW).name)}(-[0-9a-f]{{8}})?")
+    with suppress(PermissionError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if entry.name != old.name and not name.fullmatch(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                Path(entry).unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """Return the path of an output in its real folder, even if it has become a link meanwhile."""
+    return real_path(path.parent) / path.name if path.name.strip(".") else real_path(path)
 
 
 def _beside(path: Path, ending: str) -> Path:
-    """Return a temporary name next to an output, or next to the target of a symbolic link."""
-    target = real_path(path)
+    """Return a temporary name next to an output."""
+    target = _target(path)
     encoded = os.fsencode(target.name)
     if len(encoded) > _MAX_NAME_BYTES:
         return target.with_name(f".{hashlib.sha256(encoded).hexdigest()}.taxoexpan-{ending}")
     return target.with_name(f".{target.name}.taxoexpan-{ending}")
-
-
-def _take(lock: Path) -> int | None:
-    """Create and lock a file; return its descriptor, or None if another process has the lock."""
-    while True:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _locked(descriptor):
-            return None
-        # The process that had the lock before may have removed the file between the two steps.
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), lock.stat()):
-                return descriptor
-        os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    """Lock an open file or directory; close it if another process has the lock."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-    return True
 
 
 @contextmanager

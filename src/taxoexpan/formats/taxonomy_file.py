@@ -201,9 +201,7 @@ class TaxonomyFile:
             return WrittenFiles((), lost, left_blank, contents)
 
         def check() -> None:
-            is_same = outputs.real_path(output) == outputs.real_path(self.path)
-            is_file = output != outputs.STANDARD_STREAM
-            if is_same and is_file and not self.file.is_current(contents):
+            if self._is_replaced_by(output) and not self.file.is_current():
                 raise ChangedFileError(output, "was changed by another program while this one ran")
 
         try:
@@ -214,6 +212,13 @@ class TaxonomyFile:
             self._write_parts(contents, kept)
             fix = f"it was not replaced; the result, without these changes, is {kept.name}"
             raise ChangedFileError(output, f"{error.message}; {fix}") from None
+
+    def _is_replaced_by(self, output: Path) -> bool:
+        """Return whether an output has a file of this taxonomy, under any of its names."""
+        if output == outputs.STANDARD_STREAM:
+            return False
+        new, old = ({*map(outputs.real_path, self.format.parts(p))} for p in (output, self.path))
+        return not new.isdisjoint(old)
 
     def _write_parts(
         self,

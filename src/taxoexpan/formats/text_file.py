@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -65,6 +66,8 @@ class TextFile:
     """The delimiter of the cells, if the text was made from a sheet; else unknown."""
     remarks: tuple[str, ...] = ()
     """Messages about the part of the file that is read."""
+    digest: str = ""
+    """A digest of the bytes that were read, which may be compressed; empty without a file."""
     _parsed: dict[Callable[[TextFile], object], object] = field(default_factory=dict, repr=False)
     _siblings: dict[Path, TextFile] = field(default_factory=dict, repr=False)
 
@@ -78,7 +81,9 @@ class TextFile:
         cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS, may_be_blank: bool = False
     ) -> TextFile:
         """Load a UTF-8 file; errors describe the problem and a fix."""
-        return cls._from_bytes(path, read_bytes(path), options, may_be_blank)
+        content = read_bytes(path)
+        file = cls._from_bytes(path, content, options, may_be_blank)
+        return replace(file, digest=_digest(content))
 
     @classmethod
     def _from_bytes(
@@ -126,15 +131,13 @@ class TextFile:
         file._siblings.update({**self._siblings, **parts})
         return file
 
-    def is_current(self, parts: Iterable[Path]) -> bool:
-        """Return whether parts of the taxonomy have the same content on the disk as when read."""
-        for part in parts:
-            known = self.sibling(part, optional=True)
-            expected = known.bom + known.text.encode()
-            found = decompressed(part, part.read_bytes()) if part.exists() else b""
-            if not known.delimiter and found != expected:
-                return False
-        return True
+    def is_current(self) -> bool:
+        """Return whether all files of the taxonomy have the same bytes on the disk as when read."""
+        files = [*self._siblings.values(), *([] if self.path.is_dir() else [self])]
+        return all(
+            file.digest == (_digest(file.path.read_bytes()) if file.path.exists() else "")
+            for file in files
+        )
 
     def has(self, path: Path) -> bool:
         """Return whether there is another file of the same taxonomy at this path."""
@@ -209,6 +212,10 @@ def read_bytes(path: Path) -> bytes:
         raise FormatError(path, "this is a directory; give a file inside it") from None
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror}") from None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _chosen_sheet(file: TextFile) -> TextFile:

@@ -131,7 +131,8 @@ def choose_sheet(file: TextFile) -> TextFile:
     if len(found) == 1:
         names = ", ".join(repr(name) for name in file.sheets if name != found[0].sheet)
         remark = f"only the sheet {found[0].sheet!r} has the columns of a taxonomy, so it is read"
-        return replace(found[0], remarks=(f"{remark}; the others are {names}", *found[0].remarks))
+        remarks = (f"{remark}; the others are {names}", *found[0].remarks)
+        return replace(found[0], remarks=remarks, digest=file.digest)
     names = ", ".join(map(repr, file.sheets[1:]))
     remark = f"the sheet {file.sheet!r} is read; the option sheet selects another one: {names}"
     return replace(file, remarks=(remark, *file.remarks))
