@@ -93,7 +93,10 @@ class RowsFormat(Format):
         rows = []
         for concept in taxonomy.concepts:
             parents = [ids[parent] for parent in taxonomy.parents(concept.id)]
-            synonyms = [name.replace(VALUE_SEPARATOR, "/") for name in concept.synonyms]
+            # Line breaks may separate synonyms, too.
+            synonyms = [
+                name.replace(VALUE_SEPARATOR, "/").replace("\n", " ") for name in concept.synonyms
+            ]
             lists = VALUE_SEPARATOR.join(parents), VALUE_SEPARATOR.join(synonyms)
             cells = [ids[concept.id], concept.label, lists[0], concept.definition, lists[1]]
             rows.append([*cells, "true" if concept.deprecated else ""][: len(header)])
