@@ -141,7 +141,8 @@ def tagged(taxonomy: Taxonomy) -> Taxonomy:
 TERMS = awkward(names(), names())
 EDGES = awkward(names(breaks=True))
 WORDS = names(without="|", breaks=True)
-ROWS = awkward(WORDS, LABELS, WORDS) | awkward(IDS, LABELS, WORDS, most_parents=1)
+LINES = WORDS.map(lambda word: word.replace("\n", " "))
+ROWS = awkward(WORDS, LABELS, LINES) | awkward(IDS, LABELS, LINES, most_parents=1)
 PATHS = awkward(names(without=">"), most_parents=1)
 BARE_PATHS = awkward(names(without=">#:-"), most_parents=1).map(own_paths)
 EVERYTHING = awkward(names(breaks=True), LABELS, names(breaks=True))
@@ -163,7 +164,7 @@ CASES = [
         for name in ("food.csv", "food.tsv")
     ),
     *(
-        Case("rows", name, ROWS, keeps_synonym=lambda word: "|" not in word)
+        Case("rows", name, ROWS, keeps_synonym=lambda word: {"|", "\n"}.isdisjoint(word))
         for name in ("food.csv", "food.tsv")
     ),
     bare("paths", "food.txt", BARE_PATHS, has_unique_path, keeps_parents=False),

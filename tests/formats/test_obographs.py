@@ -277,3 +277,12 @@ def test_a_deprecated_class_is_written_as_such(tmp_path: Path) -> None:
     graph = json.loads(extended(tmp_path, Additions([old_wolf], [(ANIMAL, WOLF.id)])))
     nodes = {node["id"]: node for node in graph["graphs"][0]["nodes"]}
     assert nodes[WOLF.id]["meta"] == {"deprecated": True}
+
+
+def test_a_graph_without_is_a_edges_is_noted_with_its_other_edges(tmp_path: Path) -> None:
+    value = json.loads(TEXT)
+    for edge in value["graphs"][0]["edges"]:
+        edge["pred"] = PART_OF
+    (note,) = TaxonomyFile.open(write_file(tmp_path / "x.json", json.dumps(value))).notes
+    assert "no class has an edge 'is_a'" in note.message
+    assert "'BFO_0000050'" in note.message

@@ -178,6 +178,11 @@ class OboGraphsFormat(DocumentFormat):
         builder.tops = graphs.tops & set(builder.ids)
         builder.reserved = {*graphs.nodes, *(id for e in graphs.all_edges for id in graphs.ends(e))}
         builder.ignored.update(_count_ignored(graphs))
+        if not relations:
+            others = Counter(local_name(edge["pred"]) for edge in graphs.other_edges)
+            found = ", ".join(f"{name!r} ({n:,} edges)" for name, n in others.most_common(5))
+            message = f"no class has an edge 'is_a'; the edges are {found or 'missing'}"
+            builder.note(0, f"{message}; only 'is_a' edges are read as relations")
         return builder
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:

@@ -300,7 +300,7 @@ def read_options(options: ReadingOptions) -> ReadOptions:
     """Return the checked options for reading a file."""
     columns = checked_columns(options.columns or "")
     if options.codes is not None:
-        columns |= checked_columns({"codes": options.codes})
+        columns = checked_columns({**columns, "codes": options.codes})
     separator = options.separator
     return ReadOptions(options.language, options.instances, columns, options.sheet, separator)
 

@@ -87,15 +87,24 @@ def test_a_table_of_levels_can_be_converted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("style", LevelStyle)
-@given(growth=growths(ids=names(without=">", breaks=False), most_parents=1))
+@given(growth=growths(ids=names(without=">", breaks=False), most_parents=1, details=True))
 @quickly
 def test_expanded_tables_of_levels_read_back(style: LevelStyle, growth: Growth) -> None:
     whole = growth.old.expanded(growth.additions)
     depth = max(2, whole.depth)
     with TemporaryDirectory() as folder:
         path, output = Path(folder) / "x.csv", Path(folder) / "y.csv"
-        header = ["id", *(f"level {n + 1}" for n in range(depth))]
-        rows = [[id, *cells_for(growth.old.path(id), style, depth)] for id in in_order(growth.old)]
+        header = ["id", "definition", *(f"level {n + 1}" for n in range(depth)), "synonyms"]
+        concepts = map(growth.old.concept, in_order(growth.old))
+        rows = [
+            [
+                c.id,
+                c.definition,
+                *cells_for(growth.old.path(c.id), style, depth),
+                "|".join(c.synonyms),
+            ]
+            for c in concepts
+        ]
         path.write_bytes(table_text(path, header, rows).encode())
         file = TaxonomyFile.open(path)
         assert same(file.taxonomy, growth.old)

@@ -252,7 +252,7 @@ class _Conventions:
         self.nests = not has_edges and bool(is_tree)
         self.lists_children = not has_edges and not self.nests and by_ids
         otherwise = has_edges or self.nests or self.lists_children
-        self.names_parents = names_parents or not otherwise
+        self.names_parents = names_parents or not (otherwise or concepts.code_parents)
         named = [e[key] for e in concepts.objects if (key := find_key(e, "parents"))]
         is_singular = self.keys["parents"] != KEYS["parents"][0]
         self.single_parent = not any(isinstance(v, list) for v in named) if named else is_singular

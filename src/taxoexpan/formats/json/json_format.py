@@ -13,8 +13,14 @@ from taxoexpan.formats.format import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.json.document import LINES_SUFFIXES, DocumentFormat, load
 from taxoexpan.formats.json.insertion import Inserter
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts, find_key
+from taxoexpan.formats.json.unread import (
+    refuse_unread_objects,
+    refuse_unread_relations,
+    unread_remarks,
+)
 from taxoexpan.formats.obographs import is_obo_graphs
 from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.tables.codes import refuse_other_codes, relate_codes
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -51,6 +57,13 @@ class JsonFormat(DocumentFormat):
         if any(map(concepts.translated, concepts.objects)):
             builder.language, builder.languages = concepts.languages.tag, concepts.languages
         _add_relations(builder, concepts)
+        if not builder.parents:
+            refuse_unread_relations(concepts)
+            _add_code_relations(builder, concepts)
+        if not builder.parents:
+            refuse_unread_objects(concepts)
+        for line, message in unread_remarks(concepts, bool(builder.parents)):
+            builder.note(line, message)
         builder.ignored.update(
             key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
         )
@@ -66,6 +79,8 @@ class JsonFormat(DocumentFormat):
         concepts = source.parsed(JsonConcepts.locate)
         if not additions.concepts and not additions.synonyms:
             return {source.path: []}
+        if concepts.code_parents:
+            refuse_other_codes(source.path, expanded, additions)
         try:
             return {source.path: Inserter(concepts, expanded, additions).insertions()}
         except RecursionError:
@@ -78,10 +93,11 @@ class JsonFormat(DocumentFormat):
         return frozenset({"labels", "synonyms", "definitions"} | ids)
 
     def supported_changes(self, source: TextFile) -> frozenset[str]:
-        """Return synonyms, and moves if children name their parents instead of being nested."""
+        """Return synonyms, and moves if children name their parents by keys, and not by codes."""
         concepts = source.parsed(JsonConcepts.load)
         lists_children = any(map(concepts.children, concepts.objects))
-        return frozenset({"synonyms"} if lists_children else {"moves", "synonyms"})
+        is_fixed = lists_children or concepts.code_parents
+        return frozenset({"synonyms"} if is_fixed else {"moves", "synonyms"})
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new file with a list of objects, one concept per line."""
@@ -163,8 +179,10 @@ def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
                 builder.add(parent, concepts.field(value, "label"), line)
                 message = f"the parent {builder.labels[-1]!r} has no object of its own"
                 builder.note(line, f"{message}; it is added as a concept", parent)
-    if not builder.parents:
-        concepts.refuse_unread_relations()
-        for key, line in concepts.unread_lists().items():
-            message = f"{key!r} lists objects with labels, but they are not read as concepts"
-            builder.note(line, f"{message}; rename the key to 'children' if they are")
+
+
+def _add_code_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
+    """Add the relations that hierarchical codes state, if the ids are such codes."""
+    if above := concepts.code_parents:
+        key = next(filter(None, (find_key(entry, "id") for entry in concepts.objects)))
+        relate_codes(builder, above, f"under the key {key!r}")

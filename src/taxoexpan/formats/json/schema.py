@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.document import JsonDocument, objects_in
 from taxoexpan.formats.rdf.languages import Languages, Text
+from taxoexpan.formats.tables.codes import code_parents
 from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import pluralize
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "uri", "key", "code", "alias"),
     "label": ("label", "name", "title", "term", "prefLabel", "preferredLabel", "display_name"),
-    "parents": ("parents", "parent", "parent_id", "parentId", "parent_ids", "broader"),
+    "parents": (
+        *("parents", "parent", "parent_id", "parentId", "parent_ids", "broader"),
+        *("parent_code", "parentCode"),
+    ),
     "children": ("children", "narrower", "items", "subcategories", "children_data", "child_ids"),
-    "synonyms": ("synonyms", "altLabels", "aliases"),
+    "synonyms": ("synonyms", "altLabels", "aliases", "altLabel", "altNames"),
     "definition": ("definition", "description"),
     "deprecated": ("deprecated",),
     "nodes": ("nodes", "concepts", "terms", "vertices", "categories"),
@@ -41,11 +46,14 @@ _MAX_PATH_RATIO = 50
 _MAX_ENVELOPES = 3
 """How many objects may surround the object that has the list of concepts."""
 
+MAX_NAMED_KEYS = 5
+"""How many keys a message names."""
+
+_DEPRECATED = ("deprecated", "obsolete")
+"""The values of a key `status` of a deprecated concept."""
+
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 """A key of an object that has texts by language."""
-
-_RELATION = re.compile("parent|broader|super|is_a|child|narrower", re.IGNORECASE)
-"""Words in keys that suggest a relation, such as `parentCategory`."""
 
 
 def find_key(value: Mapping[str, Any], field: str) -> str | None:
@@ -131,7 +139,7 @@ class JsonConcepts(JsonDocument):
         key = find_key(entry, "deprecated")
         if key and not isinstance(entry[key], bool):
             self.refuse(entry, key, "true or false, without quotes")
-        return bool(key and entry[key])
+        return bool(key and entry[key]) or entry.get("status") in _DEPRECATED
 
     def children(self, entry: dict[str, Any]) -> list[Any]:
         """Return the children listed in an object: nested objects, or ids of other objects."""
@@ -182,6 +190,14 @@ class JsonConcepts(JsonDocument):
             return self._id(container, key)
         return self.named_id(value) or self.refuse(container, key, "an object with an id")
 
+    @cached_property
+    def code_parents(self) -> dict[str, str]:
+        """The parents of the ids, if these are codes and no key of the file is for relations."""
+        relating = [*KEYS["parents"], *KEYS["children"]]
+        if any(key in entry for entry in self.objects for key in relating) or self.edges:
+            return {}
+        return code_parents([*dict.fromkeys(self.ids)]) if all(self.own_ids) else {}
+
     @property
     def references(self) -> list[int]:
         """The nested objects that only refer to a concept of a root list."""
@@ -195,45 +211,6 @@ class JsonConcepts(JsonDocument):
         if key and isinstance(entry[key], list):
             return [(entry[key], index) for index in range(len(entry[key]))]
         return [(entry, key)] if key else []
-
-    def unread_lists(self) -> dict[str, int]:
-        """Return the unknown keys with lists of labelled objects, and the first line of each."""
-        lines: dict[str, int] = {}
-        for entry in self.objects:
-            for key, value in entry.items():
-                entries = value if isinstance(value, list) and key not in CONCEPT_KEYS else []
-                labelled = [isinstance(e, dict) and find_key(e, "label") for e in entries]
-                if entries and all(labelled):
-                    lines.setdefault(key, self.line(entry, key))
-        return lines
-
-    def refuse_unread_relations(self) -> None:
-        """Refuse a file without relations in which an unknown key relates the concepts.
-
-        Such a key has pairs of concepts, or names other concepts in half of the objects; one
-        object is enough if the key suggests a relation.
-        """
-        known, read = set(self.ids), set(map(id, self.objects))
-        for entry, _ in objects_in(self.value, read):
-            for key, value in entry.items():
-                pairs = value if isinstance(value, list) else []
-                is_read = not read.isdisjoint(map(id, pairs))
-                if pairs and not is_read and all(len(known & _texts(pair)) > 1 for pair in pairs):
-                    fix = '"edges", with entries {"parent": …, "child": …} or [parent, child]'
-                    raise self._unread(entry, key, fix)
-        found: dict[str, list[Any]] = {}
-        for own, entry in zip(self.ids, self.objects, strict=True):
-            for key, value in entry.items():
-                named = _texts(value, bool(_RELATION.search(key))) & known
-                if key not in CONCEPT_KEYS and named - {own}:
-                    found.setdefault(key, []).append(entry)
-        for key, entries in found.items():
-            if _RELATION.search(key) or 2 * len(entries) >= len(self.objects):
-                raise self._unread(entries[0], key, '"parents" or "children" if it names them')
-
-    def _unread(self, entry: Any, key: str, fix: str) -> FormatError:
-        message = f"no relation is known, but {key!r} names other concepts"
-        return self.error(f"{message}; rename it to {fix}, or else remove it", entry, key)
 
     def _top_level_objects(self, value: Any) -> list[Any]:
         """Find the edges and the lists of roots, and return the entries that are not nested."""
@@ -257,8 +234,9 @@ class JsonConcepts(JsonDocument):
         else:
             self.root_lists = self._enveloped_lists(value)
         if not self.root_lists:
-            message = 'no concepts found; write them as {"concepts": […]}, as {"nodes": […], '
-            message += '"edges": […]}, or as nested objects with "label" and "children"'
+            message = f"no concepts found{_seen(value)}; write them as "
+            message += '{"concepts": […]}, as {"nodes": […], "edges": […]}, or as nested objects '
+            message += 'with "label" and "children"'
             raise self.error(message, value)
         return [entry for entries in self.root_lists for entry in entries]
 
@@ -275,7 +253,7 @@ class JsonConcepts(JsonDocument):
 
     def _enveloped_lists(self, value: dict[str, Any]) -> list[list[Any]]:
         """Return the lists of concepts under any key, or inside its entries (as Shopify has)."""
-        found: dict[str, list[list[Any]]] = {}
+        found: list[tuple[str, list[list[Any]]]] = []
         stack = [(value, 0)]
         while stack:
             outer, depth = stack.pop()
@@ -285,13 +263,13 @@ class JsonConcepts(JsonDocument):
                 elif isinstance(inner, list) and inner and all(isinstance(e, dict) for e in inner):
                     lists = [self.entries(e, k) for e in inner if (k := find_key(e, "nodes"))]
                     if lists or all(find_key(e, "label") for e in inner):
-                        found[key] = lists or [inner]
+                        found.append((key, lists or [inner]))
         if len(found) > 1:
-            keys = ", ".join(map(repr, found))
-            message = f"several lists of objects could be the concepts: {keys}"
+            sizes = ((key, sum(map(len, lists))) for key, lists in found)
+            message = f"several lists of objects could be the concepts: {named_sizes(sizes)}"
             fix = 'write {"concepts": […]}, and remove the other lists or their labels'
             raise self.error(f"{message}; {fix}", value)
-        return next(iter(found.values()), [])
+        return found[0][1] if found else []
 
     def _collect_objects(self, entries: list[Any]) -> None:
         """Collect every object, each before the objects nested in it."""
@@ -334,6 +312,19 @@ class JsonConcepts(JsonDocument):
         return value.strip()
 
 
+def named_sizes(sizes: Iterable[tuple[str, int]]) -> str:
+    """Return keys with the number of their entries, of which the first ones are named."""
+    named = [f"{key!r} ({pluralize(size, 'entry', 'entries')})" for key, size in sizes]
+    named[MAX_NAMED_KEYS:] = ["…"] * (len(named) > MAX_NAMED_KEYS)
+    return ", ".join(named)
+
+
+def _seen(value: dict[str, Any]) -> str:
+    """Return a description of the members that have entries of their own."""
+    sizes = [(key, len(each)) for key, each in value.items() if isinstance(each, dict | list)]
+    return f" under the keys {named_sizes(sizes)}" if sizes else ""
+
+
 def _is_graph(value: dict[str, Any]) -> bool:
     """Return whether an object has a list of nodes and a list of edges between them."""
     nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
@@ -357,12 +348,3 @@ def _translations(value: Any) -> list[Text]:
         return []
     texts = [(_tag(key), text.strip()) for key, text in value.items() if type(text) is str]
     return texts if len(texts) == len(value) else []
-
-
-def _texts(value: Any, numbers: bool = True) -> set[str]:
-    """Return the strings in a value; `numbers` adds numbers, which may be levels or counts."""
-    entries = value if isinstance(value, list) else [value]
-    parts = (part for e in entries for part in (e.values() if isinstance(e, dict) else [e]))
-    return {
-        part.strip() for part in parts if isinstance(part, str) and (numbers or type(part) is str)
-    }

@@ -1,10 +1,15 @@
-"""Hierarchical codes, such as `01`, `0101` and `010121`, which state the parents of a table."""
+"""Hierarchical codes, such as `01`, `0101` and `010121`, which state the parents of concepts."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.builder import TaxonomyBuilder
+from taxoexpan.taxonomy import Additions, Taxonomy
 
 MIN_RELATIONS = 5
 """With fewer relations, the codes may be similar by coincidence."""
@@ -52,6 +57,31 @@ def code_parents(codes: Sequence[str], is_chosen: bool = False) -> dict[str, str
         return {}
     full = dict(zip(bare, codes, strict=True))
     return {full[child]: full[parent] for child, parent in above.items()}
+
+
+def relate_codes(
+    builder: TaxonomyBuilder, above: Mapping[str, str], place: str, line: int = 1
+) -> None:
+    """Add the relations of the codes, and a note that says so, with the place of the codes."""
+    for id, own_line in zip(builder.ids, builder.lines, strict=True):
+        if id in above:
+            builder.relate(above[id], id, own_line)
+    count, child = len(builder.ids), next(iter(above))
+    message = f"the parents come from the codes {place}: {child} is below {above[child]}"
+    tops = f"{count - len(above):,} of {count:,} concepts have no parent"
+    builder.note(line, f"{message}; {tops}")
+
+
+def refuse_other_codes(path: Path, expanded: Taxonomy, additions: Additions) -> None:
+    """Refuse new concepts whose codes would not be read as below their parents."""
+    above = code_parents(expanded.ids, is_chosen=True) if additions.concepts else {}
+    for concept in additions.concepts:
+        parents = list(expanded.parents(concept.id))
+        if parents != [above[id] for id in (concept.id,) if id in above]:
+            over = ", ".join(map(repr, parents)) or "no other concept"
+            message = f"the parents come from codes, and {concept.id!r} is not a code below {over}"
+            fix = f"give {concept.label!r} another id or one other parent"
+            raise FormatError(path, f"{message}; {fix}, or write the parents into the file")
 
 
 def _bare_codes(codes: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from taxoexpan.errors import ConfigurationError
@@ -40,11 +40,26 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """The headers that each column may have, in the order of preference, as `_key` writes them."""
 
+FIELD_COLUMNS = {
+    "ids": "id",
+    "labels": "label",
+    "synonyms": "synonyms",
+    "definitions": "definition",
+    "deprecated": "deprecated",
+}
+"""The column of each field of a concept."""
+
 LEVEL = re.compile(r"level([1-9]\d?)")
 """The name of a level column."""
 
 _RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path", "codes"})
 """Columns that relate concepts; if the user chooses one, others are not recognized."""
+
+_EXCLUDED = {
+    "codes": frozenset({"id", "parents", "parent_label", "child", "path"}),
+    "path": frozenset({"parents", "parent_label", "child"}),
+}
+"""The columns that cannot be chosen together with a column that states the relations."""
 
 _ALIASES = {"parent": "parents", "synonym": "synonyms", "name": "label"}
 _LEVEL_HEADER = re.compile(
@@ -79,6 +94,9 @@ class Columns:
                 indices |= {} if known is None else {name: known}
         if "codes" in indices:
             return cls(indices | {"id": indices["codes"]})
+        narrower = indices.get("child") if "child" not in chosen else None
+        if "label" in indices and narrower is not None and _key(header[narrower]) == "narrower":
+            del indices["child"]  # the column repeats what the parents of other rows state
         levels = _levels(header) if not any(map(LEVEL.fullmatch, chosen)) else []
         if not levels and chosen.keys().isdisjoint({"id", "label", "definition"}):
             _recognize_codes(indices, free)
@@ -149,7 +167,17 @@ def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
             message = f"{given} and {other} are the same column"
             raise ConfigurationError(f"{message}; choose a column of its own for each")
         checked[name] = text
+    _refuse_two_relations({name for name, text in checked.items() if text})
     return checked
+
+
+def _refuse_two_relations(chosen: Set[str]) -> None:
+    """Refuse columns of which only one can state the relations."""
+    for name, others in _EXCLUDED.items():
+        unused = sorted(chosen & others)
+        if name in chosen and unused:
+            message = f"the column {name} states the relations, so {unused[0]} would not be read"
+            raise ConfigurationError(f"{message}; choose only one of both", "columns")
 
 
 def _parse_choice(text: str) -> Iterator[tuple[str, str]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, labels_as_ids
 from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.tables.column_notes import column_notes
+from taxoexpan.formats.tables.columns import find_column
 from taxoexpan.formats.tables.rows import is_root_marker, root_marker_notes
 from taxoexpan.formats.tables.table import Table, column_error, open_if_table, table_text
 from taxoexpan.formats.text_file import TextFile
@@ -48,7 +50,9 @@ class EdgesFormat(Format):
                 builder.relate(parent, child, line)
         builder.ids, builder.labels = list(first_lines), list(first_lines)
         builder.lines = list(first_lines.values())
-        builder.notes += [*root_marker_notes(markers), *table.repeated_headers]
+        builder.notes += root_marker_notes(markers)
+        builder.notes += _unread_names(table)
+        builder.notes += column_notes(table, "the columns child and parent", "child", "parent")
         builder.ignored.update(table.other_columns("child", "parent"))
         return builder.finish()
 
@@ -90,3 +94,13 @@ class EdgesFormat(Format):
         table = file.parsed(Table.open)
         index = table.properties([row["child"] for row in table.rows], "child", "parent")
         return PropertyIndex(set(taxonomy), index.having)
+
+
+def _unread_names(table: Table) -> list[Note]:
+    """Return a note if the table also has names of the children, which are read as ids."""
+    index = table.columns.indices["child"]
+    found = (find_column(table.header, name) for name in ("childlabel", "childname"))
+    name = next((table.header[i] for i in found if i is not None and i != index), "")
+    message = f"the labels are those in {table.header[index]!r}, and {name!r} is not read"
+    fix = f'choose the columns with the names, as in child="{name}",parent=…'
+    return [Note(table.line, f"{message}; {fix}")] if name else []

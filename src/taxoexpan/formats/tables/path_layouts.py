@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.builder import Note
+from taxoexpan.formats.tables.column_notes import column_notes, label_notes
 from taxoexpan.formats.tables.table import Row, Table
 from taxoexpan.formats.text_file import Insertion, TextFile
 
@@ -39,6 +41,9 @@ _ID_PATTERNS = {
     " - ": re.compile(r"(?P<id>\d+)(?P<gap> - )(?P<path>.+)"),
 }
 
+PATH_COLUMNS = ("id", "label", "path", "definition", "synonyms", "deprecated")
+"""The columns that are read next to level columns."""
+
 _MIN_SHARE = 0.9
 """The share of rows that must follow a style, so that new rows follow it too."""
 
@@ -49,11 +54,17 @@ InsertedParts: TypeAlias = Callable[[Parts], list[tuple[int, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category with its line (0 if new), its id ("" without ids) and the parts of its path."""
+    """A category with its line (0 if new), its id ("" without ids) and the parts of its path.
+
+    Only tables have the other texts.
+    """
 
     line: int
     id: str
     parts: Parts
+    synonyms: tuple[str, ...] = ()
+    definition: str = ""
+    deprecated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,56 +214,6 @@ class PathLines:
         return self.file.append(lines)
 
 
-@dataclass(frozen=True)
-class PathTable:
-    """A table with a `path` column and an optional `id` column."""
-
-    table: Table
-
-    @cached_property
-    def separator(self) -> PathSeparator:
-        """The separator of the labels in the paths of this table."""
-        if chosen := self.table.file.options.separator:
-            return PathSeparator(chosen)
-        cells = [(row.line, row["path"]) for row in self.table.rows]
-        return find_separator(self.table.file.path, cells)
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether the table has an `id` column."""
-        return self.table.has("id")
-
-    @cached_property
-    def paths(self) -> list[Parts]:
-        """The path of every row."""
-        source, split = self.table.file.path, self.separator.split
-        return [split(source, row.line, row["path"]) for row in self.table.rows]
-
-    def categories(self) -> Iterator[Category]:
-        """Yield one category per row."""
-        for row, parts in zip(self.table.rows, self.paths, strict=True):
-            yield Category(row.line, row["id"], parts)
-
-    def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
-        """Yield replacements for the path cells that get new parts."""
-        edits: dict[int, dict[str, str]] = {}
-        for number, (row, old) in enumerate(zip(self.table.rows, self.paths, strict=True)):
-            path, parts = row.cells[row.columns["path"]], inserted(old)
-            for offset, text in reversed(self.separator.offsets(path, parts)):
-                path = path[:offset] + text + path[offset:]
-            if parts:
-                edits[number] = {"path": path}
-        return self.table.replace_cells(edits)
-
-    def insert_new(self, added: Sequence[Category]) -> list[Insertion]:
-        """Append one row per new category."""
-        rows = [
-            {"id": new.id, "path": self.separator.join(new.parts), "label": new.parts[-1]}
-            for new in added
-        ]
-        return self.table.file.append(self.table.new_lines(rows))
-
-
 class LevelStyle(Enum):
     """The labels in a row: all labels of the path, or only the last label."""
 
@@ -281,6 +242,82 @@ def cells_for(path: Sequence[str], style: LevelStyle, count: int) -> list[str]:
     if style is LevelStyle.LAST:
         labels[:-1] = [""] * (len(labels) - 1)
     return labels + [""] * (count - len(labels))
+
+
+@dataclass(frozen=True)
+class PathTable:
+    """A table with a `path` column and an optional `id` column."""
+
+    table: Table
+
+    @cached_property
+    def separator(self) -> PathSeparator:
+        """The separator of the labels in the paths of this table."""
+        if chosen := self.table.file.options.separator:
+            return PathSeparator(chosen)
+        cells = [(row.line, row["path"]) for row in self.table.rows]
+        return find_separator(self.table.file.path, cells)
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the table has an `id` column."""
+        return self.table.has("id")
+
+    @cached_property
+    def paths(self) -> list[Parts]:
+        """The path of every row."""
+        source, split = self.table.file.path, self.separator.split
+        return [split(source, row.line, row["path"]) for row in self.table.rows]
+
+    def categories(self) -> Iterator[Category]:
+        """Yield one category per row."""
+        separator = self.table.synonym_separator
+        for row, parts in zip(self.table.rows, self.paths, strict=True):
+            texts = row.many("synonyms", separator), row["definition"], row.is_deprecated
+            yield Category(row.line, row["id"], parts, *texts)
+
+    def notes(self) -> list[Note]:
+        """Return notes about columns that are known, but not read."""
+        has_path, levels = self.table.has("path"), self.table.columns.levels
+        levels = () if has_path and not self.style else levels
+        basis = "the paths" if has_path else "the levels"
+        notes = column_notes(self.table, basis, *PATH_COLUMNS, *levels)
+        return [*notes, *label_notes(self.table, self.paths)]
+
+    @cached_property
+    def style(self) -> LevelStyle | None:
+        """The style of the level columns, if there are any that agree with the paths."""
+        return style_of(self.table, self.paths) if self.table.columns.levels else None
+
+    def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
+        """Yield replacements for the path cells that get new parts."""
+        edits: dict[int, dict[str, str]] = {}
+        for number, (row, old) in enumerate(zip(self.table.rows, self.paths, strict=True)):
+            path, parts = row.cells[row.columns["path"]], inserted(old)
+            for offset, text in reversed(self.separator.offsets(path, parts)):
+                path = path[:offset] + text + path[offset:]
+            if parts:
+                edits[number] = {"path": path}
+        return self.table.replace_cells(edits)
+
+    def insert_new(self, added: Sequence[Category]) -> list[Insertion]:
+        """Append one row per new category."""
+        rows = [
+            self._cells(new, self.style) | {"path": self.separator.join(new.parts)} for new in added
+        ]
+        return self.table.file.append(self.table.new_lines(rows))
+
+    def _cells(self, new: Category, style: LevelStyle | None) -> dict[str, str]:
+        """Return the cells of a new category, except for its path."""
+        levels = self.table.columns.levels if style else ()
+        texts = {
+            "id": new.id,
+            "label": new.parts[-1],
+            "definition": new.definition,
+            "synonyms": self.table.synonym_separator.join(new.synonyms),
+        }
+        filled = cells_for(new.parts, style, len(levels)) if style else ()
+        return texts | dict(zip(levels, filled, strict=True))
 
 
 class LevelTable(PathTable):
@@ -318,15 +355,10 @@ class LevelTable(PathTable):
             message = f"{parts[-1]!r} would be on level {len(parts)}, but the table has"
             fix = "add a level column, or choose a parent closer to a root"
             raise FormatError(file.path, f"{message} {len(levels)} levels; {fix}")
-        is_last = style_of(self.table, self.paths) is LevelStyle.LAST
+        is_last = self.style is LevelStyle.LAST
         is_outline = is_last and not file.delimiter
         style = LevelStyle.LAST if is_outline else LevelStyle.FULL
-        rows = [
-            {"id": new.id, "label": new.parts[-1]}
-            | dict(zip(levels, cells_for(new.parts, style, len(levels)), strict=True))
-            for new in added
-        ]
-        lines = self.table.new_lines(rows)
+        lines = self.table.new_lines([self._cells(new, style) for new in added])
         if not is_outline:
             return file.append(lines)
         return self._insert_below({new.parts: line for new, line in zip(added, lines, strict=True)})

@@ -14,10 +14,12 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.tables.columns import FIELD_COLUMNS
 from taxoexpan.formats.tables.path_layouts import (
     DEFAULT_SEPARATOR,
     MARKER,
     MAX_DEPTH,
+    PATH_COLUMNS,
     SEPARATOR,
     Category,
     LevelTable,
@@ -26,7 +28,7 @@ from taxoexpan.formats.tables.path_layouts import (
     PathTable,
     find_separator,
 )
-from taxoexpan.formats.tables.table import Table, is_table, open_if_table, table_text
+from taxoexpan.formats.tables.table import is_table, open_if_table, table_text
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
@@ -80,19 +82,25 @@ class PathsFormat(Format):
                         builder.note(category.line, message)
                 elif depth < len(category.parts):
                     continue
-                builder.add(ids[parts], parts[-1], category.line)
+                is_own = depth == len(category.parts)
+                texts = (category.synonyms, category.definition, category.deprecated)
+                builder.add(ids[parts], parts[-1], category.line, *(texts if is_own else ()))
                 if depth > 1:
                     builder.relate(ids[parts[:-1]], ids[parts], category.line)
         if not isinstance(layout, PathLines):
-            builder.notes += layout.table.repeated_headers
-            builder.ignored.update(layout.table.other_columns(*_known_columns(layout.table)))
+            builder.notes += layout.notes()
+            known = (*PATH_COLUMNS, *layout.table.columns.levels)
+            builder.ignored.update(layout.table.other_columns(*known))
         return builder.finish()
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append one line per new concept, and insert its label into paths of moved concepts."""
         for concept in additions.concepts:
             refuse_unsupported(file, expanded, concept.id, _NOT_IN_LABELS)
-        added = [Category(0, c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
+        added = [
+            Category(0, c.id, tuple(expanded.path(c.id)), c.synonyms, c.definition)
+            for c in additions.concepts
+        ]
         moved = _apply_moves(file, expanded, additions.moves) if additions.moves else ()
         return {file.path: [*moved, *file.parsed(_layout).insert_new(added)]}
 
@@ -115,8 +123,12 @@ class PathsFormat(Format):
         return Copy({path: MARKER + text}, ids)
 
     def supported_fields(self, file: TextFile) -> frozenset[str]:
-        """Return labels, and ids if the file has them."""
-        return frozenset({"labels", "ids"} if file.parsed(_layout).has_ids else {"labels"})
+        """Return labels, and the other fields for which the file has a place."""
+        layout = file.parsed(_layout)
+        if isinstance(layout, PathLines):
+            return frozenset({"labels", "ids"} if layout.has_ids else {"labels"})
+        fields = {name for name, column in FIELD_COLUMNS.items() if layout.table.has(column)}
+        return frozenset({"labels"} | fields)
 
     def supported_changes(self, file: TextFile) -> frozenset[str]:
         """Return moves if every category has an id, because a move changes paths that are ids."""
@@ -134,11 +146,8 @@ class PathsFormat(Format):
         if isinstance(layout, PathLines):
             return PropertyIndex()
         ids = [each.id or SEPARATOR.join(each.parts) for each in file.parsed(_categories)]
-        return layout.table.properties(ids, *_known_columns(layout.table))
-
-
-def _known_columns(table: Table) -> tuple[str, ...]:
-    return ("id", "label", "path", *table.columns.levels)
+        relating = ("id", "label", "path", "deprecated", *layout.table.columns.levels)
+        return layout.table.properties(ids, *relating)
 
 
 def _layout(file: TextFile) -> PathLines | PathTable:

@@ -11,7 +11,9 @@ from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, labels_as_ids
 from taxoexpan.formats.property_index import PropertyIndex
-from taxoexpan.formats.tables.codes import code_parents
+from taxoexpan.formats.tables.codes import code_parents, refuse_other_codes, relate_codes
+from taxoexpan.formats.tables.column_notes import column_notes
+from taxoexpan.formats.tables.columns import FIELD_COLUMNS
 from taxoexpan.formats.tables.path_layouts import LevelStyle, cells_for, level_texts, style_of
 from taxoexpan.formats.tables.table import (
     VALUE_SEPARATOR,
@@ -24,16 +26,8 @@ from taxoexpan.formats.tables.table import (
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
-_COLUMNS = {
-    "ids": "id",
-    "labels": "label",
-    "synonyms": "synonyms",
-    "definitions": "definition",
-    "deprecated": "deprecated",
-}
 MAX_FOOTER = 3
 """The number of rows below a blank row that may be a footer."""
-_TRUE = ("true", "yes", "1")
 MAX_NAMED_LINES = 5
 ROOT_MARKERS = frozenset(
     {"0", "-", "--", "–", "—", "null", "none", "nil", "n/a", "na", "#n/a"}
@@ -82,7 +76,7 @@ class RowsFormat(Format):
         names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
         writer = _RowWriter(read, expanded, names)
         if read.by_codes:
-            _refuse_other_codes(file, expanded, additions)
+            refuse_other_codes(file.path, expanded, additions)
         parents: dict[str, list[str]] = {}
         for parent, child in additions.relations:
             parents.setdefault(child, []).append(names.get(parent, parent))
@@ -99,7 +93,10 @@ class RowsFormat(Format):
         rows = []
         for concept in taxonomy.concepts:
             parents = [ids[parent] for parent in taxonomy.parents(concept.id)]
-            synonyms = [name.replace(VALUE_SEPARATOR, "/") for name in concept.synonyms]
+            # Line breaks may separate synonyms, too.
+            synonyms = [
+                name.replace(VALUE_SEPARATOR, "/").replace("\n", " ") for name in concept.synonyms
+            ]
             lists = VALUE_SEPARATOR.join(parents), VALUE_SEPARATOR.join(synonyms)
             cells = [ids[concept.id], concept.label, lists[0], concept.definition, lists[1]]
             rows.append([*cells, "true" if concept.deprecated else ""][: len(header)])
@@ -108,7 +105,7 @@ class RowsFormat(Format):
     def supported_fields(self, file: TextFile) -> frozenset[str]:
         """Return the fields with a column in the header."""
         table = file.parsed(Table.open)
-        fields = {name for name, column in _COLUMNS.items() if table.has(column)}
+        fields = {name for name, column in FIELD_COLUMNS.items() if table.has(column)}
         return frozenset(fields | ({"labels"} if file.parsed(_read_table).levels else set()))
 
     def supported_changes(self, file: TextFile) -> frozenset[str]:
@@ -139,20 +136,18 @@ def _read_table(file: TextFile) -> _ConceptTable:
         if not id:
             message = "the row has neither an id nor a label; add one, or remove the row"
             raise FormatError(file.path, message, row.line)
-        is_deprecated = row["deprecated"].casefold() in _TRUE
-        synonyms = row.many("synonyms", file.options.separator or VALUE_SEPARATOR)
-        builder.add(id, label or id, row.line, synonyms, row["definition"], is_deprecated)
-    builder.notes += table.repeated_headers
+        synonyms = row.many("synonyms", table.synonym_separator)
+        builder.add(id, label or id, row.line, synonyms, row["definition"], row.is_deprecated)
     by_label = _parents_are_labels(table, builder)
     labels = set(builder.labels)
     separators = {
         "parents": _find_separator(table, "parents", labels if by_label else set(builder.ids)),
         "parent_label": _find_separator(table, "parent_label", labels),
-        "synonyms": file.options.separator or VALUE_SEPARATOR,
+        "synonyms": table.synonym_separator,
     }
     try:
         if above:
-            _relate_codes(table, builder, above)
+            _relate_table_codes(table, builder, above)
         else:
             _relate(table, builder, by_label, separators)
         parsed = builder.finish()
@@ -166,8 +161,13 @@ def _read_table(file: TextFile) -> _ConceptTable:
         raise column_error(found, problem, "id=NAME") from None
     levels = table.columns.levels
     style = style_of(table, map(parsed.taxonomy.path, builder.ids)) if levels else None
-    known = ("parents", "parent_label", *_COLUMNS.values(), *(levels if style else ()))
-    notes = (*parsed.notes, *_footer_notes(table, builder, parsed.taxonomy))
+    relating = ("codes",) if above else ("parents", "parent_label")
+    known = (*relating, *FIELD_COLUMNS.values(), *(levels if style else ()))
+    notes = (
+        *parsed.notes,
+        *column_notes(table, "the codes" if above else "the parents", *known),
+        *_footer_notes(table, builder, parsed.taxonomy),
+    )
     parsed = replace(parsed, notes=notes, ignored=table.other_columns(*known))
     return _ConceptTable(table, parsed, by_label, style, separators, bool(above))
 
@@ -182,29 +182,12 @@ def _code_parents(file: TextFile) -> dict[str, str]:
     return code_parents([*dict.fromkeys(row["id"] for row in table.rows)], is_chosen)
 
 
-def _relate_codes(table: Table, builder: TaxonomyBuilder, above: Mapping[str, str]) -> None:
+def _relate_table_codes(table: Table, builder: TaxonomyBuilder, above: Mapping[str, str]) -> None:
     """Add the relations of the codes, and a note that says so."""
     if table.has_concept_as_header:
         raise column_error(table, table.problem)
-    for row in table.rows:
-        if row["id"] in above:
-            builder.relate(above[row["id"]], row["id"], row.line)
-    column, child = table.header[table.columns.indices["id"]], next(iter(above))
-    message = f"the parents come from the codes in the column {column!r}"
-    count = f"{len(table.rows) - len(above):,} of {len(table.rows):,} concepts have no parent"
-    builder.note(table.line, f"{message}: {child} is below {above[child]}; {count}")
-
-
-def _refuse_other_codes(file: TextFile, expanded: Taxonomy, additions: Additions) -> None:
-    """Refuse new concepts whose codes would not be read as below their parents."""
-    above = code_parents(expanded.ids, is_chosen=True) if additions.concepts else {}
-    for concept in additions.concepts:
-        parents = list(expanded.parents(concept.id))
-        if parents != [above[id] for id in (concept.id,) if id in above]:
-            over = ", ".join(map(repr, parents)) or "no other concept"
-            message = f"the parents come from codes, and {concept.id!r} is not a code below {over}"
-            fix = f"give {concept.label!r} another id or one other parent, or add a column parent"
-            raise FormatError(file.path, f"{message}; {fix}")
+    column = table.header[table.columns.indices["id"]]
+    relate_codes(builder, above, f"in the column {column!r}", table.line)
 
 
 def _id_and_label(table: Table, row: Row) -> tuple[str, str]:

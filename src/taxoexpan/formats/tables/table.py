@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Note
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.columns import Columns, are_numbers, find_column
@@ -37,6 +36,7 @@ MAX_SHOWN = 40
 MAX_LISTED = 30
 """The number of columns that a message lists."""
 
+_TRUE = ("true", "yes", "1")
 _CODE = re.compile(r"[A-Z]{0,3}\d[\dA-Z.-]*")
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertical bar"}
 
@@ -53,6 +53,11 @@ class Row:
         """Return a cell without outer spaces, or "" if the table does not have the column."""
         index = self.columns.get(name)
         return "" if index is None else self.cells[index].strip()
+
+    @property
+    def is_deprecated(self) -> bool:
+        """Whether the row marks its concept as deprecated."""
+        return self["deprecated"].casefold() in _TRUE
 
     def many(self, name: str, separator: str = VALUE_SEPARATOR) -> tuple[str, ...]:
         """Return the values of a cell with several values."""
@@ -176,15 +181,14 @@ class Table:
         known = {self.columns.indices.get(name) for name in names}
         return {i: name for i, name in enumerate(self.header) if name and i not in known}
 
-    @property
-    def repeated_headers(self) -> list[Note]:
-        """One note for each known header that occurs more than once."""
-        used = {self.header[index]: index for index in self.columns.indices.values()}
-        return [
-            Note(self.line, f"two columns are called {name!r}; the one on the left is read")
-            for name, index in used.items()
-            if name and name in self.header[index + 1 :]
-        ]
+    @cached_property
+    def synonym_separator(self) -> str:
+        """The text between synonyms: the chosen one, a line break if all cells use it, or `|`."""
+        if (chosen := self.file.options.separator) and not self.has("path"):
+            return chosen
+        cells = [row["synonyms"] for row in self.rows]
+        has_breaks = any("\n" in cell for cell in cells)
+        return "\n" if has_breaks and VALUE_SEPARATOR not in "".join(cells) else VALUE_SEPARATOR
 
     @cached_property
     def rows(self) -> list[Row]:

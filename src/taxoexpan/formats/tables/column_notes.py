@@ -1,0 +1,62 @@
+"""Notes about the columns of a table that are not read, or probably not read as meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from taxoexpan.formats.builder import Note
+from taxoexpan.formats.tables.table import Table
+from taxoexpan.phrasing import pluralize
+
+MIN_OTHER_SIGN = 0.5
+"""The fraction of the cells with synonyms that must have a `;`, so that a note names it."""
+
+
+def column_notes(table: Table, basis: str, *read: str) -> list[Note]:
+    """Return notes about repeated columns, unread columns, and signs between synonyms.
+
+    `basis` says what states the relations, and `read` names the columns that are read.
+    """
+    return [*_repeated_headers(table), *_unread(table, basis, read), *_other_signs(table)]
+
+
+def label_notes(table: Table, paths: Sequence[Sequence[str]]) -> Iterator[Note]:
+    """Yield a note if rows have another label than the end of their path."""
+    rows = zip(table.rows, paths, strict=True)
+    others = [(row, path[-1]) for row, path in rows if row["label"] not in ("", path[-1])]
+    for row, end in others[:1]:
+        message = f"the label {row['label']!r} differs from the end of the path, {end!r}"
+        message += f" ({pluralize(len(others), 'such row')})"
+        yield Note(row.line, f"{message}; the end of the path is read, so make them equal")
+
+
+def _repeated_headers(table: Table) -> Iterator[Note]:
+    """Yield one note for each known header that occurs more than once."""
+    used = {table.header[index]: index for index in table.columns.indices.values()}
+    for name, index in used.items():
+        if name and name in table.header[index + 1 :]:
+            message = f"two columns are called {name!r}; the one on the left is read"
+            yield Note(table.line, message)
+
+
+def _unread(table: Table, basis: str, read: Sequence[str]) -> Iterator[Note]:
+    """Yield a note with all known columns of which this layout reads nothing."""
+    indices = table.columns.indices
+    used = {indices[name] for name in read if name in indices}
+    # Two names may be of one column.
+    unread = {i: name for name, i in indices.items() if name not in read and i not in used}
+    if unread:
+        names = ", ".join(f"{table.header[i]!r} ({name})" for i, name in unread.items())
+        message = f"the relations come from {basis}, so this table is read without {names}"
+        yield Note(table.line, f"{message}; remove what is not needed, or choose other columns")
+
+
+def _other_signs(table: Table) -> Iterator[Note]:
+    """Yield a note if another sign than the separator seems to separate synonyms."""
+    own = table.synonym_separator
+    cells = [(row.line, cell) for row in table.rows if (cell := row["synonyms"])]
+    having = [line for line, cell in cells if ";" in cell and own not in cell]
+    if len(having) > 1 and len(having) >= MIN_OTHER_SIGN * len(cells):
+        message = f"the synonyms are read with the separator {own!r}, but {len(having):,} cells"
+        fix = f"write {own!r} between synonyms, or name ';' with the option separator"
+        yield Note(having[0], f"{message} have ';' and not {own!r}; {fix}")
