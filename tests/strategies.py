@@ -12,9 +12,31 @@ from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 quickly = settings(max_examples=15, deadline=None)
 
 # Signs that formats use themselves, and letters, marks and emoji of many kinds.
-_SIGNS = list(",;\"'|#:>-_&./ ")
-_LETTERS = [*"abzAZ09éßñΩж水茶עض", "हि", "ก็", "e\u0301", "می\u200cخ", "🍏", "👩\u200d🍳", "\u00a0"]
-_BREAKS = ["\t", "\n", "\r\n"]
+_SIGNS = list(",;\"'|#:>-_&./ \\*`~[](){}<!=+@^%")
+_LETTERS = [
+    *"abzAZ09éßñΩж水茶עض",
+    "हि",
+    "ก็",
+    "e\u0301",
+    "می\u200cخ",
+    "🍏",
+    "👩\u200d🍳",
+    "\u00a0",
+    "\u2028",
+    "\x85",
+    "\u202e",
+]
+_BREAKS = ["\t", "\n", "\r\n", "\r"]
+
+
+_MISTAKABLE = [
+    *("_a_", "**a** b", "`a`", "~~a~~", "[a](b)", "[a](b) - c", "![a](b)", "[x] a", "- a", "* a"),
+    *("1. a", "1.2) a", "# a", "a #", "> a", "---", "***", "```", "<b>a</b>", "<!-- a -->"),
+    *("&amp;", "a\\", "\\_a", "\\u0041", "a: b", "a # b", "a > b", "a, b", "a|b", "a;b", '"a"'),
+    *("'a", "=a", "@a", "a@en", '"a"@en', "a^^b", "_:a", "a:b", "http://a.org/b", "{a}", "a ! b"),
+    *("1.0", "007", "1e5", "TRUE", "null", "nan", "2024-01-01", "_x0041_", "a\ufeff"),
+]
+"""Names that a format might take for something else."""
 
 
 def names(without: str = "", breaks: bool = False) -> st.SearchStrategy[str]:
@@ -22,7 +44,8 @@ def names(without: str = "", breaks: bool = False) -> st.SearchStrategy[str]:
     marks = [mark for mark in _SIGNS if mark not in without]
     pieces = st.sampled_from([*_LETTERS, *marks, *(_BREAKS if breaks else [])])
     joined = st.lists(pieces, min_size=1, max_size=8).map("".join)
-    return joined.map(str.strip).filter(bool)
+    mistakable = [name for name in _MISTAKABLE if set(name).isdisjoint(without)]
+    return joined.map(str.strip).filter(bool) | st.sampled_from(mistakable)
 
 
 @dataclass(frozen=True)

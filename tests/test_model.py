@@ -170,6 +170,12 @@ def test_a_known_name_is_not_placed_again(model: TaxoExpan) -> None:
         assert model.suggest(["Oat-Milk"]) == []
 
 
+def test_a_name_that_is_given_twice_is_placed_once(model: TaxoExpan) -> None:
+    with pytest.warns(UserWarning, match="'Cashew-Milk' is given more than once"):
+        found = model.suggest(["cashew milk", "Cashew-Milk"], top_k=1)
+    assert [s.query.label for s in found] == ["cashew milk"]
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_a_label_without_words_is_placed_with_a_warning(model: TaxoExpan, together: bool) -> None:
     labels = ["\N{EM DASH}", "cashew milk"]

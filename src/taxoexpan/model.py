@@ -183,7 +183,8 @@ class TaxoExpan:
     ) -> list[Suggestion]:
         """Rank the best parents of each new concept, best first.
 
-        A concept whose name the taxonomy already has is left out, with a warning. If the model has
+        A concept whose name the taxonomy already has, or that is given twice, is left out, with a
+        warning; case, spaces and hyphens do not matter. If the model has
         learned to detect duplicates, a likely synonym of an existing concept gets a suggestion to
         merge the two. With `explain`, first suggestions have an explanation.
         """
@@ -229,6 +230,9 @@ class TaxoExpan:
         for concept, known in filtered.present:
             found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
             warnings.warn(f"{found}; not placed again", stacklevel=3)
+        for concept in filtered.repeated:
+            found = f"{concept.label!r} is given more than once"
+            warnings.warn(f"{found}; only the first is placed", stacklevel=3)
         return filtered.new
 
     def _suggest(

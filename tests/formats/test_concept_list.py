@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import openpyxl
 import pytest
 from expanded_files import csv_lines, write_file
 from hypothesis import given
@@ -33,6 +34,7 @@ def test_one_name_per_line_is_read_with_and_without_a_header(
     [
         ("- kiwi\n  * fig\n+ [x] red-brown plum\n", ["kiwi", "fig", "red-brown plum"]),
         ("- kiwi\nfig\n", ["- kiwi", "fig"]),
+        ("- kiwi - gold\n- fig\n", ["kiwi - gold", "fig"]),
     ],
 )
 def test_bullets_before_all_names_are_removed(
@@ -43,7 +45,7 @@ def test_bullets_before_all_names_are_removed(
 
 @pytest.mark.parametrize("header", ["name", "term", "label", "Concept", "query", " Title "])
 def test_the_label_column_has_several_names(tmp_path: Path, header: str) -> None:
-    path = write_file(tmp_path / "new.csv", f"price,{header}\n3,kiwi\n")
+    path = write_file(tmp_path / "new.csv", f"id,{header}\n3,kiwi\n")
     assert labels(path) == ["kiwi"]
 
 
@@ -64,7 +66,7 @@ def test_a_table_gives_ids_definitions_and_synonyms(tmp_path: Path, delimiter: s
         ("new.csv", 'label\n"kiwi, green"\n"a ""fig"\n', ["kiwi, green", 'a "fig']),
         ("new.txt", 'kiwi, green\nthe "king" fig\n', ["kiwi, green", 'the "king" fig']),
         ("new.csv", 'label\n"green \t\n kiwi"\n', ["green kiwi"]),
-        ("new.txt", "green\tkiwi\n", ["green kiwi"]),
+        ("new.csv", '"green\tkiwi"\n', ["green kiwi"]),
         (
             "new.txt",
             "猕猴桃\nкиви\n🥝\nkiwi\u0301\n",
@@ -76,6 +78,65 @@ def test_names_may_have_any_characters(
     tmp_path: Path, name: str, text: str, expected: list[str]
 ) -> None:
     assert labels(write_file(tmp_path / name, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("new.txt", "poke bowl\ta Hawaiian dish\nfig\n"),
+        (
+            "new.md",
+            "- [poke bowl](https://x.org/poke) - a *Hawaiian* dish\n- [fig](https://x.org)\n",
+        ),
+    ],
+)
+def test_a_line_may_have_a_definition(tmp_path: Path, name: str, text: str) -> None:
+    found = read_concepts(write_file(tmp_path / name, text))
+    assert found == [Concept("", "poke bowl", (), "a Hawaiian dish"), Concept("", "fig")]
+
+
+def test_a_text_with_more_columns_needs_a_header(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "new.txt", "fig\nk1\tkiwi\tgreen\n")
+    with pytest.raises(FormatError, match="line 2: 3 cells, but no header"):
+        read_concepts(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("poke bowl: a Hawaiian dish", "write a tab"),
+        ("figs, dates, kiwis", "one term per line"),
+    ],
+)
+def test_lines_with_more_than_a_label_are_named(tmp_path: Path, line: str, fix: str) -> None:
+    path = write_file(tmp_path / "new.txt", f"fig\n{line}\n")
+    with pytest.warns(UserWarning, match=f"1 line looks like .* 2: '{line}'.*{fix}"):
+        assert labels(path) == ["fig", line]
+
+
+def test_usual_labels_cause_no_warning(tmp_path: Path) -> None:
+    usual = ["salt, iodized", "apples, pears, and figs", "ISO 8601:2004", "Dune: Messiah"]
+    assert labels(write_file(tmp_path / "new.txt", "\n".join(usual))) == usual
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.tsv", "new.xlsx"])
+def test_columns_that_are_not_read_are_named(tmp_path: Path, name: str) -> None:
+    path, rows = tmp_path / name, [["label", "price", "parents"], ["kiwi", "3", "fruit"]]
+    if name == "new.xlsx":
+        workbook = openpyxl.Workbook()
+        for row in rows:
+            workbook.active.append(row)
+        workbook.save(path)
+    else:
+        write_file(path, "\n".join(csv_lines(rows, "\t" if name == "new.tsv" else ",")))
+    with pytest.warns(UserWarning, match="the columns 'price' and 'parents' .* not read"):
+        assert labels(path) == ["kiwi"]
+
+
+def test_a_list_of_json_objects_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "new.jsonl", '{"label": "kiwi", "price": 3}\n')
+    with pytest.raises(FormatError, match=r"a \.jsonl file is a taxonomy"):
+        read_concepts(path)
 
 
 @given(st.lists(names(breaks=True), min_size=1, max_size=5), styles())

@@ -92,8 +92,8 @@ def has_unique_path(taxonomy: Taxonomy, concept: Concept) -> bool:
 
 
 def has_unique_line(taxonomy: Taxonomy, concept: Concept) -> bool:
-    """Return whether a label has a unique path, and is not a horizontal rule after a bullet."""
-    return has_unique_path(taxonomy, concept) and bool(concept.label.strip("- "))
+    """Return whether a label has a unique path, and no tab, after which a definition follows."""
+    return has_unique_path(taxonomy, concept) and "\t" not in concept.label
 
 
 def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
@@ -120,12 +120,17 @@ def own_paths(taxonomy: Taxonomy) -> Taxonomy:
     return Taxonomy(concepts, [(ids[above], ids[below]) for above, below in taxonomy.relations])
 
 
+def fits_on_a_line(name: str) -> bool:
+    """Return whether Open Food Facts can store a name; a final backslash would escape a comma."""
+    return not BREAKS.search(name) and not name.endswith("\\")
+
+
 def has_unique_tag(taxonomy: Taxonomy, concept: Concept) -> bool:
     """Return whether Open Food Facts derives an id from a label that no other label gives."""
     own = tag_id("en", concept.label)
     return (
         bool(own)
-        and not BREAKS.search(concept.label)
+        and fits_on_a_line(concept.label)
         and [tag_id("en", label) for label in taxonomy.labels].count(own) == 1
         and not any(tag_id("en", id) == own for id in taxonomy)
     )
@@ -145,6 +150,7 @@ LINES = WORDS.map(lambda word: word.replace("\n", " "))
 ROWS = awkward(WORDS, LABELS, LINES) | awkward(IDS, LABELS, LINES, most_parents=1)
 PATHS = awkward(names(without=">"), most_parents=1)
 BARE_PATHS = awkward(names(without=">#:-"), most_parents=1).map(own_paths)
+OUTLINES = awkward(names(without=">"), most_parents=1).map(own_paths)
 EVERYTHING = awkward(names(breaks=True), LABELS, names(breaks=True))
 IRIS = st.text("abcé水/-", max_size=5).map(lambda text: f"http://food.org/{text}")
 RESOURCES = awkward(IRIS, LABELS, WORDS).map(lambda taxonomy: unrepeated(taxonomy))
@@ -152,7 +158,7 @@ ACTIVE_TERMS = awkward(names(breaks=True), LABELS, WORDS).map(lambda all: all.ac
 
 TAGS = st.text("abcé水 ,-", min_size=1, max_size=6).map(str.strip)
 TAGGED = (
-    awkward(TAGS.filter(lambda tag: tag_id("en", tag)), None, names())
+    awkward(TAGS.filter(lambda tag: tag_id("en", tag)), None, names().filter(fits_on_a_line))
     .filter(lambda all: len({tag_id("en", label) for label in all.labels}) == len(all))
     .map(lambda all: unrepeated(tagged(single_lines(all))))
 )
@@ -169,7 +175,8 @@ CASES = [
     ),
     bare("paths", "food.txt", BARE_PATHS, has_unique_path, keeps_parents=False),
     bare("paths", "food.tsv", PATHS, has_unique_path, keeps_parents=False),
-    bare("outline", "food.md", BARE_PATHS, has_unique_line, keeps_parents=False),
+    bare("outline", "food.md", OUTLINES, has_unique_path, keeps_parents=False),
+    bare("outline", "food.txt", OUTLINES, has_unique_line, keeps_parents=False),
     *(Case("json", name, EVERYTHING) for name in ("food.json", "food.jsonl")),
     Case("obographs", "food.json", RESOURCES),
     *(Case("skos", f"food.{suffix}", RESOURCES) for suffix in ("ttl", "rdf", "nt", "jsonld")),
@@ -180,7 +187,7 @@ CASES = [
         "food.txt",
         TAGGED,
         has_unique_tag,
-        lambda word: not BREAKS.search(word),
+        fits_on_a_line,
         keeps_deprecated=False,
     ),
 ]

@@ -13,6 +13,7 @@ from strategies import names, quickly
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -258,7 +259,7 @@ def test_labels_in_markdown_are_the_texts_of_links(tmp_path: Path) -> None:
 - [Apples](https://x.org/apples)
 """
     path = write_file(tmp_path / "x.md", text)
-    labels = ["Food", "Bread - baked", "Rice", "Tea", "[Tea](https://x.org/2)", "Fruit", "Apples"]
+    labels = ["Food", "Bread", "Rice", "Tea", "[Tea](https://x.org/2)", "Fruit", "Apples"]
     opened = TaxonomyFile.open(path)
     assert list(opened.taxonomy.labels) == labels
     assert [note.line for note in opened.notes] == [3]
@@ -266,6 +267,52 @@ def test_labels_in_markdown_are_the_texts_of_links(tmp_path: Path) -> None:
     write_file(path.with_suffix(".txt"), text)
     assert "Food > [ ] Rice" not in paths_in(path)
     assert any(id.endswith("[ ] Rice") for id in paths_in(path.with_suffix(".txt")))
+
+
+AWESOME = """\
+# Web
+
+- [flask](https://x.org/flask) - A *micro* [framework](https://x.org)
+- [django](https://en.wikipedia.org/wiki/Django_(framework)) – Batteries included
+- **[bottle](https://x.org/bottle)**: One file
+- [tornado](https://x.org/tornado)
+
+# Data
+
+- [pandas](https://x.org/pandas) - Tables
+- [pandas](https://x.org/other) - Bears
+"""
+
+
+def test_the_description_after_a_link_is_a_definition(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.md", AWESOME)
+    taxonomy = TaxonomyFile.open(path).taxonomy
+    assert {c.label: c.definition for c in taxonomy.concepts} == {
+        **{"Web": "", "flask": "A micro framework", "django": "Batteries included"},
+        **{"bottle": "One file", "tornado": "", "Data": "", "pandas": "Tables"},
+        "pandas - Bears": "",
+    }
+    new = AWESOME.replace("tornado)\n", "tornado)\n- falcon\n")
+    assert expanded(path, "Web > falcon") == new
+
+
+def test_a_definition_follows_a_tab_in_a_text(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.txt", "Food\n  Fruit\tsweet and juicy\n  Bread\n")
+    fruit = TaxonomyFile.open(path).taxonomy.concept("Food > Fruit")
+    assert (fruit.label, fruit.definition) == ("Fruit", "sweet and juicy")
+    path.write_text("Food\n  Rice\twhite\n  Rice\tbrown\n")
+    assert "line 3: the path 'Food > Rice' is already on line 2" in refusal(path)
+
+
+def test_lines_with_more_than_a_label_are_noted(tmp_path: Path) -> None:
+    path = write_file(
+        tmp_path / "x.txt", "Food\n  Poke: a fish dish\n  Kimchi: fermented cabbage\n"
+    )
+    (note,) = TaxonomyFile.open(path).notes
+    assert note.line == 2
+    assert "2 lines look like a term and its definition" in note.message
+    write_file(path, "Food\n  Poke: a fish dish\n  Bread\n  Rice\n")
+    assert not TaxonomyFile.open(path).notes
 
 
 def test_a_repeated_path_is_refused_and_a_repeated_label_is_not(tmp_path: Path) -> None:
@@ -301,10 +348,32 @@ def test_a_taxonomy_is_converted_to_a_list(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "child,parent\nFruit,Food\nApples,Fruit\n--,Food\n")
     found = convert(path, Target(tmp_path / "x.md"))
     text = (tmp_path / "x.md").read_text()
-    assert text == "- Food\n  - Fruit\n    - Apples\n  - ––\n"
+    assert text == "- Food\n  - Fruit\n    - Apples\n  - \\--\n"
     assert len(found.copy.relations) == 3
     convert(tmp_path / "x.md", Target(tmp_path / "y.csv"))
     assert "Apples" in (tmp_path / "y.csv").read_text()
+
+
+STRIPPED = ["_a_", "**a**", "`a`", "[a](b)", "[a](b) - c", "[x] a", "---", "a\\_b", "a #", "- a"]
+
+
+@pytest.mark.parametrize("label", [*STRIPPED, "1. a", "# a", "> a", "```", "a > b"])
+def test_what_reading_strips_is_escaped(tmp_path: Path, label: str) -> None:
+    for text in ("- Food\n  - Fruit\n- Drinks\n", "# Food\n\n## Fruit\n\n# Drinks\n"):
+        path, output = write_file(tmp_path / "x.md", text), tmp_path / "new.md"
+        write_expanded(path, under("Food", concept=Concept("new", label)), output, force=True)
+        assert f"Food > {label}" in paths_in(output)
+    old = Taxonomy([Concept("Food", "Food"), Concept("new", label)], [("Food", "new")])
+    for name in ("x.md", "x.txt"):
+        copy = FORMATS["outline"].write(old, Target(tmp_path / name))
+        write_file(tmp_path / name, copy.files[tmp_path / name])
+        assert paths_in(tmp_path / name, "outline") == ["Food", f"Food > {label}"]
+
+
+def test_ids_stay_distinct_if_a_label_looks_like_a_path(tmp_path: Path) -> None:
+    old = Taxonomy([Concept("1", "a"), Concept("2", "b"), Concept("3", "a > b")], [("1", "2")])
+    copy = FORMATS["outline"].write(old, Target(tmp_path / "x.md"))
+    assert copy.files[tmp_path / "x.md"] == "- a\n  - b\n- a › b\n"
 
 
 @dataclass(frozen=True)
@@ -346,7 +415,7 @@ STYLES = st.one_of(
         st.just(".md"),
     ),
 )
-LABELS = names(without="-#.>", breaks=False).filter(lambda name: not name[:1].isdigit())
+LABELS = names(without="-#.>*+_~`[<\\&", breaks=False).filter(lambda name: not name[:1].isdigit())
 
 
 @st.composite

@@ -1,6 +1,7 @@
 """Outlines: lines indented by spaces or tabs, lists with bullets or numbers, Markdown headings.
 
 As in files of paths, the id of a concept is its path. Text that is not a list is kept and ignored.
+A definition follows a tab, or in Markdown a link.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from itertools import pairwise
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.concept_list import combined_lines
 from taxoexpan.formats.format import Copy, Format, Insertions, Target
+from taxoexpan.formats.inline_markdown import escaped, readings
 from taxoexpan.formats.tables.path_layouts import MAX_DEPTH, SEPARATOR, Category, Parts
 from taxoexpan.formats.tables.paths import path_ids, refuse_unsupported, written_paths
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -33,12 +37,11 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _RULE = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
 _UNDERLINE = re.compile(r"=+\s*|-{2,}\s*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[[ xX]\] ")
-_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
-_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|~~|[*_`])(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _CONTENTS = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)")
 """An entry of a table of contents: a link to a place in the same file."""
 _NOT_IN_LABELS = re.compile(r"[\n\r]")
+_MARKDOWN_REPLACEMENTS = {"\n": " ", "\r": " "}
+_TEXT_REPLACEMENTS = {**_MARKDOWN_REPLACEMENTS, "\t": " "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Item:
     label: str
     level: int = 0
     parts: Parts = ()
+    definition: str = ""
 
     @property
     def place(self) -> tuple[int, str, int]:
@@ -106,7 +110,7 @@ class OutlineFormat(Format):
         outline, builder = file.parsed(Outline.of), TaxonomyBuilder(file.path)
         ids = path_ids(file, [Category(i.line, "", i.parts) for i in outline.items])
         for item in outline.items:
-            builder.add(ids[item.parts], item.label, item.line)
+            builder.add(ids[item.parts], item.label, item.line, definition=item.definition)
             if len(item.parts) > 1:
                 builder.relate(ids[item.parts[:-1]], ids[item.parts], item.line)
         scanned = file.parsed(scan_lines)
@@ -116,6 +120,11 @@ class OutlineFormat(Format):
             lines = f"{len(ignored):,} lines are" if len(ignored) > 1 else "this line is"
             kinds = "not list items or headings" if len(ignored) > 1 else "not a list item"
             builder.note(ignored[0], f"{lines} {kinds}; kept, but not read as concepts")
+        if not _is_markdown(file):
+            bare = [(item.line, item.label) for item in outline.items if not item.definition]
+            for found, message in combined_lines(bare):
+                if len(found) * 2 > len(outline.items):  # or else they are labels
+                    builder.note(found[0], message)
         return builder.finish()
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
@@ -134,16 +143,20 @@ class OutlineFormat(Format):
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a list with two spaces per level; a concept is below its first parent only."""
-        paths = {
-            # Three hyphens would be read as a horizontal rule.
-            id: tuple(p.replace("-", "–") if _RULE.fullmatch(f"- {p}") else p for p in parts)
-            for id, parts in written_paths(taxonomy, target.path).items()
-        }
+        is_markdown = format_suffix(target.path) not in PLAIN_SUFFIXES
+        replacements = _MARKDOWN_REPLACEMENTS if is_markdown else _TEXT_REPLACEMENTS
+        paths = written_paths(taxonomy, target.path, replacements)
+        if len({SEPARATOR.join(parts) for parts in paths.values()}) < len(paths):
+            # A label with the separator looks like the path of another concept.
+            paths = written_paths(taxonomy, target.path, {**replacements, ">": "›"})
         below = _by_parent(paths.values())
         lines, waiting = list[str](), below[()][::-1]
         while waiting:
             parts = waiting.pop()
-            lines.append(f"{'  ' * (len(parts) - 1)}- {parts[-1]}\n")
+            label = escaped(parts[-1]) if is_markdown else parts[-1]
+            # With a hyphen, a label of hyphens would be a horizontal rule.
+            mark = "+ " if _RULE.fullmatch(f"- {label}") else "- "
+            lines.append(f"{'  ' * (len(parts) - 1)}{mark}{label}\n")
             waiting += below.get(parts, [])[::-1]
         ids = {id: SEPARATOR.join(parts) for id, parts in paths.items()}
         return Copy({target.path: "".join(lines)}, ids)
@@ -155,7 +168,7 @@ def scan_lines(file: TextFile) -> Lines:
     Tables of contents in Markdown are only text, too.
     """
     found, unmarked = Lines(skipped=set(_skipped_lines(file.lines))), list[Item]()
-    is_markdown = file.suffix not in PLAIN_SUFFIXES
+    is_markdown = _is_markdown(file)
     for number, line in enumerate(file.lines, start=1):
         content = line.strip()
         if not content or number in found.skipped:
@@ -255,7 +268,7 @@ class Outline:
         """Read the items of a file; refuse a line that is indented like no line above it."""
         items, children = list[Item](), dict[Parts, list[Item]]()
         headings, above = list[Item](), list[Item]()
-        is_markdown, paths = file.suffix not in PLAIN_SUFFIXES, set[Parts]()
+        paths = set[Parts]()
         for found in file.parsed(scan_lines).items:
             if found.level:
                 above.clear()
@@ -273,11 +286,10 @@ class Outline:
             if len(over) >= MAX_DEPTH:
                 message = f"more than {MAX_DEPTH} levels; check that this is an outline"
                 raise FormatError(file.path, message, found.line)
-            plain = _LINK.sub(r"\1", _IMAGE.sub("", found.label)).strip() if is_markdown else ""
-            plain = _EMPHASIS.sub(r"\2", plain)
-            # Two links may have the same text, and an image has none.
-            label = found.label if not plain or (*over, plain) in paths else plain
-            item = replace(found, label=label, parts=(*over, label))
+            texts = list(_readings(file, found.label))
+            unused = (text for text in texts if (*over, text[0]) not in paths)
+            label, definition = next(unused, texts[-1])
+            item = replace(found, label=label, parts=(*over, label), definition=definition)
             paths.add(item.parts)
             items.append(item)
             children.setdefault(over, []).append(item)
@@ -307,7 +319,8 @@ class Outline:
             item = self._new_item(over, siblings, parts)
             if self._has_blank_above(over, siblings, item):
                 yield ""
-            yield f"{item.indent}{item.mark}{item.label}"
+            label = escaped(item.label) if _is_markdown(self.file) else item.label
+            yield f"{item.indent}{item.mark}{label}"
             yield from self._block(item, [], below)
             siblings.append(item)
 
@@ -342,7 +355,7 @@ class Outline:
             indent = over.indent + " " * (len(over.mark) or 2)
             return Item(0, indent, _first_mark(over.mark, ""), label, 0, parts)
         indent = like.indent if over.level else over.indent + like.indent[len(old.indent) :]
-        if over.mark and not over.level and self.file.suffix not in PLAIN_SUFFIXES:
+        if over.mark and not over.level and _is_markdown(self.file):
             # Markdown shows a line as a child only if it begins at the label above, or a bit later.
             step = len(indent.expandtabs(4)) - len(over.indent.expandtabs(4)) - len(over.mark)
             indent = indent if 0 <= step < 4 else over.indent + " " * len(over.mark)
@@ -379,6 +392,25 @@ class Outline:
                 break
             line = number
         return line
+
+
+def _is_markdown(file: TextFile) -> bool:
+    """Return whether the labels may have links, emphasis and backslashes."""
+    return file.suffix not in PLAIN_SUFFIXES
+
+
+def _readings(file: TextFile, text: str) -> Iterator[tuple[str, str]]:
+    """Yield how the text of an item may be read, the best first: a label and a definition.
+
+    In Markdown, two links may have the same text, and an image has none. In other texts, a
+    definition follows a tab.
+    """
+    if _is_markdown(file):
+        yield from (reading for reading in readings(text) if reading[0])
+        yield text, ""
+    else:
+        label, _, definition = text.partition("\t")
+        yield label.rstrip(), definition.strip()
 
 
 def _by_parent(paths: Iterable[Parts]) -> dict[Parts, list[Parts]]:

@@ -139,7 +139,8 @@ class TaxonomyFile:
         # In truth the concepts have several parents, and each may have its own range of numbers.
         ids = replace(ids, last=None)
         new = list({concept.label: concept for concept in concepts}.values())
-        targets = self._targets(output, self._changed(self._simulated(new, max_parents, ids)))
+        contents, _, _ = self._verified(self._simulated(new, max_parents, ids))
+        targets = self._targets(output, contents)
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
@@ -195,6 +196,11 @@ class TaxonomyFile:
         if additions.concepts:
             supported = self.format.supported_fields(self.file)
             lost = [*_unsupported(additions, supported, reread), *self.format.not_inserted]
+            if "definitions" in supported and any(
+                new.definition.strip() != read.definition
+                for new, read in _read_back(additions.concepts, reread)
+            ):
+                lost.append("line breaks in definitions")
             before = self.format.index_properties(self.file, self.taxonomy)
             left_blank = blank_properties(before, self.format.index_properties(changed, reread))
         if output is None:
@@ -258,7 +264,10 @@ class TaxonomyFile:
         """Return the new contents, the changed file, and its taxonomy, which is checked."""
         contents = self._changed(additions)
         changed, expanded = self.file.with_parts(contents), self.taxonomy.expanded(additions)
-        return contents, changed, _check_read_back(changed, self.format, self.taxonomy, expanded)
+        reread = _check_read_back(changed, self.format, self.taxonomy, expanded)
+        fields = self.format.supported_fields(self.file)
+        _refuse_changed_texts(self.path, _read_back(additions.concepts, reread), fields)
+        return contents, changed, reread
 
     def _targets(self, output: Path, contents: Mapping[Path, bytes]) -> dict[Path, bytes]:
         """Return the files to write; a single file gets exactly the name of `output`."""
@@ -343,6 +352,36 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
         fix = "leave out this change, or rename the new concept"
         raise FormatError(file.path, f"{message}; {fix}")
     return reread
+
+
+def _read_back(concepts: Sequence[Concept], reread: Taxonomy) -> list[tuple[Concept, Concept]]:
+    """Return each new concept, and the same concept as it was read back."""
+    # Where ids come from labels, the new concept has another id.
+    by_label = dict(zip(reread.labels, reread.ids, strict=True))
+    ids = [c.id if c.id in reread else by_label[c.label] for c in concepts]
+    return [(concept, reread.concept(id)) for concept, id in zip(concepts, ids, strict=True)]
+
+
+def _refuse_changed_texts(
+    path: Path, read_back: Sequence[tuple[Concept, Concept]], fields: Collection[str]
+) -> None:
+    """Refuse a text of a new concept that the file would hold, but as another text.
+
+    White space around a text does not count, nor do line breaks in a definition.
+    """
+    for new, read in read_back:
+        label, read_names = new.label.strip(), {read.label, *read.synonyms}
+        missing = sorted({name.strip() for name in new.synonyms} - {label, "", *read_names})
+        texts = {
+            "label": (label, read.label),
+            "synonym": (missing[0], ", ".join(read.synonyms)) if missing else ("", ""),
+            "definition": (" ".join(new.definition.split()), " ".join(read.definition.split())),
+        }
+        for kind, (text, found) in texts.items():
+            if f"{kind}s" in fields and text != found:
+                message = f"the {kind} {text[:80]!r} of {label!r} would be read back as"
+                fix = "change the signs that this file cannot store"
+                raise FormatError(path, f"{message} {found[:80]!r}; {fix}")
 
 
 def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[object, ...]]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import STYLES, Style, quickly
 
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.openfoodfacts.blocks import split_tag_ids, tag_id
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -234,10 +235,10 @@ def test_two_new_concepts_with_the_same_id_are_refused(tmp_path: Path) -> None:
     assert "'KEFIR!' is the same as a name of 'en:kefir'" in expansion_refusal(path, additions)
 
 
-def test_names_are_adapted_to_a_line(tmp_path: Path) -> None:
-    kefir = replace(KEFIR, synonyms=("sour\nmilk", "a\\", " b"))
-    new = expanded(tmp_path, FOOD, Additions([kefir], []))
-    assert new.endswith("\nen: Kefir, sour milk, a, b\n")
+@pytest.mark.parametrize("synonym", ["sour\nmilk", "a\\"])
+def test_synonyms_that_a_line_cannot_hold_are_refused(tmp_path: Path, synonym: str) -> None:
+    with pytest.raises(FormatError, match="of 'Kefir' would be read back as"):
+        expanded(tmp_path, FOOD, Additions([replace(KEFIR, synonyms=(synonym,))], []))
 
 
 # ---- an independent parser ------------------------------------------------------------------

@@ -250,3 +250,8 @@ def test_levels_are_read_as_they_were_written(tmp_path: Path) -> None:
         text = f"query,parent_id,levels\nkiwi,f,{wrong}\n"
         expected = "it must be numbers from 0 to 1 with > between them"
         assert expected in refusal(write_file(tmp_path / "wrong.csv", text))
+
+
+def test_a_carriage_return_in_a_text_is_read_back(tmp_path: Path) -> None:
+    given = [suggestion("cashew\rmilk", 1, "milk", 0.5)]
+    assert read_suggestions(write_file(tmp_path / "s.csv", suggestions_csv(given))) == given

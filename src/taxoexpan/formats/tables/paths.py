@@ -6,7 +6,7 @@ Shopify writes `gid://… : A > B > C`, Google `123 - A > B > C`. Without ids, t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -162,12 +162,15 @@ def _categories(file: TextFile) -> list[Category]:
     return list(file.parsed(_layout).categories())
 
 
-def written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
+def written_paths(
+    taxonomy: Taxonomy, path: Path, replacements: Mapping[str, str] = _REPLACEMENTS
+) -> dict[str, tuple[str, ...]]:
     """Return a distinct path per concept; characters that labels cannot contain are replaced."""
+    table = str.maketrans(dict(replacements))
     parents = {id: next(iter(taxonomy.parents(id)), None) for id in taxonomy}
     siblings: dict[str | None, dict[str, str]] = {}
     for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True):
-        name = _NOT_IN_LABELS.sub(lambda match: _REPLACEMENTS[match[0]], label).strip()
+        name = label.translate(table).strip()
         siblings.setdefault(parents[id], {})[id] = name or "concept"
     names: dict[str, str] = {}
     for group in siblings.values():

@@ -264,7 +264,7 @@ def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]
         raise FormatError(file.path, f"{message}; {fix}", line) from None
 
 
-def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
+def write_cells(cells: Sequence[object], delimiter: str, quote_all: bool) -> str:
     """Return one row as a line without the line end."""
     line = io.StringIO()
     quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
@@ -284,12 +284,11 @@ def csv_text(
     columns: Sequence[str], rows: Iterable[Mapping[str, object]], header: bool = True
 ) -> str:
     """Return a CSV table, with or without a header."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if header:
-        writer.writerow(columns)
-    writer.writerows([row[column] for column in columns] for row in rows)
-    return text.getvalue()
+    cells = [[row[column] for column in columns] for row in rows]
+    above = [columns] if header else []
+    # The writer of the module csv does not quote a lone carriage return, if lines end with "\n".
+    lines = [write_cells(row, ",", quote_all=False) for row in [*above, *cells]]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def is_table(file: TextFile) -> bool:

@@ -37,7 +37,9 @@ MAX_GAPS = 100
 """The number of empty cells per filled cell, in tables with more than a million cells."""
 
 _NUMBER = re.compile(r"0|-?[1-9]\d{0,14}")
-_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+"""The form in which Excel stores characters that XML cannot contain or would change."""
+_TO_ESCAPE = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +72,12 @@ class SheetFile(TextFile):
         return SheetXml.open(self.path, self.workbook, self.sheet).edited(edits, len(old))
 
     def _edit(self, row: int, column: int, text: str) -> CellEdit:
-        if _FORBIDDEN.search(text) or len(text) > MAX_CELL:
-            message = f"{text[:50]!r} cannot be written into a cell of Excel; shorten or correct it"
+        if len(text) > MAX_CELL:
+            message = f"{text[:50]!r} is too long for a cell of Excel; shorten it"
             raise FormatError(self.path, message)
         _refuse_row(self.path, row + 1)
         is_number = column in self.numeric_columns and _NUMBER.fullmatch(text) is not None
-        return CellEdit(row + 1, column + 1, text, is_number)
+        return CellEdit(row + 1, column + 1, _escaped(text), is_number)
 
 
 def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile:
@@ -166,9 +168,8 @@ def _text_cell(path: Path, sheet: Any, text: str) -> Any:
     if len(text) > MAX_CELL:
         message = f"{text[:50]!r} is too long for a cell of Excel; choose another format"
         raise FormatError(path, message)
-    cleaned = _FORBIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    cell = WriteOnlyCell(sheet, cleaned or None)
-    if cleaned:
+    cell = WriteOnlyCell(sheet, _escaped(text) or None)
+    if text:
         cell.data_type = "s"
     return cell
 
@@ -240,7 +241,19 @@ def _text(value: object) -> str:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     value = "" if value is None else str(value)
-    return value.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    value = value.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return _ESCAPED.sub(_unescaped, value)
+
+
+def _escaped(text: str) -> str:
+    """Return a string as Excel stores it, for example a carriage return as `_x000D_`."""
+    return _TO_ESCAPE.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """Return the character of an escape sequence, or the sequence if it is not a character."""
+    code = int(match[1], 16)
+    return match[0] if code == 0 or 0xD800 <= code <= 0xDFFF else chr(code)
 
 
 def _numeric_columns(rows: list[tuple[object, ...]]) -> Iterator[int]:
