@@ -92,8 +92,9 @@ def _content(
     from taxoexpan.placement.suggesting.suggestions import Verdict
 
     if options.history:
-        logged = store.history(limit=None)
-        return history_csv(logged, options.keep_formulas), pluralize(len(logged), "decision")
+        logged = store.log()
+        text = history_csv(reversed(logged), options.keep_formulas)
+        return text, pluralize(len(logged), "decision")
     decided = store.export_suggestions()
     accepted = {s.query.label for s in decided if s.decision == Verdict.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")
