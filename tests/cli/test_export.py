@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from command_line import run
 from desk_cases import accept, first_proposals, reject
 from expanded_files import write_file
 from kgcl_grammar import rule_of
+from postgresql_server import PostgresqlServer
 
 from taxoexpan import Taxonomy
 from taxoexpan.desk.store.decision_store import DecisionStore
@@ -182,3 +184,39 @@ def test_concepts_with_the_same_proposed_id_are_told_apart(taxonomy: Path, tmp_p
     run("export", store_path, "-o", table)
     run("apply", taxonomy, table, "-o", out)
     assert {"Kefir", "Skyr"} < {concept.label for concept in Taxonomy.read(out).concepts}
+
+
+def test_a_backup_is_made_while_the_store_is_in_use(decisions: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    with DecisionStore.open(str(decisions)) as store:
+        run("export", decisions, "--backup", backup)
+        store.undo("Ada")
+        log = store.log()
+    with DecisionStore.open(str(backup)) as copied:
+        assert copied.log() == [replace(each, undone=False) for each in log[:-1]]
+        copied.undo("Ada")
+    before = backup.read_bytes()
+    assert "already exists" in run("export", decisions, "--backup", backup, status=2).err
+    assert backup.read_bytes() == before
+    run("export", decisions, "--backup", backup, "--force")
+    with DecisionStore.open(str(backup)) as copied:
+        assert copied.log() == log
+    assert {path.name for path in tmp_path.iterdir()} == {"reviews.db", "backup.db"}
+
+
+def test_a_backup_is_not_an_export_too(decisions: Path, tmp_path: Path) -> None:
+    arguments = decisions, "--backup", tmp_path / "backup.db", "--history"
+    assert "second command" in run("export", *arguments, status=2).err
+    assert (
+        "its own name" in run("export", decisions, "--backup", decisions, "--force", status=2).err
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["reviews.db"]
+
+
+def test_a_backup_of_postgresql_names_its_own_program(
+    postgresql: PostgresqlServer, tmp_path: Path
+) -> None:
+    url, backup = postgresql.new_schema(), tmp_path / "backup.db"
+    DecisionStore.open(url).close()
+    assert "pg_dump" in run("export", url, "--backup", backup, status=2).err
+    assert not backup.exists()

@@ -215,6 +215,6 @@ class Interrupted:
 
     def _leftovers(self) -> set[str]:
         """Return the names of temporary files, and of others that are no outputs."""
-        kept = {*self.command.outputs, "m.checkpoint", "c.csv.folds", "r.db-wal", "r.db-shm"}
+        kept = {*self.command.outputs, "m.checkpoint", "c.csv.folds", "r.db-journal"}
         hidden = {path.name for path in self.out.rglob(".*")}
         return hidden | {path.name for path in self.out.iterdir()} - kept

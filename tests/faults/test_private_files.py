@@ -63,11 +63,11 @@ def test_the_store_of_a_private_model_is_private(folder: Path) -> None:
     (line,) = (each.arguments for each in COMMANDS if each.name == "review")
     process = subprocess.Popen([sys.executable, "-m", "taxoexpan", *line])
     try:
-        journal, end = folder / "out" / "r.db-wal", time.monotonic() + 120
-        while not journal.exists() and time.monotonic() < end:
+        store, end = folder / "out" / "r.db", time.monotonic() + 120
+        while not (store.exists() and store.stat().st_size) and time.monotonic() < end:
             assert process.poll() is None
             time.sleep(0.05)
-        assert journal.exists()
+        assert store.stat().st_size
         assert open_files(folder / "out") == []
     finally:
         process.send_signal(signal.SIGTERM)

@@ -67,6 +67,7 @@ EXAMPLES = {
     "export": (
         "taxoexpan export decisions.db -o decisions.csv",
         "taxoexpan export decisions.db -o changes.kgcl --taxonomy topics.ttl",
+        "taxoexpan export decisions.db --backup decisions-backup.db",
     ),
     "info": ("taxoexpan info topics.ttl", "taxoexpan info model --json"),
     "mcp": ("taxoexpan mcp /home/me/model",),

@@ -1,4 +1,4 @@
-"""Export review decisions as input for apply, as a list of changes, or as a history."""
+"""Export review decisions as input for apply, as a list of changes, or as a history; back up."""
 
 from __future__ import annotations
 
@@ -39,6 +39,9 @@ class Options(FormulaOptions, ReadingOptions):
     history: bool = switch(
         "write the full history, including undone decisions, with curator and time"
     )
+    backup: Path | None = option(
+        "instead, copy the SQLite file, also while review uses it", kind=PATH, metavar="FILE"
+    )
 
 
 def run(options: Options) -> int:
@@ -46,6 +49,8 @@ def run(options: Options) -> int:
     from taxoexpan.files import preflight, write_whole
 
     require_extra("web", "sqlalchemy")
+    if options.backup:
+        return _back_up(options, options.backup)
     format = _change_format(options)
     from taxoexpan.desk.store.decision_store import DecisionStore
 
@@ -58,6 +63,22 @@ def run(options: Options) -> int:
         note(f"{summary} written to {options.output}")
     else:
         print(text, end="")
+    return 0
+
+
+def _back_up(options: Options, backup: Path) -> int:
+    """Copy the store to a file."""
+    from taxoexpan.desk.store.decision_store import DecisionStore
+    from taxoexpan.files import preflight, whole_file
+
+    if options.output or options.taxonomy or options.history:
+        message = "--backup copies the whole store, without -o, --taxonomy and --history"
+        raise ConfigurationError(f"{message}; give these in a second command")
+    preflight([backup], [Path(options.store)], options.force)
+    with DecisionStore.open(options.store, must_exist=True) as store:
+        with whole_file(backup, options.force) as file:
+            store.back_up(Path(file.name))
+        note(f"{store.name} copied to {backup}")
     return 0
 
 
@@ -92,8 +113,10 @@ def _content(
     from taxoexpan.placement.suggesting.suggestions import Verdict
 
     if options.history:
-        logged = store.history(limit=None)
-        return history_csv(logged, options.keep_formulas), pluralize(len(logged), "decision")
+        logged = store.log()
+        return history_csv(reversed(logged), options.keep_formulas), pluralize(
+            len(logged), "decision"
+        )
     decided = store.export_suggestions()
     accepted = {s.query.label for s in decided if s.decision == Verdict.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import sqlite3
 import threading
@@ -80,8 +79,8 @@ def test_another_program_cannot_replace_a_decision(tmp_path: Path) -> None:
 def test_sqlite_writes_every_commit_to_the_disk(tmp_path: Path) -> None:
     database = Database.connect(str(tmp_path / "reviews.db"))
     with database.writing() as connection:
-        assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
-        assert connection.scalar(text("PRAGMA synchronous")) == 2  # FULL
+        assert connection.scalar(text("PRAGMA journal_mode")) == "delete"
+        assert connection.scalar(text("PRAGMA synchronous")) == 3  # EXTRA
     database.close()
 
 
@@ -270,86 +269,3 @@ def test_a_port_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch
         port = silent.getsockname()[1]
         with pytest.raises(StoreError, match=f"127.0.0.1:{port}/desk: PostgreSQL cannot be"):
             DecisionStore.open(f"postgresql://ada:s3cr3t@127.0.0.1:{port}/desk")
-
-
-@pytest.mark.parametrize(
-    "accident", ["delete", "delete the folder", "move", "replace", "replace by a backup"]
-)
-def test_no_decision_is_acknowledged_by_a_store_whose_file_is_gone(
-    tmp_path: Path, accident: str
-) -> None:
-    path, backup = tmp_path / "desk" / "reviews.db", tmp_path / "backup.db"
-    path.parent.mkdir()
-    with DecisionStore.open(str(path)) as store:
-        store.add_concepts(NEW)
-    shutil.copy(path, backup)
-    with DecisionStore.open(str(path)) as store:
-        store.set_proposals("model 1", first_proposals())
-        decision = accept(store.queue().concepts[0])
-        moved = path.rename(tmp_path / "moved.db")
-        if accident == "delete":
-            moved.unlink()
-        elif accident == "delete the folder":
-            shutil.rmtree(path.parent)
-        elif accident == "replace":
-            path.write_bytes(b"")
-        elif accident == "replace by a backup":
-            backup.rename(path)
-        with pytest.raises(StoreError, match="was deleted, moved or replaced"):
-            store.append([decision], "Ada")
-        if accident == "move":
-            moved.rename(path)
-            assert store.append([decision], "Ada")
-    if accident == "replace by a backup":
-        with DecisionStore.open(str(path)) as store:
-            assert len(store.queue().concepts) == len(NEW)
-            assert store.history() == []
-
-
-@pytest.mark.parametrize("is_checkpointed", [False, True])
-def test_a_backup_that_is_copied_over_the_store_is_noticed(
-    tmp_path: Path, is_checkpointed: bool
-) -> None:
-    path, backup = tmp_path / "reviews.db", tmp_path / "backup.db"
-    with DecisionStore.open(str(path)) as store:
-        store.add_concepts(NEW)
-        store.set_proposals("model 1", first_proposals())
-    shutil.copyfile(path, backup)
-    with DecisionStore.open(str(path)) as store:
-        first, second, _ = store.queue().concepts
-        store.append([accept(first)], "Ada")
-        if is_checkpointed:  # as SQLite does it after many decisions
-            with closing(sqlite3.connect(path)) as connection:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        shutil.copyfile(backup, path)
-        if is_checkpointed:
-            with pytest.raises(StoreError, match="has lost decisions"):
-                store.append([accept(second)], "Ada")
-            with pytest.raises(StoreError, match="has lost decisions"):
-                store.undo("Ada")
-        else:  # both decisions are in the journal, which SQLite applies to the file
-            store.append([accept(second)], "Ada")
-    with DecisionStore.open(str(path)) as store:
-        assert len(store.history()) == (0 if is_checkpointed else 2)
-        assert len(store.queue().concepts) == len(NEW)
-
-
-def test_no_decision_is_acknowledged_by_tables_that_are_gone(postgresql: PostgresqlServer) -> None:
-    url = postgresql.new_schema()
-    with DecisionStore.open(url) as store:
-        store.add_concepts(NEW)
-        store.set_proposals("model 1", first_proposals())
-        first, second, _ = store.queue().concepts
-        store.append([accept(first)], "Ada")
-        database = Database.connect(url)
-        with database.engine.begin() as connection:
-            connection.execute(text("DROP TABLE queue, proposals, decisions, concepts CASCADE"))
-            connection.execute(text("DROP TABLE taxoexpan_schema; DROP FUNCTION refuse_change"))
-        database.close()
-        with pytest.raises(StoreError, match="does not exist"):
-            store.append([accept(second)], "Ada")
-        with DecisionStore.open(url) as other:  # as restoring an older backup does it
-            other.add_concepts(NEW)
-            other.set_proposals("model 1", first_proposals())
-        with pytest.raises(StoreError, match="has lost decisions"):
-            store.append([accept(second)], "Ada")

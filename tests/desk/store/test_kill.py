@@ -146,7 +146,7 @@ def announced_port(output: Iterable[str]) -> int:
 def check(url: str, clients: list[Client]) -> list[Decision]:
     """Check that the log has every acknowledged decision, once, under its number."""
     with DecisionStore.open(url) as store:
-        log = store.history(limit=None)
+        log = store.log()[::-1]
         derived = store.queue(QueueQuery(limit=None))
         store.rebuild()
         assert store.queue(QueueQuery(limit=None)) == derived

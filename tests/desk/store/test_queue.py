@@ -83,7 +83,7 @@ def take(store: DecisionStore, step: tuple[str, str, str, Reason, int]) -> None:
     concept = store.concept(key)
     assert concept is not None
     if action == "undo":
-        active = [logged.number for logged in store.history(limit=None) if not logged.undone]
+        active = [logged.number for logged in store.log()[::-1] if not logged.undone]
         active = [n for n in active if not numbered(store, n).undoes]
         store.undo(curator, active[number % len(active)] if active and number % 2 else None)
         return
@@ -102,11 +102,11 @@ def take(store: DecisionStore, step: tuple[str, str, str, Reason, int]) -> None:
 
 
 def numbered(store: DecisionStore, number: int) -> Decision:
-    return next(logged for logged in store.history(limit=None) if logged.number == number)
+    return next(logged for logged in store.log()[::-1] if logged.number == number)
 
 
 def check(store: DecisionStore, proposed: dict[str, list[str]]) -> None:
-    log = store.history(limit=None)
+    log = store.log()[::-1]
     states = expected_states(log)
     for key, state in states.items():
         concept = store.concept(key)

@@ -131,7 +131,7 @@ def download(pages: Pages, request: Request) -> Response:
 def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
     """Return the name, the media type and the content of a file, or None if the file is unknown."""
     if name == "history.csv":
-        text = history_csv(desk.store.history(limit=None), desk.keep_formulas)
+        text = history_csv(reversed(desk.store.log()), desk.keep_formulas)
         return name, "text/csv; charset=utf-8", text.encode()
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:

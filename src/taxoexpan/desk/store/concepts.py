@@ -9,7 +9,14 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select,
 
 from taxoexpan.desk.store.decisions import Status, StoreError, concept_key, storable
 from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue
-from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
+from taxoexpan.desk.store.tables import (
+    Transactions,
+    chunks,
+    concepts,
+    proposals,
+    queue,
+    read_parts,
+)
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
@@ -18,24 +25,34 @@ OUTDATED = ", for an earlier text"
 """What the model of proposals is called after the concept's names or definition have changed."""
 
 
-def add_concepts(connection: Connection, added: Sequence[Concept]) -> None:
-    """Append new concepts to the queue, and update the id, names and definition of known ones."""
-    rows = {key: _row(key, concept) for key, concept in _with_keys(added)}
-    known = {row.key: row for row in connection.execute(select(concepts))}
-    for part in chunks([{**row, "of": key} for key, row in rows.items() if key in known]):
-        connection.execute(update(concepts).where(concepts.c.key == bindparam("of")), part)
-    changed = [row.number for key, row in known.items() if key in rows and _differs(row, rows[key])]
-    # Proposals for another text are shown until new ones have been computed.
-    renamed = update(proposals).values(model=proposals.c.model + OUTDATED)
-    current = ~proposals.c.model.endswith(OUTDATED)
-    for numbers in chunks(changed):
-        connection.execute(renamed.where(proposals.c.concept.in_(numbers), current))
+def add_concepts(writing: Transactions, added: Sequence[Concept]) -> None:
+    """Append new concepts to the queue, and update the id, names and definition of known ones.
+
+    Others can decide meanwhile. If it is interrupted, the next call adds the rest.
+    """
+    for part in chunks([_row(key, concept) for key, concept in _with_keys(added)]):
+        with writing() as connection:
+            _add_rows(connection, {row["key"]: row for row in part})
+
+
+def _add_rows(connection: Connection, rows: dict[str, dict[str, Any]]) -> None:
+    """Add or update some concepts; their rows have no number yet."""
+    stored = select(concepts).where(concepts.c.key.in_(rows))
+    known = {row.key: row for row in connection.execute(stored)}
+    if known:
+        same = [{**rows[key], "of": key} for key in known]
+        connection.execute(update(concepts).where(concepts.c.key == bindparam("of")), same)
+        # Proposals for another text are shown until new ones have been computed.
+        changed = [row.number for key, row in known.items() if _differs(row, rows[key])]
+        renamed = update(proposals).values(model=proposals.c.model + OUTDATED)
+        current = ~proposals.c.model.endswith(OUTDATED)
+        connection.execute(renamed.where(proposals.c.concept.in_(changed), current))
     start = (connection.scalar(select(func.max(concepts.c.number))) or 0) + 1
-    added_rows = (row for key, row in rows.items() if key not in known)
-    new = [{**row, "number": number} for number, row in enumerate(added_rows, start)]
-    for part in chunks(new):
-        connection.execute(insert(concepts), part)
-    add_to_queue(connection, [row["number"] for row in new])
+    added = (row for key, row in rows.items() if key not in known)
+    new = [{**row, "number": number} for number, row in enumerate(added, start)]
+    if new:
+        connection.execute(insert(concepts), new)
+        add_to_queue(connection, [row["number"] for row in new])
 
 
 def _row(key: str, concept: Concept) -> dict[str, Any]:
@@ -73,16 +90,17 @@ def _key_with_id(label: str, id: str) -> str:
     return concept_key(f"{concept_key(label)} {id}")
 
 
-def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None:
+def list_mask(reading: Transactions, listed: Sequence[Concept]) -> bytes | None:
     """Return one byte per concept number, 1 if the concept is in the list; None if all are."""
     keys = {concept_key(concept.label) for concept in listed}
     keys |= {_key_with_id(concept.label, concept.id) for concept in listed}
-    return key_mask(connection, keys)
+    return key_mask(reading, keys)
 
 
-def key_mask(connection: Connection, keys: Collection[str]) -> bytes | None:
+def key_mask(reading: Transactions, keys: Collection[str]) -> bytes | None:
     """Return one byte per concept number, 1 if its key is given; None if all keys are given."""
-    rows = connection.execute(select(concepts.c.number, concepts.c.key)).all()
+    selected = select(concepts.c.number, concepts.c.key)
+    rows = list(read_parts(reading, selected, concepts.c.number))
     mask = bytearray(max((row.number for row in rows), default=0))
     for row in rows:
         mask[row.number - 1 : row.number] = LISTED if row.key in keys else UNLISTED
@@ -128,11 +146,12 @@ def _by_key(
 
 
 def lacking_proposals(
-    connection: Connection, model: str, listed: Sequence[Concept]
+    reading: Transactions, model: str, listed: Sequence[Concept]
 ) -> list[Concept]:
     """Return the listed concepts that are not accepted and have no proposals of this model."""
     joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == concepts.c.number)
     conditions = (queue.c.status != Status.ACCEPTED, proposals.c.model.is_distinct_from(model))
     statement = select(concepts.c.key).select_from(joined).where(*conditions)
-    keys = set(connection.scalars(statement))
+    with reading() as connection:
+        keys = set(connection.scalars(statement))
     return [concept for key, concept in _with_keys(listed) if key in keys]

@@ -8,22 +8,35 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from taxoexpan.desk.store.decisions import BusyError, StoredValueError, StoreError
 
 BUSY_SECONDS = 30
-"""How long a writer waits for another one."""
+"""How long a reader or a writer waits for others."""
 CONNECT_SECONDS = 10
+CONVERT_SECONDS = 3
+"""How long to wait for another program that has a store of an earlier version open."""
 _LOCK = 0x7461786F
 """The number of the advisory lock by which writers to one PostgreSQL database take turns."""
+_STOP = "stop all programs that use it"
 _DAMAGED = (
-    "is damaged; restore it from a backup, or export what can be read with sqlite3 FILE .recover"
+    f"is damaged; {_STOP}, and restore it from a backup, "
+    "or export what can be read with sqlite3 FILE .recover"
+)
+REPLACED = (
+    "was replaced while this program used it, for example by an older backup, so no decision is "
+    f"taken; {_STOP}, put the right store back, and start again"
+)
+_GONE = "was deleted or moved, so no decision is taken; put it back, or stop this program"
+_OLD_PROGRAM = (
+    "is open in an earlier version of taxoexpan or in another program; close that, and start again"
 )
 _LOCKED = "database is locked"
 _EXPLANATIONS = {
@@ -32,6 +45,9 @@ _EXPLANATIONS = {
     "database or disk is full": "the disk is full; free some space, and decide again",
     "readonly database": "is read-only; make it and its folder writable",
     "unable to open database file": "cannot be opened; make it and its folder writable",
+    "no such table": REPLACED,
+    'relation "decisions" does not exist': REPLACED,
+    _OLD_PROGRAM: _OLD_PROGRAM,
     _LOCKED: f"another program has used it for {BUSY_SECONDS} seconds; close it",
 }
 
@@ -45,10 +61,6 @@ class Database:
     secret: str | None = None
     file: Path | None = None
     """The path of a SQLite file."""
-    identity: tuple[int, int] | None = None
-    """The device and the number of the file, as soon as it is open."""
-    _changed: int = 0
-    """The time of the last change of the file, as of the last transaction."""
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -69,40 +81,49 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a transaction for reading."""
-        self._refuse_other_file()
+        """Open a transaction for reading; writers to SQLite wait for its end, so keep it short."""
         with self._translated_errors(), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that excludes other writers; it is on disk when the block ends."""
-        self._refuse_other_file()
-        if not self._is_unchanged():  # by another program, perhaps a restored backup
-            self.engine.dispose()  # this forgets cached pages
         with self._translated_errors(), self._writing, self.engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
                 if not self.is_sqlite:
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+                before = self._stamp()
                 yield connection
-        self._refuse_other_file()  # before the decision is acknowledged
-        self._is_unchanged()
+                if before != self._stamp():  # a commit would mix the pages of two files
+                    raise StoreError(f"{self.name}: {REPLACED if self._stamp() else _GONE}")
 
-    def _is_unchanged(self) -> bool:
-        """Return whether the SQLite file is as it was at the last call, and remember its time."""
-        before, found = self._changed, self.file and _status(self.file)
-        self._changed = found.st_mtime_ns if found else 0
-        return before == self._changed
+    def _stamp(self) -> tuple[int, ...] | None:
+        """Return what differs if a SQLite file is replaced or overwritten; None without a file."""
+        if self.file is None:
+            return None
+        with suppress(OSError):
+            status = self.file.stat()
+            return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        return None
 
-    def _refuse_other_file(self) -> None:
-        """Raise an error if the file of a SQLite store was deleted, moved or replaced."""
-        if self.file is None or self.identity in (None, _identity(self.file)):
-            return
-        self.engine.dispose()  # this ends the journal, which would damage another file
-        message = "was deleted, moved or replaced while it was in use, so no decision is taken"
-        fix = "put the file back, or stop this program and start it again"
-        raise StoreError(f"{self.name}: {message}; {fix}")
+    def check(self) -> None:
+        """Raise an error if the file of a SQLite store is damaged."""
+        if self.is_sqlite:
+            with self.reading() as connection:
+                if connection.scalar(text("PRAGMA quick_check(1)")) != "ok":
+                    raise StoreError(f"{self.name}: {_DAMAGED}")
+
+    def back_up(self, path: Path) -> None:
+        """Copy a SQLite store to a file while other programs may use it."""
+        if not self.is_sqlite:
+            fix = "make a dump with pg_dump"
+            raise StoreError(f"{self.name}: only a SQLite store is copied to a file; {fix}")
+        with self.reading() as connection, closing(sqlite3.connect(path)) as copy:
+            source = connection.connection.driver_connection
+            assert isinstance(source, sqlite3.Connection)
+            copy.execute("PRAGMA journal_mode = OFF")  # the caller flushes and renames the file
+            source.backup(copy)
 
     def close(self) -> None:
         """Close all connections."""
@@ -123,6 +144,8 @@ class Database:
         reason = " ".join(str(error.orig).split())
         if self.secret:
             reason = reason.replace(self.secret, "***")
+        if self.file and not self.file.exists():
+            return _GONE
         for found, explanation in _EXPLANATIONS.items():
             if found in reason:
                 return explanation
@@ -139,48 +162,59 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
         raise StoreError(f"{path}: does not exist; taxoexpan review creates a store")
     if not os.access(folder, os.W_OK):
         raise StoreError(f"{path}: the folder {folder} does not exist, or is not writable")
-    if not path.exists() and path.with_name(f"{path.name}-wal").exists():
-        fix = f"put it back, or remove {path}-wal to begin anew"
+    journals = (path.with_name(f"{path.name}-{ending}") for ending in ("journal", "wal"))
+    journal = next((each for each in journals if each.exists()), None)
+    if not path.exists() and journal:
+        fix = f"put it back, or remove {journal} to begin anew"
         raise StoreError(f"{path}: is missing, but its journal is there; {fix}")
-    url = URL.create("sqlite", database=str(path.absolute()))
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
-    event.listen(engine, "connect", _configure_sqlite)
+    if not path.exists():
+        try:
+            path.touch()
+        except OSError as error:
+            message = f"cannot be created ({error.strerror}); make its folder writable"
+            raise StoreError(f"{path}: {message}") from None
+    # Every transaction opens the file by its name, so that no cached page hides another file.
+    connect = partial(_connect_sqlite, path.absolute())
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin_sqlite)
-    database = Database(engine, str(path), file=path.absolute())
-
-    def remember(*_: object) -> None:
-        database.identity = database.identity or _identity(path)
-
-    event.listen(engine, "connect", remember)
-    return database
+    return Database(engine, str(path), file=path.absolute())
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and the number of a file, or None if there is no file."""
-    found = _status(path)
-    return found and (found.st_dev, found.st_ino)
+def _connect_sqlite(path: Path) -> sqlite3.Connection:
+    """Open an existing file, with a rollback journal and every commit on the disk.
+
+    A write-ahead log would have the latest decisions outside of the file, so that they are lost if
+    it is deleted or replaced.
+    """
+    uri = f"{path.as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, BUSY_SECONDS, isolation_level=None, uri=True)
+    try:
+        _leave_write_ahead_log(connection)
+        # With EXTRA, also the deletion of the journal, which ends a commit, is on the disk.
+        # Without cache_spill, a transaction writes to the file only when it commits.
+        for setting in ("synchronous = EXTRA", "foreign_keys = ON", "cache_spill = OFF"):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
-def _status(path: Path) -> os.stat_result | None:
-    with suppress(OSError):
-        return path.stat()
-    return None
-
-
-def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    """Write every commit to the disk, and allow reading during a write."""
-    connection.isolation_level = None
-    end = time.monotonic() + BUSY_SECONDS
+def _leave_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Convert a store of an earlier version, unless another program has it open."""
+    end = time.monotonic() + CONVERT_SECONDS
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            break
+            connection.execute("PRAGMA journal_mode = DELETE")
+            return
         except sqlite3.OperationalError as error:  # SQLite itself does not wait for this lock
-            if _LOCKED not in str(error) or time.monotonic() > end:
+            if _LOCKED not in str(error):
                 raise
+            if time.monotonic() > end:
+                if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                    raise
+                raise sqlite3.OperationalError(_OLD_PROGRAM) from None
             time.sleep(0.01)
-    for setting in ("synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {setting}")
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection
 
@@ -14,12 +16,15 @@ from taxoexpan.desk.store.concepts import (
     list_mask,
     set_proposals,
 )
-from taxoexpan.desk.store.database import Database
-from taxoexpan.desk.store.decisions import Decision, StoreError
+from taxoexpan.desk.store.database import REPLACED, Database
+from taxoexpan.desk.store.decisions import StoreError
 from taxoexpan.desk.store.exports import decided_suggestions, read_feedback
 from taxoexpan.desk.store.history import (
+    has_entry,
+    last_entry,
     read_decision,
     read_history,
+    read_log,
     read_requested,
     recent_decisions,
 )
@@ -31,8 +36,8 @@ from taxoexpan.desk.store.queue import (
     read_first_proposals,
     read_page,
 )
-from taxoexpan.desk.store.tables import migrate
-from taxoexpan.desk.store.writing import append_decisions, last_number, undo_decisions
+from taxoexpan.desk.store.tables import Transactions, migrate
+from taxoexpan.desk.store.writing import append_decisions, undo_decisions
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,27 +49,20 @@ def _method(
     """Return a method that calls a function in a transaction for reading or writing."""
 
     def method(store: DecisionStore, /, *arguments: P.args, **options: P.kwargs) -> T:
-        database = store._database
-        with database.writing() if writes else database.reading() as connection:
+        with store._writing() if writes else store._reading() as connection:
             return function(connection, *arguments, **options)
 
     method.__doc__ = function.__doc__
     return method
 
 
-def _logged(
-    function: Callable[Concatenate[Connection, P], list[Decision]],
-) -> Callable[Concatenate[DecisionStore, P], list[Decision]]:
-    """Return a method that appends to the log, unless the log has lost decisions."""
+def _long_method(
+    function: Callable[Concatenate[Transactions, P], T], writes: bool
+) -> Callable[Concatenate[DecisionStore, P], T]:
+    """Return a method that calls a function, which opens a short transaction for every part."""
 
-    def method(store: DecisionStore, /, *arguments: P.args, **options: P.kwargs) -> list[Decision]:
-        with store._database.writing() as connection:
-            if last_number(connection) < store._last_number:
-                message = "has lost decisions, for example because an older backup was restored"
-                raise StoreError(f"{store.name}: {message}; stop this program, and start it again")
-            appended = function(connection, *arguments, **options)
-        store._last_number = max(store._last_number, *(each.number for each in appended), 0)
-        return appended
+    def method(store: DecisionStore, /, *arguments: P.args, **options: P.kwargs) -> T:
+        return function(store._writing if writes else store._reading, *arguments, **options)
 
     method.__doc__ = function.__doc__
     return method
@@ -75,7 +73,8 @@ class DecisionStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._last_number = 0
+        self._last: tuple[Any, ...] | None = None
+        """The last entry of the log that this process has seen."""
 
     @classmethod
     def open(cls, url: str, must_exist: bool = False) -> Self:
@@ -83,8 +82,11 @@ class DecisionStore:
         database = Database.connect(url, must_exist)
         store = cls(database)
         try:
+            database.check()
             if migrate(database):
                 store.rebuild()
+            with store._reading() as connection:
+                store._last = last_entry(connection)
         except BaseException:
             database.close()
             raise
@@ -96,6 +98,30 @@ class DecisionStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """Open a transaction for reading the log that this process has seen before."""
+        with self._database.reading() as connection:
+            self._require(connection, self._last)
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """Open a transaction for writing, and read the end of the log back from the disk."""
+        with self._database.writing() as connection:
+            self._require(connection, self._last)
+            yield connection
+            last = last_entry(connection)
+        with self._database.reading() as connection:  # the file may have been replaced meanwhile
+            self._require(connection, last)
+        if last and (self._last is None or last[0] > self._last[0]):  # not an earlier thread's
+            self._last = last
+
+    def _require(self, connection: Connection, entry: tuple[Any, ...] | None) -> None:
+        """Raise an error if the log lacks an entry, or has another one with its number."""
+        if entry is not None and not has_entry(connection, entry):
+            raise StoreError(f"{self.name}: {REPLACED}")
+
     def close(self) -> None:
         """Close all connections."""
         self._database.close()
@@ -105,22 +131,27 @@ class DecisionStore:
         """The file, or the host and the database, without the password."""
         return self._database.name
 
-    add_concepts = _method(add_concepts, writes=True)
+    def back_up(self, path: Path) -> None:
+        """Copy a SQLite store to a file while other programs may use it."""
+        self._database.back_up(path)
+
+    add_concepts = _long_method(add_concepts, writes=True)
     set_proposals = _method(set_proposals, writes=True)
-    append = _logged(append_decisions)
-    undo = _logged(undo_decisions)
+    append = _method(append_decisions, writes=True)
+    undo = _method(undo_decisions, writes=True)
     rebuild = _method(derive_whole_queue, writes=True)
-    without_proposals = _method(lacking_proposals, writes=False)
-    listed = _method(list_mask, writes=False)
-    mask = _method(key_mask, writes=False)
+    without_proposals = _long_method(lacking_proposals, writes=False)
+    listed = _long_method(list_mask, writes=False)
+    mask = _long_method(key_mask, writes=False)
     concept = _method(read_concept, writes=False)
     queue = _method(read_page, writes=False)
-    first_proposals = _method(read_first_proposals, writes=False)
+    first_proposals = _long_method(read_first_proposals, writes=False)
     counts = _method(count_statuses, writes=False)
     count = _method(count_page, writes=False)
     history = _method(read_history, writes=False)
+    log = _long_method(read_log, writes=False)
     recent_decisions = _method(recent_decisions, writes=False)
     decision = _method(read_decision, writes=False)
     requested = _method(read_requested, writes=False)
-    export_suggestions = _method(decided_suggestions, writes=False)
-    feedback = _method(read_feedback, writes=False)
+    export_suggestions = _long_method(decided_suggestions, writes=False)
+    feedback = _long_method(read_feedback, writes=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from taxoexpan.desk.store.decisions import Action, Decision, Reason, pair
-from taxoexpan.desk.store.history import read_decisions, select_decisions
+from taxoexpan.desk.store.history import read_log
 from taxoexpan.desk.store.queue import ConceptState
-from taxoexpan.desk.store.tables import concepts, decisions
+from taxoexpan.desk.store.tables import Transactions, concepts, read_parts
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.acceptance import Acceptance, select_additions
@@ -24,7 +24,7 @@ ALLOWED = Acceptance(allow_moves=True, allow_merges=True)
 """Everything that a person has accepted is applied."""
 
 
-def decided_suggestions(connection: Connection) -> list[Suggestion]:
+def decided_suggestions(reading: Transactions) -> list[Suggestion]:
     """Return the accepted and rejected suggestions, in the order of the queue.
 
     A parent that the curator searched for has the rank 0. If several concepts have the same id,
@@ -32,7 +32,7 @@ def decided_suggestions(connection: Connection) -> list[Suggestion]:
     """
     suggestions: list[Suggestion] = []
     owners: dict[str, str] = {}
-    for key, concept, log in _decided_concepts(connection):
+    for key, concept, log in _decided_concepts(reading):
         if owners.setdefault(concept.id, key) != key:
             concept = replace(concept, id="")
         accepts = [each for each in log if each.action == Action.ACCEPT and not each.undone]
@@ -43,10 +43,10 @@ def decided_suggestions(connection: Connection) -> list[Suggestion]:
     return suggestions
 
 
-def read_feedback(connection: Connection) -> Feedback:
+def read_feedback(reading: Transactions) -> Feedback:
     """Return the decisions that are not undone, as feedback for training."""
     judged: list[Suggestion] = []
-    for _, concept, log in _decided_concepts(connection):
+    for _, concept, log in _decided_concepts(reading):
         accepted = ConceptState.after(log).accepted
         right = [each for each in accepted if each.kind != SuggestionKind.COARSE]
         accepts = [each for each in log if each.action == Action.ACCEPT and not each.undone]
@@ -58,12 +58,12 @@ def read_feedback(connection: Connection) -> Feedback:
     )
 
 
-def _decided_concepts(connection: Connection) -> Iterator[tuple[str, Concept, list[Decision]]]:
+def _decided_concepts(reading: Transactions) -> Iterator[tuple[str, Concept, list[Decision]]]:
     """Yield the key, the concept and all decisions of every concept with decisions."""
     logs: dict[str, list[Decision]] = {}
-    for each in read_decisions(connection, select_decisions().order_by(decisions.c.number)):
+    for each in read_log(reading):
         logs.setdefault(each.concept, []).append(each)
-    for row in connection.execute(select(concepts).order_by(concepts.c.number)):
+    for row in read_parts(reading, select(concepts), concepts.c.number):
         if row.key in logs:
             edited = ConceptState.after(logs[row.key]).edited
             concept = edited or Concept(row.id, row.label, row.synonyms, row.definition)

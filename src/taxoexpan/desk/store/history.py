@@ -6,21 +6,23 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select
 
 from taxoexpan.desk.store.decisions import Action, Decision
-from taxoexpan.desk.store.tables import chunks, decisions
+from taxoexpan.desk.store.tables import Transactions, chunks, decisions, read_parts
 from taxoexpan.formats.tables.formulas import protect_cells
 from taxoexpan.formats.tables.table import csv_text
 
 _undo = decisions.alias("undo")
+_last = select(decisions).order_by(decisions.c.number.desc()).limit(1)
+_numbered = select(decisions).where(decisions.c.number == bindparam("wanted"))
+_columns = [column.label(column.key) for column in decisions.c]
 
 
 def select_decisions() -> Select[Any]:
     """Select decisions of the log, with a column that marks the undone ones."""
     joined = decisions.outerjoin(_undo, _undo.c.undoes == decisions.c.number)
-    columns = [column.label(column.key) for column in decisions.c]
-    return select(*columns, _undo.c.number.is_not(None).label("undone")).select_from(joined)
+    return select(*_columns, _undo.c.number.is_not(None).label("undone")).select_from(joined)
 
 
 def not_undone() -> Select[Any]:
@@ -34,13 +36,37 @@ def read_decisions(connection: Connection, selected: Select[Any]) -> list[Decisi
 
 
 def read_history(
-    connection: Connection, offset: int = 0, limit: int | None = 50, concept: str | None = None
+    connection: Connection, offset: int = 0, limit: int = 50, concept: str | None = None
 ) -> list[Decision]:
     """Return decisions, newest first, optionally only about the concept with a key."""
     selected = select_decisions().order_by(decisions.c.number.desc()).offset(offset).limit(limit)
     if concept is not None:
         selected = selected.where(decisions.c.concept == concept)
     return read_decisions(connection, selected)
+
+
+def read_log(reading: Transactions) -> list[Decision]:
+    """Return all decisions in their order, as of the beginning of the reading."""
+    rows = list(read_parts(reading, select(*_columns), decisions.c.number))
+    undone = {row.undoes for row in rows}
+    return [Decision(**row._mapping, undone=row.number in undone) for row in rows]
+
+
+def last_number(connection: Connection) -> int:
+    """Return the number of the last decision in the log, or 0."""
+    return connection.scalar(select(func.max(decisions.c.number))) or 0
+
+
+def last_entry(connection: Connection) -> tuple[Any, ...] | None:
+    """Return the last row of the log, or None."""
+    row = connection.execute(_last).first()
+    return row and tuple(row)
+
+
+def has_entry(connection: Connection, entry: tuple[Any, ...]) -> bool:
+    """Return whether a row is in the log, and unchanged."""
+    row = connection.execute(_numbered, {"wanted": entry[0]}).first()
+    return row is not None and tuple(row) == entry
 
 
 def read_decision(connection: Connection, number: int) -> Decision | None:

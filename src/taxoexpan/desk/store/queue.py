@@ -23,7 +23,7 @@ from taxoexpan.desk.store.decisions import (
     short_key,
 )
 from taxoexpan.desk.store.history import decisions_about
-from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
+from taxoexpan.desk.store.tables import Transactions, chunks, concepts, proposals, queue
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
@@ -118,19 +118,30 @@ def read_concepts(connection: sa.Connection, keys: Sequence[str]) -> dict[str, Q
     return found
 
 
-def read_first_proposals(connection: sa.Connection, query: QueueQuery) -> list[QueuedConcept]:
-    """Return all matching concepts with only their first proposal, without decoding the others."""
+def read_first_proposals(reading: Transactions, query: QueueQuery) -> list[QueuedConcept]:
+    """Return all matching concepts with only their first proposal, without decoding the others.
+
+    Concepts that are decided during the reading are left out.
+    """
+    matching = sa.select(queue.c.concept, queue.c.version).where(*_conditions(query))
+    with reading() as connection:
+        matches = connection.execute(matching.order_by(*_order(query))).all()
     stored = sa.type_coerce(proposals.c.suggestions, sa.Text).label("stored")
-    columns = concepts.c.key, concepts.c.label, queue.c.status, queue.c.version, queue.c.rejected
+    columns = queue.c.concept, concepts.c.key, concepts.c.label, queue.c.status, queue.c.version
     joined = queue.join(concepts).join(proposals, proposals.c.concept == queue.c.concept)
-    statement = sa.select(*columns, stored).select_from(joined).where(*_conditions(query))
-    found = []
-    for row in connection.execute(statement.order_by(*_order(query))):
-        concept = Concept("", row.label)
-        first = _first_proposal(concept, row.stored, row.rejected)
-        if first is not None:
-            found.append(QueuedConcept(row.key, concept, row.status, row.version, (first,)))
-    return found
+    statement = sa.select(*columns, queue.c.rejected, stored).select_from(joined)
+    queued = []
+    for part in chunks(matches):
+        numbers = [match.concept for match in part]
+        with reading() as connection:
+            rows = connection.execute(statement.where(queue.c.concept.in_(numbers))).all()
+        found = {(row.concept, row.version): row for row in rows}
+        for row in filter(None, (found.get((match.concept, match.version)) for match in part)):
+            concept = Concept("", row.label)
+            first = _first_proposal(concept, row.stored, row.rejected)
+            if first is not None:
+                queued.append(QueuedConcept(row.key, concept, row.status, row.version, (first,)))
+    return queued
 
 
 def _first_proposal(query: Concept, stored: str, rejected: frozenset[Pair]) -> Suggestion | None:

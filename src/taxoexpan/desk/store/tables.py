@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -25,8 +26,10 @@ from taxoexpan.placement.suggesting.suggestions import COLUMNS, Suggestion
 from taxoexpan.taxonomy import Concept
 
 T = TypeVar("T")
+Transactions = Callable[[], AbstractContextManager[sa.Connection]]
+"""Opens a transaction; what reads or writes much opens a new one for every part of it."""
 CHUNK = 500
-"""How many keys one statement names."""
+"""How many rows one short transaction reads, and how many keys one statement names."""
 PROPOSED = tuple(name for name in COLUMNS if name not in ("query", "query_id", "decision"))
 """The columns of a suggestion that are stored with a proposal; its query has a row of its own."""
 DECIDED = tuple(name for name in PROPOSED if name not in ("place", "why"))
@@ -184,6 +187,19 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield parts of a sequence that are small enough for one SQL statement."""
     for start in range(0, len(items), CHUNK):
         yield items[start : start + CHUNK]
+
+
+def read_parts(
+    reading: Transactions, selected: sa.Select[Any], number: sa.Column[Any]
+) -> Iterator[sa.Row[Any]]:
+    """Yield the selected rows of a numbered table in order, without a long transaction."""
+    with reading() as connection:
+        last = connection.scalar(sa.select(sa.func.max(number))) or 0
+    for start in range(1, last + 1, CHUNK):
+        part = selected.where(number.between(start, min(start + CHUNK - 1, last)))
+        with reading() as connection:
+            rows = connection.execute(part.order_by(number)).all()
+        yield from rows
 
 
 def migrate(database: Database) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert
 
 from taxoexpan.desk.store.decisions import (
     Action,
@@ -19,6 +19,7 @@ from taxoexpan.desk.store.decisions import (
 )
 from taxoexpan.desk.store.history import (
     decisions_about,
+    last_number,
     not_undone,
     read_decision,
     read_decisions,
@@ -127,11 +128,6 @@ def _append(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
         connection.execute(insert(decisions), rows)
     derive_queue(connection, list(dict.fromkeys(each.concept for each in new)))
     return numbered
-
-
-def last_number(connection: Connection) -> int:
-    """Return the number of the last decision in the log, or 0."""
-    return connection.scalar(select(func.max(decisions.c.number))) or 0
 
 
 def _checked_name(curator: str) -> str:
