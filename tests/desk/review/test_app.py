@@ -266,6 +266,14 @@ def test_a_repeated_form_decides_only_once(review: Review) -> None:
     assert len(review.store.history()) == 1
 
 
+def test_a_repeated_form_drops_only_one_proposal(review: Review) -> None:
+    first, second = review.concept("white tea").proposals[:2]
+    form = {"concept": "white tea", "version": "0", "drop": first.parent.id, "request": "r-1"}
+    assert review.post("/decisions", form) == review.post("/decisions", form)
+    assert len(review.store.history()) == 1
+    assert review.concept("white tea").proposals[0] == second
+
+
 def test_the_second_of_two_curators_sees_the_decision_of_the_first(review: Review) -> None:
     version = review.concept("white tea").version
     review.decide("white tea", accept="tea")

@@ -48,19 +48,28 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     if text_of(form, "action") == "none":
         return see_other(filter.url(concept=key))
     try:
-        decision = read_decision(form, queued, pages.desk.taxonomy)
-        done = pages.desk.store.append([decision], pages.curator(request))[-1]
+        done = _repeated(pages, form)
+        if done is None:
+            decision = read_decision(form, queued, pages.desk.taxonomy)
+            done = pages.desk.store.append([decision], pages.curator(request))[-1]
     except ConflictError as error:
         return show_queue(pages, request, key, filter, 409, conflict=error.other)
     except (FormError, StoreError) as error:
         status = 503 if isinstance(error, BusyError) else 422
         return show_queue(pages, request, key, filter, status, problem=_sentence(error))
-    if decision.action in STAYING:
+    if done.action in STAYING:
         at = natural(text_of(form, "at"))
         return see_other(filter.url(concept=key, **({"at": at} if at else {}), did=done.number))
     following = text_of(form, "next")
     opened = {"concept": following} if following else {}
     return see_other(filter.url(**opened, did=done.number))
+
+
+def _repeated(pages: Pages, form: FormData) -> Decision | None:
+    """Return the decision that this form has made already, because it was sent twice."""
+    request_id, key = text_of(form, "request"), text_of(form, "concept")
+    done = pages.desk.store.requested(request_id) if request_id else []
+    return next((each for each in done if each.concept == key), None)
 
 
 def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> Decision:
