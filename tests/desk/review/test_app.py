@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,50 @@ def test_inserting_moves_children_of_the_parent(review: Review) -> None:
     placement, further = review.concept("hemp milk").accepted
     assert (placement.kind, placement.moves) == (SuggestionKind.INSERT, ("oat milk", "red milk"))
     assert (further.parent.id, further.kind) == ("soup", SuggestionKind.ALSO)
+
+
+def propose_insert(review: Review) -> None:
+    """Let the first proposal for hemp milk move two existing milks."""
+    queued = review.concept("hemp milk")
+    first, *others = queued.proposals
+    moves = ("oat milk", "red milk")
+    first = replace(first, kind=SuggestionKind.INSERT, moves=moves, query=queued.concept)
+    review.store.set_proposals("pantry 1", [first, *others])
+
+
+def test_a_plain_accept_of_an_insert_moves_nothing(review: Review) -> None:
+    propose_insert(review)
+    done = review.decide("hemp milk", accept="milk")
+    assert "hemp milk: accepted below milk." in text_of(review.get(done))
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.kind, placement.moves) == (SuggestionKind.ATTACH, ())
+    assert placement.rank == 1
+
+
+def test_an_insert_has_a_button_that_names_what_it_moves(review: Review) -> None:
+    propose_insert(review)
+    page = review.get("/?concept=hemp+milk")
+    assert "Accept, and move oat milk and red milk here" in text_of(page)
+    shown = re.findall(r'name="moves:milk" value="([^"]*)"', page)
+    assert shown == ["oat milk", "red milk"]
+    # What was shown is moved, even if another model has proposed something else since.
+    queued = review.concept("hemp milk")
+    review.store.set_proposals("later", [replace(queued.proposals[0], moves=("goat milk",))])
+    done = review.decide("hemp milk", insert="milk", **{"moves:milk": shown})
+    told = "hemp milk: accepted below milk, with oat milk and red milk moved below it."
+    assert told in text_of(review.get(done))
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.kind, placement.moves) == (SuggestionKind.INSERT, ("oat milk", "red milk"))
+
+
+def test_a_batch_moves_nothing_and_says_so(review: Review) -> None:
+    propose_insert(review)
+    page = review.get("/bulk?min=0")
+    assert "Nothing is moved: 1 of these proposals would also move" in text_of(page)
+    form = {"min": "0", "seen": field(page, "seen"), "confirmed": "1"}
+    review.post("/bulk", form)
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.kind, placement.moves) == (SuggestionKind.ATTACH, ())
 
 
 @pytest.mark.parametrize(
@@ -483,6 +528,26 @@ def test_a_decided_concept_is_decided_again_only_on_request(review: Review) -> N
     assert "Decide again" in page
     again = review.get("/?status=accepted&concept=hemp+milk&again=1")
     assert f'name="accept" value="{first.parent.id}"' in again
+
+
+def test_rejected_proposals_are_shown_again_when_a_concept_is_decided_again(
+    review: Review,
+) -> None:
+    proposals = review.concept("hemp milk").proposals
+    review.decide("hemp milk", action="reject", reason="wrong-parents")
+    assert "rejected before" not in review.get("/?status=rejected&concept=hemp+milk")
+    page = review.get("/?status=rejected&concept=hemp+milk&again=1")
+    assert page.count('<span class="tag">rejected before</span>') == len(proposals)
+    assert "No proposal is left" not in page
+    review.decide("hemp milk", accept=proposals[1].parent.id)
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.parent.id, placement.rank) == (proposals[1].parent.id, 2)
+    again = review.get("/?status=accepted&concept=hemp+milk&again=1")
+    assert again.count('<span class="tag">rejected before</span>') == len(proposals) - 1
+    review.post("/undo", {})
+    review.post("/undo", {})
+    assert review.concept("hemp milk").proposals == proposals
+    assert "rejected before" not in review.get("/?concept=hemp+milk")
 
 
 def test_a_rejected_proposal_leaves_the_concept_in_its_place(review: Review) -> None:

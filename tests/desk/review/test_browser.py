@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from selenium.webdriver.common.keys import Keys
 
 from taxoexpan import TaxoExpan
 from taxoexpan.cli.main import main
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
 driver = chromium.driver
 pytestmark = chromium.needs_chromium
@@ -173,6 +176,68 @@ def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: De
     desk.says("Undone: a decision about golden apple; another one stands (accepted).")
     desk.press("u")
     desk.wait(lambda: "accepted below" not in desk.find("article").text)
+
+
+def shown_parents(desk: Desk) -> tuple[str, str]:
+    """The parent in the tree, and the parent on the card whose key is `a`."""
+    card = desk.find(".best:has([data-key^=a])")
+    tree = card.find_element(By.CSS_SELECTOR, ".tree .parent > .label bdi")
+    return tree.text, card.find_element(By.CSS_SELECTOR, ".where strong").text
+
+
+def test_the_tree_the_card_and_the_key_mean_one_parent_after_a_decision(desk: Desk) -> None:
+    address = "?status=all&concept=golden+apple"
+    desk.open(address)
+    desk.press("2")
+    desk.says("golden apple: accepted below")
+    desk.open(address)
+    accepted = desk.find(".tree .parent > .label bdi").text
+    desk.press("d")
+    desk.wait(lambda: desk.all("#decide"))
+    tree, card = shown_parents(desk)
+    assert tree == card != accepted
+
+    stale = f"{address}&again=1"
+    desk.open(stale)
+    desk.driver.switch_to.new_window("tab")
+    desk.open(stale)
+    desk.press("3")
+    desk.says("golden apple: accepted below")
+    desk.driver.close()
+    desk.driver.switch_to.window(desk.driver.window_handles[0])
+    desk.press("a")
+    desk.shows("decided about this concept while you were looking at it")
+    assert shown_parents(desk) == (card, card)
+    desk.press("a")
+    desk.says(f"golden apple: accepted below {card}.")
+    for _ in range(3):
+        desk.press("u")
+        desk.says("Undone: ")
+        desk.script("document.querySelector('#live').textContent = ''")
+
+
+def test_existing_concepts_move_only_with_the_button_that_names_them(
+    driver: Any, tmp_path: Path, model_directory: Path
+) -> None:
+    desk = Desk(driver, tmp_path, model_directory)
+    try:
+        with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+            queued = store.concept("hemp milk")
+            assert queued is not None
+            moves = ("oat milk", "red milk")
+            first = replace(queued.proposals[0], kind=SuggestionKind.INSERT, moves=moves)
+            store.set_proposals(str(queued.model), [first, *queued.proposals[1:]])
+        desk.open("?concept=hemp+milk")
+        button = desk.find(".best [name=insert]")
+        assert button.text == "Accept, and move oat milk and red milk here"
+        desk.press("a")
+        desk.says("hemp milk: accepted below milk.")
+        desk.press("u")
+        desk.says("Undone: hemp milk is back.")
+        desk.click(".best [name=insert]")
+        desk.says("accepted below milk, with oat milk and red milk moved below it.")
+    finally:
+        desk.close()
 
 
 def test_a_concept_is_accepted_as_deep_as_is_sure_with_one_key(driver: Any, tmp_path: Path) -> None:

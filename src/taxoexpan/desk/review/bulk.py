@@ -84,6 +84,11 @@ class BulkPreview:
         return sum(each.proposals[0].place == Place.NONE for each in with_all)
 
     @cached_property
+    def inserts(self) -> int:
+        """The number of proposals that also move existing concepts, which a batch does not do."""
+        return sum(bool(each.proposals[0].moves) for each in self.accepted)
+
+    @cached_property
     def expected_errors(self) -> float | None:
         """The sum of 1 - confidence; None if a confidence is unknown."""
         return self.errors(self.accepted)

@@ -123,7 +123,8 @@ def _recent_parents(desk: ReviewDesk, curator: str) -> list[FoundConcept]:
 
 def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str, Any] | None:
     """Return the children of the parent that may move; labels in `repeated` are not unique."""
-    moves = {each.parent.id: each.moves for each in opened.proposals if not each.is_merge}
+    proposals = opened.proposals or opened.rejected
+    moves = {each.parent.id: each.moves for each in proposals if not each.is_merge}
     id = wanted or next(iter(moves), "")
     if id not in desk.taxonomy:
         return None

@@ -75,8 +75,9 @@ def _repeated(pages: Pages, form: FormData) -> Decision | None:
 def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> Decision:
     """Turn a form into a decision about a concept.
 
-    The pressed button defines the decision: `accept`, `coarse` (to be refined), `plain` (move
-    nothing), `merge` and `drop` have the id of a concept, and `action` names another decision.
+    The pressed button defines the decision: `accept`, `insert` (move the children that the form
+    names), `coarse` (to be refined), `merge` and `drop` have the id of a concept, and `action`
+    names another decision.
     """
     version, comment = natural(text_of(form, "version")), text_of(form, "comment").strip()
     if version is None:
@@ -104,14 +105,15 @@ def _chosen(
 ) -> tuple[Action, tuple[Suggestion, ...]]:
     """Return the action of a form, and the suggestions that it applies to."""
     action = text_of(form, "action")
-    accepted, plain = text_of(form, "accept"), text_of(form, "plain")
+    accepted, inserted = text_of(form, "accept"), text_of(form, "insert")
     if merged := text_of(form, "merge"):
         if form.getlist("with"):
             message = "a concept that is merged has no parents"
             raise FormError(f"{message}; clear the marks at “also” first")
         return Action.ACCEPT, (_suggestion(queued, taxonomy, merged, SuggestionKind.MERGE),)
     if level := text_of(form, "coarse"):
-        first = next((each for each in queued.proposals if not each.is_merge), None)
+        proposals = *queued.proposals, *queued.rejected
+        first = next((each for each in proposals if not each.is_merge), None)
         places = coarse_places(first, taxonomy) if first else []
         chosen = tuple(each for each in places if each.parent.id == level)
         if not chosen:
@@ -122,16 +124,16 @@ def _chosen(
         if not shown:
             raise FormError("this proposal is no longer shown; look at the concept again")
         return Action.REJECT_PROPOSAL, (shown[0],)
-    if action == "insert" or accepted or plain:
-        first = _suggestion(queued, taxonomy, accepted or plain)
-        if action == "insert":
-            first = replace(first, kind=SuggestionKind.INSERT, moves=_moves(form, taxonomy, first))
-        elif plain and not accepted:
-            first = replace(first, kind=SuggestionKind.ATTACH, moves=())
+    if action == "insert" or accepted or inserted:
+        first = _suggestion(queued, taxonomy, inserted or accepted)
+        if action == "insert" or inserted:
+            moved = form.getlist(f"moves:{inserted}" if inserted else "move")
+            moves = _moves(tuple(map(str, moved)), taxonomy, first)
+            first = replace(first, kind=SuggestionKind.INSERT, moves=moves)
         marked = dict.fromkeys(str(id) for id in form.getlist("with"))
         marked.pop(first.parent.id, None)
         others = (_suggestion(queued, taxonomy, id) for id in marked)
-        also = [replace(each, kind=SuggestionKind.ALSO, moves=()) for each in others]
+        also = [replace(each, kind=SuggestionKind.ALSO) for each in others]
         return Action.ACCEPT, (first, *also)
     if action not in (Action.DEFER, Action.COMMENT, Action.REJECT, Action.EDIT):
         raise FormError("no decision was chosen; press one of the buttons")
@@ -155,22 +157,21 @@ def _suggestion(
     id: str,
     kind: SuggestionKind = SuggestionKind.ATTACH,
 ) -> Suggestion:
-    """Return the proposal with this concept, or a new suggestion with rank 0."""
+    """Return the proposal with this concept, or a new suggestion with rank 0; it moves nothing."""
     own, is_merge = queued.concept, kind == SuggestionKind.MERGE
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
         raise FormError("this is the concept itself, learned from a decision; choose another one")
-    for each in queued.proposals:
+    for each in (*queued.proposals, *queued.rejected):
         if each.parent.id == id and each.is_merge == is_merge:
-            others = SuggestionKind.ALSO, SuggestionKind.SIMILAR
-            return replace(each, kind=kind) if each.kind in others else each
+            is_coarse = each.kind == SuggestionKind.COARSE
+            return replace(each, kind=each.kind if is_coarse else kind, moves=())
     if id not in taxonomy:
         raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
 
 
-def _moves(form: FormData, taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
-    """Return the children of a parent that the form moves."""
-    moves = tuple(str(id) for id in form.getlist("move"))
+def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
+    """Return the children of a parent that a form moves, or refuse others."""
     if not moves:
         raise FormError("no child was chosen; choose those that belong below the new concept")
     if not set(taxonomy.children(parent.parent.id)).issuperset(moves):

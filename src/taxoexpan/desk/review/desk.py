@@ -165,6 +165,13 @@ class ReviewDesk:
         """Return whether a proposal is itself as deep as is sure."""
         return (proposal.branch_confidence or 0.0) >= self.evidence.min_branch
 
+    def movable(self, proposal: Suggestion) -> list[str]:
+        """Return the existing concepts that a proposal to insert a concept would move below it."""
+        if proposal.kind != SuggestionKind.INSERT or proposal.parent.id not in self.taxonomy:
+            return []
+        children = self.taxonomy.children(proposal.parent.id)
+        return [id for id in proposal.moves if id in children]
+
     def namesake(self, new: Concept) -> Sequence[str] | None:
         """Return the path of an existing concept with the name of a new one."""
         name = fold_name(new.label)

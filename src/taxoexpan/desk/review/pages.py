@@ -100,6 +100,7 @@ class Pages:
             label_of=self.desk.label_of,
             levels_of=self.desk.levels_of,
             is_sure=self.desk.is_sure,
+            movable=self.desk.movable,
             profile_of=self.desk.profile_of,
             **values,
         )

@@ -82,8 +82,7 @@ def show_queue(
     headers = None
     if opened is not None:
         values["place"] = _place(opened, filter, found, share)
-        values |= _concept_values(pages, request, opened, filter)
-        values["is_deciding"] |= conflict is not None
+        values |= _concept_values(pages, request, opened, filter, is_refused=status >= 400)
         headers = {"HX-Push-Url": filter.url(concept=opened.key)} if status >= 400 else None
     return pages.render(request, "desk.html", "Queue", status, problem, filter, headers, **values)
 
@@ -98,20 +97,29 @@ def _read_queue(desk: ReviewDesk, filter: QueueFilter) -> tuple[Sequence[QueuedC
 
 
 def _concept_values(
-    pages: Pages, request: Request, opened: QueuedConcept, filter: QueueFilter
+    pages: Pages,
+    request: Request,
+    opened: QueuedConcept,
+    filter: QueueFilter,
+    is_refused: bool = False,
 ) -> dict[str, Any]:
-    """Return the template values of the open concept."""
+    """Return the template values of the open concept; a refused decision is taken again."""
     desk, taxonomy = pages.desk, pages.desk.taxonomy
     chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
-    proposed = {each.parent.id for each in opened.proposals}
     panel = panel_values(pages, request, opened, filter)
     is_open = opened.status in (Status.TODO, Status.DEFERRED)
     again = bool(request.query_params.get("again") or panel["panel"] not in ("", "comment", "edit"))
-    shown = opened.proposals if is_open else opened.accepted or opened.proposals
+    is_deciding = is_open or again or is_refused
+    proposals = opened.proposals
+    if is_deciding and not is_open:
+        proposals += opened.rejected
+    # The tree is around the parent that the first button accepts, or else the accepted one.
+    shown = proposals if is_deciding else opened.accepted or proposals
     first = shown[0] if shown else None
     has_tree = first is not None and first.parent.id in taxonomy
     return {
-        "is_deciding": is_open or again,
+        "is_deciding": is_deciding,
+        "proposals": proposals,
         "definition": desk.with_definition(opened.concept).definition,
         "namesake": desk.namesake(opened.concept),
         "reason": _reason(desk, opened),
@@ -121,7 +129,7 @@ def _concept_values(
         "chosen": [
             {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}
             for id in dict.fromkeys(chosen)
-            if id not in proposed
+            if id not in {each.parent.id for each in proposals}
         ],
         **panel,
     }
