@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
+from taxoexpan.desk.review.places import OBSOLETE, Places
 from taxoexpan.desk.review.queue import show_queue
 from taxoexpan.desk.store.decisions import (
     Action,
@@ -50,7 +51,7 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     try:
         done = _repeated(pages, form)
         if done is None:
-            decision = read_decision(form, queued, pages.desk.taxonomy)
+            decision = read_decision(form, queued, pages.places)
             done = pages.desk.store.append([decision], pages.curator(request))[-1]
     except ConflictError as error:
         return show_queue(pages, request, key, filter, 409, conflict=error.other)
@@ -72,7 +73,7 @@ def _repeated(pages: Pages, form: FormData) -> Decision | None:
     return next((each for each in done if each.concept == key), None)
 
 
-def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> Decision:
+def read_decision(form: FormData, queued: QueuedConcept, places: Places) -> Decision:
     """Turn a form into a decision about a concept.
 
     The pressed button defines the decision: `accept`, `insert` (move the children that the form
@@ -85,7 +86,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
     if len(comment) > MAX_COMMENT:
         message = f"the comment has {len(comment):,} characters, but {MAX_COMMENT:,} are allowed"
         raise FormError(f"{message}; shorten it")
-    action, suggestions = _chosen(form, queued, taxonomy)
+    action, suggestions = _chosen(form, queued, places)
     reason = text_of(form, "reason") if action == Action.REJECT else ""
     return Decision(
         concept=queued.key,
@@ -101,7 +102,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
 
 
 def _chosen(
-    form: FormData, queued: QueuedConcept, taxonomy: Taxonomy
+    form: FormData, queued: QueuedConcept, places: Places
 ) -> tuple[Action, tuple[Suggestion, ...]]:
     """Return the action of a form, and the suggestions that it applies to."""
     action = text_of(form, "action")
@@ -110,12 +111,12 @@ def _chosen(
         if form.getlist("with"):
             message = "a concept that is merged has no parents"
             raise FormError(f"{message}; clear the marks at “also” first")
-        return Action.ACCEPT, (_suggestion(queued, taxonomy, merged, SuggestionKind.MERGE),)
+        return Action.ACCEPT, (_suggestion(queued, places, merged, SuggestionKind.MERGE),)
     if level := text_of(form, "coarse"):
         proposals = *queued.proposals, *queued.rejected
         first = next((each for each in proposals if not each.is_merge), None)
-        places = coarse_places(first, taxonomy) if first else []
-        chosen = tuple(each for each in places if each.parent.id == level)
+        levels = places.usable(coarse_places(first, places.taxonomy)) if first else []
+        chosen = tuple(each for each in levels if each.parent.id == level)
         if not chosen:
             raise FormError("this place is no longer shown; look at the concept again")
         return Action.ACCEPT, chosen
@@ -125,14 +126,14 @@ def _chosen(
             raise FormError("this proposal is no longer shown; look at the concept again")
         return Action.REJECT_PROPOSAL, (shown[0],)
     if action == "insert" or accepted or inserted:
-        first = _suggestion(queued, taxonomy, inserted or accepted)
+        first = _suggestion(queued, places, inserted or accepted)
         if action == "insert" or inserted:
             moved = form.getlist(f"moves:{inserted}" if inserted else "move")
-            moves = _moves(tuple(map(str, moved)), taxonomy, first)
+            moves = _moves(tuple(map(str, moved)), places.taxonomy, first)
             first = replace(first, kind=SuggestionKind.INSERT, moves=moves)
         marked = dict.fromkeys(str(id) for id in form.getlist("with"))
         marked.pop(first.parent.id, None)
-        others = (_suggestion(queued, taxonomy, id) for id in marked)
+        others = (_suggestion(queued, places, id) for id in marked)
         also = [replace(each, kind=SuggestionKind.ALSO) for each in others]
         return Action.ACCEPT, (first, *also)
     if action not in (Action.DEFER, Action.COMMENT, Action.REJECT, Action.EDIT):
@@ -153,14 +154,18 @@ def _edited(form: FormData, old: Concept) -> Concept:
 
 def _suggestion(
     queued: QueuedConcept,
-    taxonomy: Taxonomy,
+    places: Places,
     id: str,
     kind: SuggestionKind = SuggestionKind.ATTACH,
 ) -> Suggestion:
     """Return the proposal with this concept, or a new suggestion with rank 0; it moves nothing."""
-    own, is_merge = queued.concept, kind == SuggestionKind.MERGE
+    own, is_merge, taxonomy = queued.concept, kind == SuggestionKind.MERGE, places.taxonomy
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
         raise FormError("this is the concept itself, learned from a decision; choose another one")
+    if mark := places.mark(id):
+        fix = "choose a concept that is in use" if mark == OBSOLETE else "accept that concept first"
+        label = taxonomy.concept(id).label if id in taxonomy else id
+        raise FormError(f"{label!r} is {mark}, so nothing can be placed below it; {fix}")
     for each in (*queued.proposals, *queued.rejected):
         if each.parent.id == id and each.is_merge == is_merge:
             is_coarse = each.kind == SuggestionKind.COARSE

@@ -69,7 +69,7 @@ def show_queue(
         "measure": "score" if scores and all(scores) else "confidence",
         "has_scores": any(scores),
         "has_branches": desk.evidence.has_branches,
-        "branches": _branches(desk, filter),
+        "branches": _branches(pages, filter),
         "groups": _groups(items, filter),
         "items": items,
         "total": total,
@@ -106,6 +106,7 @@ def _concept_values(
     """Return the template values of the open concept; a refused decision is taken again."""
     desk, taxonomy = pages.desk, pages.desk.taxonomy
     chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
+    chosen = [id for id in chosen if not pages.places.mark(id)]
     panel = panel_values(pages, request, opened, filter)
     is_open = opened.status in (Status.TODO, Status.DEFERRED)
     again = bool(request.query_params.get("again") or panel["panel"] not in ("", "comment", "edit"))
@@ -123,8 +124,8 @@ def _concept_values(
         "definition": desk.with_definition(opened.concept).definition,
         "namesake": desk.namesake(opened.concept),
         "reason": _reason(desk, opened),
-        "tree": tree_around(taxonomy, first, opened.concept) if first and has_tree else None,
-        "roots": None if has_tree else branch_of(taxonomy, "", opened.concept),
+        "tree": tree_around(pages.places, first, opened.concept) if first and has_tree else None,
+        "roots": None if has_tree else branch_of(pages.places, "", opened.concept),
         "chosen_ids": chosen,
         "chosen": [
             {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}
@@ -151,13 +152,14 @@ def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
     return None
 
 
-def _branches(desk: ReviewDesk, filter: QueueFilter) -> list[tuple[str, str]]:
+def _branches(pages: Pages, filter: QueueFilter) -> list[tuple[str, str]]:
     """Return the branches to choose from: the roots, or the children of the only root."""
-    taxonomy = desk.taxonomy
-    tops = taxonomy.roots
+    desk, places, taxonomy = pages.desk, pages.places, pages.desk.taxonomy
+    tops = places.children("")
     if len(tops) == 1:
-        tops = taxonomy.children(tops[0])
-    ids = sorted(tops[:MAX_BRANCHES], key=lambda id: desk.label_of(id).casefold())
+        tops = places.children(taxonomy.ids[tops[0]])
+    ids = [taxonomy.ids[index] for index in tops[:MAX_BRANCHES]]
+    ids.sort(key=lambda id: desk.label_of(id).casefold())
     if filter.branch in taxonomy and filter.branch not in ids:
         ids.insert(0, filter.branch)
     return [(id, desk.label_of(id)) for id in ids]

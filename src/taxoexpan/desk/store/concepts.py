@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
-from taxoexpan.desk.store.decisions import Status, StoreError, concept_key, storable
+from taxoexpan.desk.store.decisions import Action, Status, StoreError, concept_key, storable
 from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue
-from taxoexpan.desk.store.tables import chunks, concepts, proposals, queue
+from taxoexpan.desk.store.tables import chunks, concepts, decisions, proposals, queue
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
@@ -71,6 +71,17 @@ def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
 def _key_with_id(label: str, id: str) -> str:
     """Return the key of a concept that shares its name with an earlier one."""
     return concept_key(f"{concept_key(label)} {id}")
+
+
+def accepted_once(connection: Connection) -> dict[str, Concept]:
+    """Return the id and the current label of every concept that was ever accepted, by key."""
+    joined = concepts.join(queue, queue.c.concept == concepts.c.number)
+    decided = select(decisions.c.concept).where(decisions.c.action == Action.ACCEPT)
+    columns = concepts.c.key, concepts.c.id, concepts.c.label, queue.c.edited
+    rows = connection.execute(
+        select(*columns).select_from(joined).where(concepts.c.key.in_(decided))
+    )
+    return {row.key: Concept(row.id, row.edited.label if row.edited else row.label) for row in rows}
 
 
 def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None:

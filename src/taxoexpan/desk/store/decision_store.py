@@ -8,6 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from sqlalchemy import Connection
 
 from taxoexpan.desk.store.concepts import (
+    accepted_once,
     add_concepts,
     key_mask,
     lacking_proposals,
@@ -111,6 +112,7 @@ class DecisionStore:
     undo = _logged(undo_decisions)
     rebuild = _method(derive_whole_queue, writes=True)
     without_proposals = _method(lacking_proposals, writes=False)
+    accepted_once = _method(accepted_once, writes=False)
     listed = _method(list_mask, writes=False)
     mask = _method(key_mask, writes=False)
     concept = _method(read_concept, writes=False)
