@@ -170,6 +170,44 @@ def test_several_parents_are_accepted_together(review: Review) -> None:
     ]
 
 
+def options(page: str) -> list[dict[str, list[str]]]:
+    """The fields of the forms that a page offers for redundant parents."""
+    panel = page.partition('id="panel"')[2].partition("</section>")[0]
+    forms = [form.partition("</form>")[0] for form in panel.split("<form")[1:]]
+    read = [re.findall(r'name="([^"]+)" value="([^"]*)"', form) for form in forms]
+    return [{n: [v for m, v in fields if m == n] for n, _ in fields} for fields in read]
+
+
+@pytest.mark.parametrize("order", [("milk", "oat milk"), ("oat milk", "milk")])
+def test_a_parent_above_another_one_is_named_before_both_are_accepted(
+    review: Review, order: tuple[str, str]
+) -> None:
+    page = review.decide("hemp milk", 422, accept=order[0], **{"with": [order[1]]})
+    text = text_of(page)
+    assert "oat milk is below milk" in text
+    assert "milk is redundant" in text
+    assert review.store.history() == []
+    for fields, expected in zip(options(page), (["oat milk"], ["milk"], order), strict=True):
+        version = str(review.concept("hemp milk").version)
+        review.post("/decisions", {**fields, "version": version, "request": version})
+        found = [each.parent.id for each in review.concept("hemp milk").accepted]
+        assert found == [*expected]
+        review.post("/undo", {})
+
+
+def test_the_children_that_move_are_kept_with_the_parent_that_is_kept(review: Review) -> None:
+    form = {"accept": "milk", "action": "insert", "move": ["red milk"], "with": ["oat milk", "tea"]}
+    page = review.decide("hemp milk", 422, **form)
+    narrow, broad, _ = options(page)
+    assert "Accept only milk , and move red milk and tea" in text_of(page)
+    review.post("/decisions", broad)
+    first, second = review.concept("hemp milk").accepted
+    assert (first.parent.id, first.moves, second.parent.id) == ("milk", ("red milk",), "tea")
+    review.post("/undo", {})
+    review.post("/decisions", {**narrow, "version": "2", "request": "r-2"})
+    assert [each.moves for each in review.concept("hemp milk").accepted] == [(), ()]
+
+
 def test_chosen_parents_stay_marked_while_searching(review: Review) -> None:
     values = {"concept": "white tea", "with": ["soup", "berry"], "back": "order=parent"}
     page = review.get(review.post("/choose", values))

@@ -124,6 +124,8 @@ def test_several_parents_are_marked_and_searched_with_the_keyboard(desk: Desk) -
     desk.click("#results [name=with]")
     desk.wait(lambda: "Accept 3 parents" in desk.find(".best [name=accept]").text)
     desk.press("a")
+    desk.says("Nothing was saved yet: one of the parents is redundant.")  # a kind of apple
+    desk.click("#panel form:last-of-type button")
     desk.says(f"golden apple: accepted below {before} and {second} and berry.")
     desk.press("u")
     desk.says("Undone: golden apple is back.")
@@ -238,6 +240,23 @@ def test_existing_concepts_move_only_with_the_button_that_names_them(
         desk.says("accepted below milk, with oat milk and red milk moved below it.")
     finally:
         desk.close()
+
+
+def test_a_redundant_parent_is_named_and_one_of_the_two_is_chosen(desk: Desk) -> None:
+    desk.open("?status=all&concept=golden+apple&with=apple&with=food")
+    first = desk.find(".best .where strong").text
+    desk.press("a")
+    desk.says("Nothing was saved yet: one of the parents is redundant.")
+    panel = desk.find("#panel")
+    assert "food is redundant" in panel.text
+    assert desk.script("return document.activeElement.textContent").startswith("Accept only")
+    assert desk.script(UNNAMED) == []
+    desk.press(Keys.ENTER)
+    desk.says("golden apple: accepted below")
+    assert "food" not in desk.find(".toast").text
+    assert first in desk.find(".toast").text or first == "food"
+    desk.press("u")
+    desk.says("Undone: golden apple is back.")
 
 
 def test_a_concept_is_accepted_as_deep_as_is_sure_with_one_key(driver: Any, tmp_path: Path) -> None:

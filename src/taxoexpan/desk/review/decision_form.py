@@ -13,6 +13,7 @@ from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
 from taxoexpan.desk.review.places import OBSOLETE, Places
 from taxoexpan.desk.review.queue import show_queue
+from taxoexpan.desk.review.redundancy import Redundancy
 from taxoexpan.desk.store.decisions import (
     Action,
     BusyError,
@@ -52,6 +53,9 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
         done = _repeated(pages, form)
         if done is None:
             decision = read_decision(form, queued, pages.places)
+            redundancy = Redundancy.of(decision, pages.desk.taxonomy)
+            if redundancy is not None and not text_of(form, "keep"):
+                return show_queue(pages, request, key, filter, 422, redundancy=redundancy)
             done = pages.desk.store.append([decision], pages.curator(request))[-1]
     except ConflictError as error:
         return show_queue(pages, request, key, filter, 409, conflict=error.other)

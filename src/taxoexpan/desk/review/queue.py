@@ -17,6 +17,7 @@ from taxoexpan.desk.review.concept import branch_of, panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
+from taxoexpan.desk.review.redundancy import Redundancy
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Reason, Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.taxonomy import Concept
@@ -39,9 +40,12 @@ def show_queue(
     status: int = 200,
     conflict: Decision | None = None,
     problem: str = "",
+    redundancy: Redundancy | None = None,
 ) -> Response:
-    """Return the main page; a conflict or a problem is shown with its concept."""
+    """Return the main page; a conflict, a problem or a redundancy is shown with its concept."""
     desk = pages.desk
+    if redundancy is not None:
+        problem = "Nothing was saved yet: one of the parents is redundant."
     filter = QueueFilter.parse(request.query_params) if filter is None else filter
     found, total = _read_queue(desk, filter)
     lead = min(filter.offset, 1)
@@ -76,6 +80,7 @@ def show_queue(
         "opened": opened,
         "view": "queue" if is_list and opened and not (conflict or problem) else "concept",
         "conflict": conflict,
+        "redundancy": redundancy,
         "request_id": secrets.token_urlsafe(16),
         "undoable_batch": _last_batch(desk, pages.curator(request)),
     }
