@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.app import create_app
-from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue
+from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, filter_listed
 from taxoexpan.desk.review.improvement import Improvement
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import QueuedConcept
@@ -20,7 +20,6 @@ from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_pages
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.known_names import filter_known_names
 
 NEW = (
     Concept("", "hemp milk", ("hemp drink",), "a drink made of hemp seeds"),
@@ -73,9 +72,9 @@ def open_review(
     improvement: Improvement | None = None,
 ) -> Review:
     """Fill the queue with new foods, and open the pages."""
-    filtered = filter_known_names(model.taxonomy, concepts)
-    fill_queue(store, model, "pantry 1", filtered)
     file = TaxonomyFile.open(taxonomy) if taxonomy else None
+    filtered = filter_listed(store, model.taxonomy, concepts, file)
+    fill_queue(store, model, "pantry 1", filtered)
     evidence, listed = EvidenceCache(model), store.listed([*filtered.new, *concepts])
     desk = ReviewDesk(store, model.taxonomy, evidence, "Ada", file=file, listed=listed)
     app = protect_pages(create_app(desk, improvement), access or Access())

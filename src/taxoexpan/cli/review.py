@@ -91,11 +91,16 @@ def _prepare(
     file: TaxonomyFile | None,
 ) -> ReviewDesk:
     """Fill the queue, and return the data of the pages."""
-    from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, model_name
+    from taxoexpan.desk.review.desk import (
+        EvidenceCache,
+        ReviewDesk,
+        fill_queue,
+        filter_listed,
+        model_name,
+    )
     from taxoexpan.desk.store.queue import UNLISTED
-    from taxoexpan.taxonomy.known_names import filter_known_names
 
-    concepts = filter_known_names(model.taxonomy, listed)
+    concepts = filter_listed(store, model.taxonomy, listed, file)
     print_other_language(model.taxonomy, listed)
     print_filtered(model.taxonomy, concepts)
     looked_up = defined_concepts(options.glossary, concepts.new, model.taxonomy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from taxoexpan.errors import ChangedFileError, FormatError, TaxonomyError
@@ -18,7 +19,7 @@ from taxoexpan.formats.tables.columns import checked_columns, columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-from taxoexpan.taxonomy.id_assignment import resolve_ids
+from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -173,6 +174,24 @@ class TaxonomyFile:
     def supported_changes(self) -> Collection[str]:
         """The changes of existing concepts that the file can store: "moves" and "synonyms"."""
         return self.format.supported_changes(self.file)
+
+    @cached_property
+    def has_single_parents(self) -> bool:
+        """Whether a new concept can have only one parent, as in a file of paths; this is tried."""
+        ids = self.taxonomy.ids
+        pairs = [ids[:2], ids[-2:]]
+        takes_two = any(map(self._takes, pairs))
+        return not takes_two and any(self._takes(pair[:1]) for pair in pairs)
+
+    def _takes(self, parents: Sequence[str]) -> bool:
+        """Return whether a concept below all these parents could be written and read back."""
+        (concept,) = with_ids(self.taxonomy, [Concept("", f"new concept {len(self.taxonomy)}")])
+        added = Additions([concept], [(parent, concept.id) for parent in parents])
+        try:
+            self._verified(resolve_ids(self.taxonomy, added)[0])
+        except (FormatError, TaxonomyError):
+            return False
+        return True
 
     def check_changes(self, changes: Collection[str]) -> None:
         """Raise an error if the file cannot store these changes: "moves" and "synonyms"."""

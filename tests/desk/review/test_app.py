@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,44 @@ def test_several_parents_are_accepted_together(review: Review) -> None:
     ]
 
 
+def options(page: str) -> list[dict[str, list[str]]]:
+    """The fields of the forms that a page offers for redundant parents."""
+    panel = page.partition('id="panel"')[2].partition("</section>")[0]
+    forms = [form.partition("</form>")[0] for form in panel.split("<form")[1:]]
+    read = [re.findall(r'name="([^"]+)" value="([^"]*)"', form) for form in forms]
+    return [{n: [v for m, v in fields if m == n] for n, _ in fields} for fields in read]
+
+
+@pytest.mark.parametrize("order", [("milk", "oat milk"), ("oat milk", "milk")])
+def test_a_parent_above_another_one_is_named_before_both_are_accepted(
+    review: Review, order: tuple[str, str]
+) -> None:
+    page = review.decide("hemp milk", 422, accept=order[0], **{"with": [order[1]]})
+    text = text_of(page)
+    assert "oat milk is below milk" in text
+    assert "milk is redundant" in text
+    assert review.store.history() == []
+    for fields, expected in zip(options(page), (["oat milk"], ["milk"], order), strict=True):
+        version = str(review.concept("hemp milk").version)
+        review.post("/decisions", {**fields, "version": version, "request": version})
+        found = [each.parent.id for each in review.concept("hemp milk").accepted]
+        assert found == [*expected]
+        review.post("/undo", {})
+
+
+def test_the_children_that_move_are_kept_with_the_parent_that_is_kept(review: Review) -> None:
+    form = {"accept": "milk", "action": "insert", "move": ["red milk"], "with": ["oat milk", "tea"]}
+    page = review.decide("hemp milk", 422, **form)
+    narrow, broad, _ = options(page)
+    assert "Accept only milk , and move red milk and tea" in text_of(page)
+    review.post("/decisions", broad)
+    first, second = review.concept("hemp milk").accepted
+    assert (first.parent.id, first.moves, second.parent.id) == ("milk", ("red milk",), "tea")
+    review.post("/undo", {})
+    review.post("/decisions", {**narrow, "version": "2", "request": "r-2"})
+    assert [each.moves for each in review.concept("hemp milk").accepted] == [(), ()]
+
+
 def test_chosen_parents_stay_marked_while_searching(review: Review) -> None:
     values = {"concept": "white tea", "with": ["soup", "berry"], "back": "order=parent"}
     page = review.get(review.post("/choose", values))
@@ -194,6 +233,50 @@ def test_inserting_moves_children_of_the_parent(review: Review) -> None:
     placement, further = review.concept("hemp milk").accepted
     assert (placement.kind, placement.moves) == (SuggestionKind.INSERT, ("oat milk", "red milk"))
     assert (further.parent.id, further.kind) == ("soup", SuggestionKind.ALSO)
+
+
+def propose_insert(review: Review) -> None:
+    """Let the first proposal for hemp milk move two existing milks."""
+    queued = review.concept("hemp milk")
+    first, *others = queued.proposals
+    moves = ("oat milk", "red milk")
+    first = replace(first, kind=SuggestionKind.INSERT, moves=moves, query=queued.concept)
+    review.store.set_proposals("pantry 1", [first, *others])
+
+
+def test_a_plain_accept_of_an_insert_moves_nothing(review: Review) -> None:
+    propose_insert(review)
+    done = review.decide("hemp milk", accept="milk")
+    assert "hemp milk: accepted below milk." in text_of(review.get(done))
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.kind, placement.moves) == (SuggestionKind.ATTACH, ())
+    assert placement.rank == 1
+
+
+def test_an_insert_has_a_button_that_names_what_it_moves(review: Review) -> None:
+    propose_insert(review)
+    page = review.get("/?concept=hemp+milk")
+    assert "Accept, and move oat milk and red milk here" in text_of(page)
+    shown = re.findall(r'name="moves:milk" value="([^"]*)"', page)
+    assert shown == ["oat milk", "red milk"]
+    # What was shown is moved, even if another model has proposed something else since.
+    queued = review.concept("hemp milk")
+    review.store.set_proposals("later", [replace(queued.proposals[0], moves=("goat milk",))])
+    done = review.decide("hemp milk", insert="milk", **{"moves:milk": shown})
+    told = "hemp milk: accepted below milk, with oat milk and red milk moved below it."
+    assert told in text_of(review.get(done))
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.kind, placement.moves) == (SuggestionKind.INSERT, ("oat milk", "red milk"))
+
+
+def test_a_batch_moves_nothing_and_says_so(review: Review) -> None:
+    propose_insert(review)
+    page = review.get("/bulk?min=0")
+    assert "Nothing is moved: 1 of these proposals would also move" in text_of(page)
+    form = {"min": "0", "seen": field(page, "seen"), "confirmed": "1"}
+    review.post("/bulk", form)
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.kind, placement.moves) == (SuggestionKind.ATTACH, ())
 
 
 @pytest.mark.parametrize(
@@ -264,6 +347,14 @@ def test_a_repeated_form_decides_only_once(review: Review) -> None:
     form = {"concept": "white tea", "version": "0", "action": "defer", "request": "r-1"}
     assert review.post("/decisions", form) == review.post("/decisions", form)
     assert len(review.store.history()) == 1
+
+
+def test_a_repeated_form_drops_only_one_proposal(review: Review) -> None:
+    first, second = review.concept("white tea").proposals[:2]
+    form = {"concept": "white tea", "version": "0", "drop": first.parent.id, "request": "r-1"}
+    assert review.post("/decisions", form) == review.post("/decisions", form)
+    assert len(review.store.history()) == 1
+    assert review.concept("white tea").proposals[0] == second
 
 
 def test_the_second_of_two_curators_sees_the_decision_of_the_first(review: Review) -> None:
@@ -475,6 +566,26 @@ def test_a_decided_concept_is_decided_again_only_on_request(review: Review) -> N
     assert "Decide again" in page
     again = review.get("/?status=accepted&concept=hemp+milk&again=1")
     assert f'name="accept" value="{first.parent.id}"' in again
+
+
+def test_rejected_proposals_are_shown_again_when_a_concept_is_decided_again(
+    review: Review,
+) -> None:
+    proposals = review.concept("hemp milk").proposals
+    review.decide("hemp milk", action="reject", reason="wrong-parents")
+    assert "rejected before" not in review.get("/?status=rejected&concept=hemp+milk")
+    page = review.get("/?status=rejected&concept=hemp+milk&again=1")
+    assert page.count('<span class="tag">rejected before</span>') == len(proposals)
+    assert "No proposal is left" not in page
+    review.decide("hemp milk", accept=proposals[1].parent.id)
+    (placement,) = review.concept("hemp milk").accepted
+    assert (placement.parent.id, placement.rank) == (proposals[1].parent.id, 2)
+    again = review.get("/?status=accepted&concept=hemp+milk&again=1")
+    assert again.count('<span class="tag">rejected before</span>') == len(proposals) - 1
+    review.post("/undo", {})
+    review.post("/undo", {})
+    assert review.concept("hemp milk").proposals == proposals
+    assert "rejected before" not in review.get("/?concept=hemp+milk")
 
 
 def test_a_rejected_proposal_leaves_the_concept_in_its_place(review: Review) -> None:

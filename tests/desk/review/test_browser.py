@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
-import re
-import subprocess
-import sys
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,92 +13,17 @@ import pytest
 from builders import pantry_csv
 from conftest import SMALL
 from messy_pantry import shop
-from selenium.common.exceptions import WebDriverException
+from review_browser import LABELS, Desk
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from taxoexpan import TaxoExpan
 from taxoexpan.cli.main import main
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
 driver = chromium.driver
 pytestmark = chromium.needs_chromium
-
-NEW = """label,definition,synonyms
-hemp milk,a drink made of hemp seeds,hemp drink
-white tea,,
-sheep cheese,,
-corn bread,,
-golden apple,,
-<script>window.hit = 1</script> soup,,
-fish sauce,,
-"""
-LABELS = [row["label"] for row in csv.DictReader(io.StringIO(NEW))]
-
-
-class Desk:
-    """The command `review` in a process of its own, and a curator in front of the browser."""
-
-    def __init__(
-        self, driver: Any, folder: Path, model: Path, taxonomy: str | None = "pantry.csv"
-    ) -> None:
-        self.driver, self.folder = driver, folder
-        (folder / "pantry.csv").write_text(pantry_csv(), encoding="utf-8")
-        (folder / "new.csv").write_text(NEW, encoding="utf-8")
-        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model), "new.csv"]
-        command += ["--taxonomy", taxonomy] if taxonomy else []
-        command += ["--curator", "Ada", "--no-browser", "--quiet"]
-        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        lines: list[str] = []
-        while not lines or "review at" not in lines[-1]:
-            lines.append(self.process.stderr.readline())
-            assert lines[-1], "".join(lines)
-        found = re.search(r"http://\S+", lines[-1])
-        assert found is not None
-        self.url = found[0]
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.communicate(timeout=30)
-
-    def open(self, path: str = "") -> None:
-        self.driver.get(self.url + path)
-
-    def wait(self, condition: Callable[[], object]) -> None:
-        wait = WebDriverWait(self.driver, 15, 0.03, ignored_exceptions=[WebDriverException])
-        wait.until(lambda _: condition())
-
-    def press(self, *keys: str) -> None:
-        chromium.webdriver.ActionChains(self.driver).send_keys(*keys).perform()
-
-    def find(self, selector: str) -> Any:
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def click(self, selector: str) -> None:
-        """Click an element, again if the page was replaced between finding and clicking it."""
-        self.wait(lambda: self.find(selector).click() is None)
-
-    def all(self, selector: str) -> list[Any]:
-        return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
-
-    def name(self) -> str:
-        return str(self.find("[data-focus]").text)
-
-    def script(self, text: str) -> Any:
-        return self.driver.execute_script(text)
-
-    def shows(self, text: str) -> None:
-        self.wait(lambda: text in self.find("body").text)
-
-    def says(self, text: str) -> None:
-        """Wait until a screen reader would have said a text."""
-        self.wait(lambda: text in self.script("return document.querySelector('#live').textContent"))
-
-    def download(self, name: str) -> bytes:
-        with urllib.request.urlopen(f"{self.url}export/{name}") as response:
-            content: bytes = response.read()
-        return content
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +124,8 @@ def test_several_parents_are_marked_and_searched_with_the_keyboard(desk: Desk) -
     desk.click("#results [name=with]")
     desk.wait(lambda: "Accept 3 parents" in desk.find(".best [name=accept]").text)
     desk.press("a")
+    desk.says("Nothing was saved yet: one of the parents is redundant.")  # a kind of apple
+    desk.click("#panel form:last-of-type button")
     desk.says(f"golden apple: accepted below {before} and {second} and berry.")
     desk.press("u")
     desk.says("Undone: golden apple is back.")
@@ -255,6 +178,85 @@ def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: De
     desk.says("Undone: a decision about golden apple; another one stands (accepted).")
     desk.press("u")
     desk.wait(lambda: "accepted below" not in desk.find("article").text)
+
+
+def shown_parents(desk: Desk) -> tuple[str, str]:
+    """The parent in the tree, and the parent on the card whose key is `a`."""
+    card = desk.find(".best:has([data-key^=a])")
+    tree = card.find_element(By.CSS_SELECTOR, ".tree .parent > .label bdi")
+    return tree.text, card.find_element(By.CSS_SELECTOR, ".where strong").text
+
+
+def test_the_tree_the_card_and_the_key_mean_one_parent_after_a_decision(desk: Desk) -> None:
+    address = "?status=all&concept=golden+apple"
+    desk.open(address)
+    desk.press("2")
+    desk.says("golden apple: accepted below")
+    desk.open(address)
+    accepted = desk.find(".tree .parent > .label bdi").text
+    desk.press("d")
+    desk.wait(lambda: desk.all("#decide"))
+    tree, card = shown_parents(desk)
+    assert tree == card != accepted
+
+    stale = f"{address}&again=1"
+    desk.open(stale)
+    desk.driver.switch_to.new_window("tab")
+    desk.open(stale)
+    desk.press("3")
+    desk.says("golden apple: accepted below")
+    desk.driver.close()
+    desk.driver.switch_to.window(desk.driver.window_handles[0])
+    desk.press("a")
+    desk.shows("decided about this concept while you were looking at it")
+    assert shown_parents(desk) == (card, card)
+    desk.press("a")
+    desk.says(f"golden apple: accepted below {card}.")
+    for _ in range(3):
+        desk.press("u")
+        desk.says("Undone: ")
+        desk.script("document.querySelector('#live').textContent = ''")
+
+
+def test_existing_concepts_move_only_with_the_button_that_names_them(
+    driver: Any, tmp_path: Path, model_directory: Path
+) -> None:
+    desk = Desk(driver, tmp_path, model_directory)
+    try:
+        with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+            queued = store.concept("hemp milk")
+            assert queued is not None
+            moves = ("oat milk", "red milk")
+            first = replace(queued.proposals[0], kind=SuggestionKind.INSERT, moves=moves)
+            store.set_proposals(str(queued.model), [first, *queued.proposals[1:]])
+        desk.open("?concept=hemp+milk")
+        button = desk.find(".best [name=insert]")
+        assert button.text == "Accept, and move oat milk and red milk here"
+        desk.press("a")
+        desk.says("hemp milk: accepted below milk.")
+        desk.press("u")
+        desk.says("Undone: hemp milk is back.")
+        desk.click(".best [name=insert]")
+        desk.says("accepted below milk, with oat milk and red milk moved below it.")
+    finally:
+        desk.close()
+
+
+def test_a_redundant_parent_is_named_and_one_of_the_two_is_chosen(desk: Desk) -> None:
+    desk.open("?status=all&concept=golden+apple&with=apple&with=food")
+    first = desk.find(".best .where strong").text
+    desk.press("a")
+    desk.says("Nothing was saved yet: one of the parents is redundant.")
+    panel = desk.find("#panel")
+    assert "food is redundant" in panel.text
+    assert desk.script("return document.activeElement.textContent").startswith("Accept only")
+    assert desk.script(UNNAMED) == []
+    desk.press(Keys.ENTER)
+    desk.says("golden apple: accepted below")
+    assert "food" not in desk.find(".toast").text
+    assert first in desk.find(".toast").text or first == "food"
+    desk.press("u")
+    desk.says("Undone: golden apple is back.")
 
 
 def test_a_concept_is_accepted_as_deep_as_is_sure_with_one_key(driver: Any, tmp_path: Path) -> None:

@@ -55,6 +55,14 @@ def test_the_expected_errors_are_the_sum_of_one_minus_confidence() -> None:
     assert found.steps[0][2] == pytest.approx(0.03)
 
 
+def test_a_batch_accepts_one_parent_per_concept_so_that_none_is_redundant() -> None:
+    first = queued("g", 0.99)
+    narrow = replace(first.proposals[0], rank=2, kind=SuggestionKind.ALSO)
+    both = replace(first, proposals=(*first.proposals, narrow))
+    (decision,) = BulkPreview((both,), 0.5, 1).decisions("batch")
+    assert [each.rank for each in decision.suggestions] == [1]
+
+
 def test_duplicates_and_concepts_without_a_suitable_parent_are_left_out_and_counted() -> None:
     found = preview(0.9)
     assert keys(found) == ["a", "b"]

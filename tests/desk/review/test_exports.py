@@ -138,6 +138,55 @@ def test_a_change_that_the_file_cannot_hold_is_left_out_and_named_on_the_page(
     assert not re.search(r"<a [^>]*\bdownload\b[^>/]*>", review.get("/export"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("foods.txt", "food\nfood > milk\nfood > milk > oat milk\nfood > tea\nfood > soup\n"),
+        ("foods.md", "- food\n  - milk\n    - oat milk\n  - tea\n  - soup\n"),
+        (
+            "foods.json",
+            """[{"id": "food", "label": "food", "parent": null},
+            {"id": "milk", "label": "milk", "parent": "food"},
+            {"id": "tea", "label": "tea", "parent": "food"},
+            {"id": "soup", "label": "soup", "parent": "food"}]""",
+        ),
+    ],
+)
+def test_a_concept_with_two_parents_is_left_out_of_a_file_with_one_parent_and_named(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path, name: str, text: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    file = TaxonomyFile.open(path)
+    ids = {each.label: each.id for each in file.taxonomy.concepts}
+    review = open_review(model, store, taxonomy=path)
+    object.__setattr__(review.desk, "taxonomy", file.taxonomy)
+    review.decide("hemp milk", accept=ids["milk"])
+    assert review.browser.get("/export/taxonomy").status_code == 200
+    review.decide("white tea", accept=ids["tea"], **{"with": [ids["soup"]]})
+    below = Suggestion(Concept("", ""), 0, review.concept("white tea").concept)
+    store.append([Decision("corn bread", Action.ACCEPT, 0, (below,))], "Ada")
+    page = review.get("/export")
+    assert "'white tea' is below 'tea' and 'soup', but a concept of this file has" in text_of(page)
+    assert 'href="/?status=all&amp;concept=white%20tea&amp;again=1"' in page
+    assert "'corn bread' is accepted below 'white tea'" in text_of(page)
+    assert "Additions 1 " in text_of(page)
+    response = review.browser.get("/export/taxonomy")
+    assert response.status_code == 200
+    assert b"hemp milk" in response.content
+    assert b"white tea" not in response.content
+    assert "white tea" in review.get("/export/decisions.csv")
+
+
+def test_a_concept_with_two_parents_is_in_a_file_that_has_room_for_both(
+    model: TaxoExpan, store: DecisionStore, pantry: Path
+) -> None:
+    review = open_review(model, store, taxonomy=pantry)
+    review.decide("white tea", accept="tea", **{"with": ["soup"]})
+    assert "only one parent" not in text_of(review.get("/export"))
+    assert b"white tea" in review.browser.get("/export/taxonomy").content
+
+
 def test_a_known_name_that_a_person_has_placed_is_written_once(
     model: TaxoExpan, store: DecisionStore, pantry: Path, tmp_path: Path
 ) -> None:

@@ -121,6 +121,12 @@ def test_a_new_model_proposes_again_and_no_decision_is_lost(
         # The pages know the concepts that the model has learned.
         found = review.get(f"/search?find={learned[0].key}", **{"HX-Request": "true"})
         assert learned[0].concept.label in text_of(found)
+        assert "Already present" not in text_of(review.get("/?status=all"))
+        review.post("/undo", {"number": "1"})  # but not one that is undone
+        found = review.get(f"/search?find={learned[0].key}", **{"HX-Request": "true"})
+        assert learned[0].concept.label not in text_of(found)
+        assert not review.concept(learned[0].key).proposals[0].is_merge
+        learned = learned[1:]
 
         # A form of the earlier model is accepted, but does not judge proposals it has not shown.
         review.post("/decisions", {**earlier, "accept": "sauce"})

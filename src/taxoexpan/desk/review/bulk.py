@@ -43,6 +43,8 @@ class BulkPreview:
     with_unsuitable: bool = False
     is_safe: bool = False
     """Whether the confidence is that of the branch."""
+    marked: int = 0
+    """The number of concepts that are left out because their parent is obsolete or undone."""
 
     def number(self, concept: QueuedConcept) -> float:
         """Return the number that the threshold applies to."""
@@ -82,6 +84,11 @@ class BulkPreview:
         """The number of concepts without a suitable parent."""
         with_all = replace(self, with_unsuitable=True).accepted
         return sum(each.proposals[0].place == Place.NONE for each in with_all)
+
+    @cached_property
+    def inserts(self) -> int:
+        """The number of proposals that also move existing concepts, which a batch does not do."""
+        return sum(bool(each.proposals[0].moves) for each in self.accepted)
 
     @cached_property
     def expected_errors(self) -> float | None:
@@ -209,11 +216,13 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
         placed = ((c, place_safely(c.proposals, lowest, desk.taxonomy)) for c in concepts)
         concepts = [replace(c, proposals=tuple(safe)) for c, safe in placed if safe]
         given = lowest
+    usable = [each for each in concepts if pages.places.usable(each.proposals)]
+    marked = len(concepts) - len(usable)
     with_unsuitable = bool(values.get("unsuitable"))
-    preview = BulkPreview(concepts, DEFAULT_THRESHOLD, total, with_unsuitable, is_safe)
+    preview = BulkPreview(usable, DEFAULT_THRESHOLD, total, with_unsuitable, is_safe, marked)
     if given is not None:
         return replace(preview, threshold=given)
     reached = next((step[0] for step in preview.steps), 1.0)
     if parent:  # the whole group, so that nothing of it is hidden
-        reached = math.floor(1e4 * min(map(preview.number, concepts), default=1.0)) / 1e4
+        reached = math.floor(1e4 * min(map(preview.number, usable), default=1.0)) / 1e4
     return replace(preview, threshold=min(DEFAULT_THRESHOLD, reached))

@@ -12,9 +12,9 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
+from taxoexpan.desk.review.places import Places
 from taxoexpan.desk.store.decisions import Action, QueuedConcept
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.page import Details
@@ -54,7 +54,7 @@ def panel_values(
         fields += [("with", id) for id in parameters.getlist("with")]
         values["search_fields"] = fields + parse_qsl(filter.query)
     if panel == "insert":
-        values["insertion"] = _insertion(pages.desk, opened, parameters.get("parent", ""))
+        values["insertion"] = _insertion(pages, opened, parameters.get("parent", ""))
     return values
 
 
@@ -68,12 +68,12 @@ class FoundConcept(NamedTuple):
 
 def _search(pages: Pages, request: Request, opened: QueuedConcept | None) -> dict[str, Any]:
     """Search concepts as a request asks; without a text, return the curator's recent parents."""
-    desk, parameters = pages.desk, request.query_params
+    parameters = request.query_params
     text = parameters.get("find", "").strip()[:MAX_TEXT]
     limit = MORE_RESULTS if parameters.get("more") else MAX_RESULTS
-    found = search_concepts(desk, text, limit + 1, opened)
+    found = search_concepts(pages, text, limit + 1, opened)
     if not text:
-        found = _recent_parents(desk, pages.curator(request))
+        found = _recent_parents(pages, pages.curator(request))
     return {
         "text": text,
         "action": "merge" if parameters.get("panel") == "merge" else "accept",
@@ -84,22 +84,24 @@ def _search(pages: Pages, request: Request, opened: QueuedConcept | None) -> dic
 
 
 def search_concepts(
-    desk: ReviewDesk, text: str, limit: int, opened: QueuedConcept | None = None
+    pages: Pages, text: str, limit: int, opened: QueuedConcept | None = None
 ) -> list[FoundConcept]:
-    """Find concepts by name and path; those around the proposals come first among equals."""
-    words = fold_name(text).split()
+    """Find possible parents by name and path; those around the proposals come first."""
+    desk, places, words = pages.desk, pages.places, fold_name(text).split()
 
     def matches(name: str) -> bool:
         return all(word in fold_name(name) for word in words)
 
     found = []
     near = _around(desk.taxonomy, opened) if opened else set[int]()
-    for index in desk.names.search(text, limit, near):
+    for index in desk.names.search(text, limit + len(places.found_by_name), near):
         concept = desk.taxonomy.concept_at(index)
+        if places.mark(concept.id):
+            continue
         synonym = next(filter(matches, concept.synonyms), "")
         matched = "" if matches(concept.label) else synonym
         found.append(FoundConcept(concept, desk.taxonomy.path(concept.id), matched))
-    return found
+    return found[:limit]
 
 
 def _around(taxonomy: Taxonomy, opened: QueuedConcept) -> set[int]:
@@ -112,26 +114,30 @@ def _around(taxonomy: Taxonomy, opened: QueuedConcept) -> set[int]:
     return {*above, *below.tolist()}
 
 
-def _recent_parents(desk: ReviewDesk, curator: str) -> list[FoundConcept]:
-    """Return the last parents that a curator has accepted."""
+def _recent_parents(pages: Pages, curator: str) -> list[FoundConcept]:
+    """Return the last parents that a curator has accepted, without marked ones."""
+    desk = pages.desk
     recent = desk.store.history(0, SEARCHED_DECISIONS)
     accepted = [each for each in recent if each.action == Action.ACCEPT and each.curator == curator]
     ids = dict.fromkeys(each.parent.id for own in accepted for each in own.suggestions)
-    known = [id for id in ids if id in desk.taxonomy][:MAX_RECENT]
+    known = [id for id in ids if id in desk.taxonomy and not pages.places.mark(id)][:MAX_RECENT]
     return [FoundConcept(desk.taxonomy.concept(id), desk.taxonomy.path(id)) for id in known]
 
 
-def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> dict[str, Any] | None:
+def _insertion(pages: Pages, opened: QueuedConcept, wanted: str) -> dict[str, Any] | None:
     """Return the children of the parent that may move; labels in `repeated` are not unique."""
-    moves = {each.parent.id: each.moves for each in opened.proposals if not each.is_merge}
+    desk = pages.desk
+    proposals = pages.places.usable(opened.proposals or opened.rejected)
+    moves = {each.parent.id: each.moves for each in proposals if not each.is_merge}
     id = wanted or next(iter(moves), "")
     if id not in desk.taxonomy:
         return None
-    children, more = branch_of(desk.taxonomy, id)
+    children, more = branch_of(pages.places, id)
     counts = Counter(each.label for each in children)
     counts.update({id: desk.label_of(id) for id in (id, *moves)}.values())
     return {
         "parent": desk.taxonomy.concept(id),
+        "others": [each for each in proposals if each.parent.id != id and not each.is_merge],
         "path": desk.taxonomy.path(id),
         "children": children,
         "more": more,
@@ -150,19 +156,21 @@ class TreeLevel(NamedTuple):
     more: int
 
 
-def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[str, Any]:
+def tree_around(places: Places, proposal: Suggestion, new: Concept) -> dict[str, Any]:
     """Return the tree around a parent; children that share words with `new` come first."""
+    taxonomy = places.taxonomy
     parent, concept_at = taxonomy.index(proposal.parent.id), taxonomy.concept_at
     lineage = taxonomy.short_lineage(parent).tolist()
     levels = []
     for above, below in zip([None, *lineage[:-1]], lineage, strict=True):
-        others = [i for i in _children(taxonomy, above) if i != below]
+        siblings = places.children("" if above is None else taxonomy.ids[above], new)
+        others = [index for index in siblings if index != below]
         shown = _nearest_first(taxonomy, others, new)[:MAX_SIBLINGS] if below == parent else []
         node = None if above is None else concept_at(above)
         more = len(others) - len(shown)
         levels.append(TreeLevel(node, concept_at(below), list(map(concept_at, shown)), more))
     moved = [taxonomy.index(id) for id in proposal.moves if id in taxonomy]
-    others = [i for i in _children(taxonomy, parent) if i not in moved]
+    others = [i for i in places.children(proposal.parent.id, new) if i not in moved]
     children = _nearest_first(taxonomy, others, new)
     return {
         "levels": levels,
@@ -174,7 +182,7 @@ def tree_around(taxonomy: Taxonomy, proposal: Suggestion, new: Concept) -> dict[
 
 
 def branch_of(
-    taxonomy: Taxonomy,
+    places: Places,
     id: str,
     new: Concept | None = None,
     without: Collection[str] = (),
@@ -184,20 +192,12 @@ def branch_of(
 
     If `new` is given, children that share words with it come first.
     """
-    children = _children(taxonomy, taxonomy.index(id) if id else None)
+    taxonomy, children = places.taxonomy, places.children(id, new)
     children = [index for index in children if taxonomy.ids[index] not in without]
     if new is not None:
         children = _nearest_first(taxonomy, children, new)
     end = start + MAX_BRANCH
     return list(map(taxonomy.concept_at, children[start:end])), max(len(children) - end, 0)
-
-
-def _children(taxonomy: Taxonomy, index: int | None) -> list[int]:
-    """Return the children of a concept, or the roots."""
-    if index is None:
-        return [taxonomy.index(id) for id in taxonomy.roots]
-    children: list[int] = taxonomy.children_of.of(index).tolist()
-    return children
 
 
 def _nearest_first(taxonomy: Taxonomy, children: Sequence[int], new: Concept) -> list[int]:
@@ -233,8 +233,9 @@ def show_surroundings(pages: Pages, request: Request) -> Response:
     if queued is None or parent not in desk.taxonomy:
         return _unknown(pages, request)
     searched = Suggestion(queued.concept, 0, desk.taxonomy.concept(parent))
-    proposal = next((each for each in queued.proposals if each.parent.id == parent), searched)
-    tree = tree_around(desk.taxonomy, proposal, queued.concept)
+    proposed = *queued.proposals, *queued.rejected
+    proposal = next((each for each in proposed if each.parent.id == parent), searched)
+    tree = tree_around(pages.places, proposal, queued.concept)
     values = {"explanation": _explain(pages, queued, parent), "tree": tree, "opened": queued}
     label = desk.label_of(parent)
     return _part(pages, request, "around.html", label, is_deciding=True, **values)
@@ -248,7 +249,7 @@ def show_branch(pages: Pages, request: Request) -> Response:
         return _unknown(pages, request)
     start = natural(request.query_params.get("start", "")) or 0
     new = queued.concept if queued else None
-    nodes, more = branch_of(desk.taxonomy, parent, new, without, start)
+    nodes, more = branch_of(pages.places, parent, new, without, start)
     values = {
         "nodes": nodes,
         "more": more,

@@ -11,7 +11,9 @@ from starlette.responses import Response
 
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
+from taxoexpan.desk.review.places import OBSOLETE, Places
 from taxoexpan.desk.review.queue import show_queue
+from taxoexpan.desk.review.redundancy import Redundancy
 from taxoexpan.desk.store.decisions import (
     Action,
     BusyError,
@@ -48,14 +50,19 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     if text_of(form, "action") == "none":
         return see_other(filter.url(concept=key))
     try:
-        decision = read_decision(form, queued, pages.desk.taxonomy)
-        done = pages.desk.store.append([decision], pages.curator(request))[-1]
+        done = _repeated(pages, form)
+        if done is None:
+            decision = read_decision(form, queued, pages.places)
+            redundancy = Redundancy.of(decision, pages.desk.taxonomy)
+            if redundancy is not None and not text_of(form, "keep"):
+                return show_queue(pages, request, key, filter, 422, redundancy=redundancy)
+            done = pages.desk.store.append([decision], pages.curator(request))[-1]
     except ConflictError as error:
         return show_queue(pages, request, key, filter, 409, conflict=error.other)
     except (FormError, StoreError) as error:
         status = 503 if isinstance(error, BusyError) else 422
         return show_queue(pages, request, key, filter, status, problem=_sentence(error))
-    if decision.action in STAYING:
+    if done.action in STAYING:
         at = natural(text_of(form, "at"))
         return see_other(filter.url(concept=key, **({"at": at} if at else {}), did=done.number))
     following = text_of(form, "next")
@@ -63,11 +70,19 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     return see_other(filter.url(**opened, did=done.number))
 
 
-def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> Decision:
+def _repeated(pages: Pages, form: FormData) -> Decision | None:
+    """Return the decision that this form has made already, because it was sent twice."""
+    request_id, key = text_of(form, "request"), text_of(form, "concept")
+    done = pages.desk.store.requested(request_id) if request_id else []
+    return next((each for each in done if each.concept == key), None)
+
+
+def read_decision(form: FormData, queued: QueuedConcept, places: Places) -> Decision:
     """Turn a form into a decision about a concept.
 
-    The pressed button defines the decision: `accept`, `coarse` (to be refined), `plain` (move
-    nothing), `merge` and `drop` have the id of a concept, and `action` names another decision.
+    The pressed button defines the decision: `accept`, `insert` (move the children that the form
+    names), `coarse` (to be refined), `merge` and `drop` have the id of a concept, and `action`
+    names another decision.
     """
     version, comment = natural(text_of(form, "version")), text_of(form, "comment").strip()
     if version is None:
@@ -75,7 +90,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
     if len(comment) > MAX_COMMENT:
         message = f"the comment has {len(comment):,} characters, but {MAX_COMMENT:,} are allowed"
         raise FormError(f"{message}; shorten it")
-    action, suggestions = _chosen(form, queued, taxonomy)
+    action, suggestions = _chosen(form, queued, places)
     reason = text_of(form, "reason") if action == Action.REJECT else ""
     return Decision(
         concept=queued.key,
@@ -91,20 +106,21 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
 
 
 def _chosen(
-    form: FormData, queued: QueuedConcept, taxonomy: Taxonomy
+    form: FormData, queued: QueuedConcept, places: Places
 ) -> tuple[Action, tuple[Suggestion, ...]]:
     """Return the action of a form, and the suggestions that it applies to."""
     action = text_of(form, "action")
-    accepted, plain = text_of(form, "accept"), text_of(form, "plain")
+    accepted, inserted = text_of(form, "accept"), text_of(form, "insert")
     if merged := text_of(form, "merge"):
         if form.getlist("with"):
             message = "a concept that is merged has no parents"
             raise FormError(f"{message}; clear the marks at “also” first")
-        return Action.ACCEPT, (_suggestion(queued, taxonomy, merged, SuggestionKind.MERGE),)
+        return Action.ACCEPT, (_suggestion(queued, places, merged, SuggestionKind.MERGE),)
     if level := text_of(form, "coarse"):
-        first = next((each for each in queued.proposals if not each.is_merge), None)
-        places = coarse_places(first, taxonomy) if first else []
-        chosen = tuple(each for each in places if each.parent.id == level)
+        proposals = *queued.proposals, *queued.rejected
+        first = next((each for each in proposals if not each.is_merge), None)
+        levels = places.usable(coarse_places(first, places.taxonomy)) if first else []
+        chosen = tuple(each for each in levels if each.parent.id == level)
         if not chosen:
             raise FormError("this place is no longer shown; look at the concept again")
         return Action.ACCEPT, chosen
@@ -113,16 +129,16 @@ def _chosen(
         if not shown:
             raise FormError("this proposal is no longer shown; look at the concept again")
         return Action.REJECT_PROPOSAL, (shown[0],)
-    if action == "insert" or accepted or plain:
-        first = _suggestion(queued, taxonomy, accepted or plain)
-        if action == "insert":
-            first = replace(first, kind=SuggestionKind.INSERT, moves=_moves(form, taxonomy, first))
-        elif plain and not accepted:
-            first = replace(first, kind=SuggestionKind.ATTACH, moves=())
+    if action == "insert" or accepted or inserted:
+        first = _suggestion(queued, places, inserted or accepted)
+        if action == "insert" or inserted:
+            moved = form.getlist(f"moves:{inserted}" if inserted else "move")
+            moves = _moves(tuple(map(str, moved)), places.taxonomy, first)
+            first = replace(first, kind=SuggestionKind.INSERT, moves=moves)
         marked = dict.fromkeys(str(id) for id in form.getlist("with"))
         marked.pop(first.parent.id, None)
-        others = (_suggestion(queued, taxonomy, id) for id in marked)
-        also = [replace(each, kind=SuggestionKind.ALSO, moves=()) for each in others]
+        others = (_suggestion(queued, places, id) for id in marked)
+        also = [replace(each, kind=SuggestionKind.ALSO) for each in others]
         return Action.ACCEPT, (first, *also)
     if action not in (Action.DEFER, Action.COMMENT, Action.REJECT, Action.EDIT):
         raise FormError("no decision was chosen; press one of the buttons")
@@ -142,26 +158,29 @@ def _edited(form: FormData, old: Concept) -> Concept:
 
 def _suggestion(
     queued: QueuedConcept,
-    taxonomy: Taxonomy,
+    places: Places,
     id: str,
     kind: SuggestionKind = SuggestionKind.ATTACH,
 ) -> Suggestion:
-    """Return the proposal with this concept, or a new suggestion with rank 0."""
-    own, is_merge = queued.concept, kind == SuggestionKind.MERGE
+    """Return the proposal with this concept, or a new suggestion with rank 0; it moves nothing."""
+    own, is_merge, taxonomy = queued.concept, kind == SuggestionKind.MERGE, places.taxonomy
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
         raise FormError("this is the concept itself, learned from a decision; choose another one")
-    for each in queued.proposals:
+    if mark := places.mark(id):
+        fix = "choose a concept that is in use" if mark == OBSOLETE else "accept that concept first"
+        label = taxonomy.concept(id).label if id in taxonomy else id
+        raise FormError(f"{label!r} is {mark}, so nothing can be placed below it; {fix}")
+    for each in (*queued.proposals, *queued.rejected):
         if each.parent.id == id and each.is_merge == is_merge:
-            others = SuggestionKind.ALSO, SuggestionKind.SIMILAR
-            return replace(each, kind=kind) if each.kind in others else each
+            is_coarse = each.kind == SuggestionKind.COARSE
+            return replace(each, kind=each.kind if is_coarse else kind, moves=())
     if id not in taxonomy:
         raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
 
 
-def _moves(form: FormData, taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
-    """Return the children of a parent that the form moves."""
-    moves = tuple(str(id) for id in form.getlist("move"))
+def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
+    """Return the children of a parent that a form moves, or refuse others."""
     if not moves:
         raise FormError("no child was chosen; choose those that belong below the new concept")
     if not set(taxonomy.children(parent.parent.id)).issuperset(moves):

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from taxoexpan.desk.review.places import Places
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Status, concept_key
 from taxoexpan.desk.store.queue import QueueQuery
@@ -41,6 +42,9 @@ MIN_PACE = 10
 """The number of decisions in the period from which a pace is known."""
 MAX_CHECKED = 1000
 """The number of decisions, or of concepts with proposals, that are compared with the taxonomy."""
+
+
+NOT_ACCEPTED = [status for status in Status if status != Status.ACCEPTED]
 
 
 class EvidenceCache:
@@ -91,6 +95,8 @@ class Profile(NamedTuple):
     definition: str
     synonyms: Sequence[str]
     child_count: int
+    mark: str
+    """Why nothing can be placed below it, or an empty string."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,26 @@ class ReviewDesk:
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", NameIndex.of(self.taxonomy))
 
+    @cached_property
+    def learned(self) -> dict[str, str]:
+        """The ids of the concepts that the model has learned from the store, by their keys."""
+        return learned_ids(self.store, self.taxonomy, self.file)
+
+    @cached_property
+    def obsolete(self) -> frozenset[str]:
+        """The ids of the obsolete concepts of the file."""
+        file = self.expanded
+        return frozenset(file.ids[index] for index in file.deprecated)
+
+    def places(self) -> Places:
+        """Return the places for new concepts, without those whose decisions are undone now."""
+        undone: set[str] = set()
+        if self.learned:
+            mask = self.store.mask(self.learned.keys())
+            query = QueueQuery(statuses=NOT_ACCEPTED, listed=mask, limit=None)
+            undone = {self.learned.get(each.key, "") for each in self.store.queue(query).concepts}
+        return Places(self.taxonomy, self.obsolete, frozenset(undone))
+
     @property
     def expanded(self) -> Taxonomy:
         """The taxonomy to expand; the model's taxonomy may already contain accepted concepts."""
@@ -122,7 +148,7 @@ class ReviewDesk:
 
     def with_model(self, model: TaxoExpan, name: str, listed: Sequence[Concept]) -> ReviewDesk:
         """Replace the proposals by those of another model, and return the desk with it."""
-        concepts = filter_known_names(model.taxonomy, listed)
+        concepts = filter_listed(self.store, model.taxonomy, listed, self.file)
         fill_queue(self.store, model, name, concepts, self.definitions)
         mask = self.store.listed([*concepts.new, *listed])
         return replace(self, taxonomy=model.taxonomy, evidence=EvidenceCache(model), listed=mask)
@@ -165,6 +191,13 @@ class ReviewDesk:
         """Return whether a proposal is itself as deep as is sure."""
         return (proposal.branch_confidence or 0.0) >= self.evidence.min_branch
 
+    def movable(self, proposal: Suggestion) -> list[str]:
+        """Return the existing concepts that a proposal to insert a concept would move below it."""
+        if proposal.kind != SuggestionKind.INSERT or proposal.parent.id not in self.taxonomy:
+            return []
+        children = self.taxonomy.children(proposal.parent.id)
+        return [id for id in proposal.moves if id in children]
+
     def namesake(self, new: Concept) -> Sequence[str] | None:
         """Return the path of an existing concept with the name of a new one."""
         name = fold_name(new.label)
@@ -173,13 +206,6 @@ class ReviewDesk:
             if known.id != new.id and name in map(fold_name, (known.label, *known.synonyms)):
                 return self.taxonomy.path(known.id)
         return None
-
-    def profile_of(self, id: str) -> Profile | None:
-        """Describe a concept of the taxonomy."""
-        if id not in self.taxonomy:
-            return None
-        concept = self.taxonomy.concept(id)
-        return Profile(concept.definition, concept.synonyms, len(self.taxonomy.children(id)))
 
     def label_of(self, id: str) -> str:
         """Return the label of a concept of the taxonomy, or the id if it is unknown."""
@@ -190,6 +216,44 @@ def model_name(directory: Path, glossary: Path | None = None) -> str:
     """Return a name for a saved model that changes with every training and with the glossary."""
     name = f"{directory.resolve().name} ({model_digest(directory)[:8]})"
     return f"{name} with {glossary.name}" if glossary else name
+
+
+def learned_ids(
+    store: DecisionStore, taxonomy: Taxonomy, file: TaxonomyFile | None
+) -> dict[str, str]:
+    """Return the ids of the concepts that a model has learned from a store, by their keys.
+
+    They were accepted once, and are in the model's taxonomy, but not in the file.
+    """
+
+    def is_learned(concept: Concept) -> bool:
+        if concept.id not in taxonomy:
+            return False
+        if file is not None:
+            return concept.id not in file.taxonomy
+        return taxonomy.concept(concept.id).label == concept.label
+
+    once = store.accepted_once()
+    return {key: concept.id for key, concept in once.items() if is_learned(concept)}
+
+
+def filter_listed(
+    store: DecisionStore,
+    taxonomy: Taxonomy,
+    listed: Sequence[Concept],
+    file: TaxonomyFile | None = None,
+) -> FilteredConcepts:
+    """Remove known names from a list, and the concepts that the model has learned from the store.
+
+    The latter are decided, or have proposals from before they were learned.
+    """
+    learned = learned_ids(store, taxonomy, file)
+
+    def is_learned(concept: Concept) -> bool:
+        id = learned.get(concept_key(concept.label))
+        return concept.id in learned.values() if concept.id else id is not None
+
+    return filter_known_names(taxonomy, [each for each in listed if not is_learned(each)])
 
 
 def fill_queue(

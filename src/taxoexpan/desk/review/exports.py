@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -27,9 +27,12 @@ from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.compression import SUFFIX
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.phrasing import join_words
 from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.adding.additions import child_named
 from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.taxonomy import Concept
 
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 MAX_LEFT_OUT = 20
@@ -41,12 +44,12 @@ MAX_LISTED = 300
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
     """Return the export page."""
     desk = pages.desk
-    accepted, left_out = _writable(desk, desk.store.export_suggestions())
+    accepted, omitted = _writable(desk, desk.store.export_suggestions())
     try:
         changes, refused = planned_changes(desk.expanded, accepted)
     except TaxoExpanError as error:  # the file has lost a concept that would move
         changes, refused, problem = [], [], problem or str(error)
-    left_out += refused
+    left_out = _with_keys(desk, [*omitted, *(LeftOut(message) for message in refused)])
     return pages.render(
         request,
         "export.html",
@@ -65,25 +68,70 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
     )
 
 
+class LeftOut(NamedTuple):
+    """A message about a decision that the file has no room for, and its concept, if it is known."""
+
+    message: str
+    concept: Concept | None = None
+    key: str = ""
+
+
+def _with_keys(desk: ReviewDesk, left_out: Sequence[LeftOut]) -> list[LeftOut]:
+    """Return the messages with the keys of their concepts in the queue."""
+    keys = {concept.id: key for key, concept in desk.store.accepted_once().items()}
+    return [m._replace(key=keys.get(m.concept.id, "") if m.concept else "") for m in left_out]
+
+
 def _writable(
     desk: ReviewDesk, decided: Sequence[Suggestion]
-) -> tuple[list[Suggestion], list[str]]:
+) -> tuple[list[Suggestion], list[LeftOut]]:
     """Return the accepted suggestions that the file has room for, and what is left out."""
-    accepted, left_out = exportable_decisions(desk.expanded, decided)
+    accepted, messages = exportable_decisions(desk.expanded, decided)
+    single, left_out = _with_one_parent(desk, accepted)
+    if left_out:
+        # What was accepted below a concept that is left out has no place either.
+        accepted, more = exportable_decisions(desk.expanded, single)
+        messages += more
+    left_out += [LeftOut(message) for message in messages]
     supported = desk.file.supported_changes if desk.file else ("moves", "synonyms")
     kept = []
     for each in accepted:
         label, parent = repr(each.query.label), repr(each.parent.label)
         if each.is_merge and "synonyms" not in supported:
-            left_out.append(f"{label} is a synonym of {parent}; this file has no synonyms")
+            message = f"{label} is a synonym of {parent}; this file has no synonyms"
+            left_out.append(LeftOut(message, each.query))
             continue
         if each.moves and "moves" not in supported:
-            left_out.append(
-                f"{label} moves no children of {parent}; this file cannot be changed so"
-            )
+            message = f"{label} moves no children of {parent}; this file cannot be changed so"
+            left_out.append(LeftOut(message, each.query))
             each = replace(each, kind=SuggestionKind.ATTACH, moves=())
         kept.append(each)
     return kept, left_out
+
+
+def _with_one_parent(
+    desk: ReviewDesk, accepted: list[Suggestion]
+) -> tuple[list[Suggestion], list[LeftOut]]:
+    """Leave out new concepts with several parents if a concept of the file can have only one."""
+    parents: dict[str, list[Suggestion]] = {}
+    for each in accepted:
+        parents.setdefault(each.query.id or each.query.label, []).append(each)
+
+    def is_known(each: Suggestion) -> bool:
+        return child_named(desk.expanded, each.parent.id, each.query.label) is not None
+
+    several = [own for own in parents.values() if len(own) > 1 and not any(map(is_known, own))]
+    if not several or desk.file is None or not desk.file.has_single_parents:
+        return accepted, []
+    left_out = []
+    for own in several:
+        labels = join_words([repr(each.parent.label) for each in own])
+        message = f"{own[0].query.label!r} is below {labels}, but a concept of this file has only"
+        left_out.append(
+            LeftOut(f"{message} one parent; decide again, and choose one", own[0].query)
+        )
+    gone = {id(each) for own in several for each in own}
+    return [each for each in accepted if id(each) not in gone], left_out
 
 
 def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -13,10 +13,12 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from taxoexpan.desk.review.desk import ReviewDesk
+from taxoexpan.desk.review.desk import Profile, ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
+from taxoexpan.desk.review.places import Places
 from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.progress import spell_duration
 from taxoexpan.report.page import shorten, template_environment
 
@@ -68,7 +70,25 @@ class Pages:
     def current(self) -> Pages:
         """Return the pages for one request, whose model does not change until it ends."""
         improved = self.improvement.desk if self.improvement else None
-        return Pages(improved, self.improvement) if improved else self
+        return Pages(improved or self.desk, self.improvement)
+
+    @cached_property
+    def places(self) -> Places:
+        """The places for new concepts, as they are now."""
+        return self.desk.places()
+
+    def profile_of(self, id: str) -> Profile | None:
+        """Describe a concept of the taxonomy."""
+        taxonomy, places = self.desk.taxonomy, self.places
+        if id not in taxonomy:
+            return None
+        concept, count = taxonomy.concept(id), len(places.children(id))
+        return Profile(concept.definition, concept.synonyms, count, places.mark(id))
+
+    def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
+        """Return the coarse placements above a proposal, and whether each is the safe one."""
+        levels = self.desk.levels_of(proposal)
+        return [(each, is_safe) for each, is_safe in levels if not self.places.mark(each.parent.id)]
 
     def curator(self, request: Request) -> str:
         """Return the curator's name from the cookie, or else from the command line."""
@@ -98,9 +118,10 @@ class Pages:
         text = self._templates.get_template(template).render(
             desk=context,
             label_of=self.desk.label_of,
-            levels_of=self.desk.levels_of,
+            levels_of=self.levels_of,
             is_sure=self.desk.is_sure,
-            profile_of=self.desk.profile_of,
+            movable=self.desk.movable,
+            profile_of=self.profile_of,
             **values,
         )
         return HTMLResponse(text, status, headers)

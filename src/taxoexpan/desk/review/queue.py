@@ -17,6 +17,7 @@ from taxoexpan.desk.review.concept import branch_of, panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
+from taxoexpan.desk.review.redundancy import Redundancy
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Reason, Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.taxonomy import Concept
@@ -39,9 +40,12 @@ def show_queue(
     status: int = 200,
     conflict: Decision | None = None,
     problem: str = "",
+    redundancy: Redundancy | None = None,
 ) -> Response:
-    """Return the main page; a conflict or a problem is shown with its concept."""
+    """Return the main page; a conflict, a problem or a redundancy is shown with its concept."""
     desk = pages.desk
+    if redundancy is not None:
+        problem = "Nothing was saved yet: one of the parents is redundant."
     filter = QueueFilter.parse(request.query_params) if filter is None else filter
     found, total = _read_queue(desk, filter)
     lead = min(filter.offset, 1)
@@ -69,21 +73,21 @@ def show_queue(
         "measure": "score" if scores and all(scores) else "confidence",
         "has_scores": any(scores),
         "has_branches": desk.evidence.has_branches,
-        "branches": _branches(desk, filter),
+        "branches": _branches(pages, filter),
         "groups": _groups(items, filter),
         "items": items,
         "total": total,
         "opened": opened,
         "view": "queue" if is_list and opened and not (conflict or problem) else "concept",
         "conflict": conflict,
+        "redundancy": redundancy,
         "request_id": secrets.token_urlsafe(16),
         "undoable_batch": _last_batch(desk, pages.curator(request)),
     }
     headers = None
     if opened is not None:
         values["place"] = _place(opened, filter, found, share)
-        values |= _concept_values(pages, request, opened, filter)
-        values["is_deciding"] |= conflict is not None
+        values |= _concept_values(pages, request, opened, filter, is_refused=status >= 400)
         headers = {"HX-Push-Url": filter.url(concept=opened.key)} if status >= 400 else None
     return pages.render(request, "desk.html", "Queue", status, problem, filter, headers, **values)
 
@@ -98,30 +102,40 @@ def _read_queue(desk: ReviewDesk, filter: QueueFilter) -> tuple[Sequence[QueuedC
 
 
 def _concept_values(
-    pages: Pages, request: Request, opened: QueuedConcept, filter: QueueFilter
+    pages: Pages,
+    request: Request,
+    opened: QueuedConcept,
+    filter: QueueFilter,
+    is_refused: bool = False,
 ) -> dict[str, Any]:
-    """Return the template values of the open concept."""
+    """Return the template values of the open concept; a refused decision is taken again."""
     desk, taxonomy = pages.desk, pages.desk.taxonomy
     chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
-    proposed = {each.parent.id for each in opened.proposals}
+    chosen = [id for id in chosen if not pages.places.mark(id)]
     panel = panel_values(pages, request, opened, filter)
     is_open = opened.status in (Status.TODO, Status.DEFERRED)
     again = bool(request.query_params.get("again") or panel["panel"] not in ("", "comment", "edit"))
-    shown = opened.proposals if is_open else opened.accepted or opened.proposals
+    is_deciding = is_open or again or is_refused
+    proposals = opened.proposals
+    if is_deciding and not is_open:
+        proposals += opened.rejected
+    # The tree is around the parent that the first button accepts, or else the accepted one.
+    shown = proposals if is_deciding else opened.accepted or proposals
     first = shown[0] if shown else None
     has_tree = first is not None and first.parent.id in taxonomy
     return {
-        "is_deciding": is_open or again,
+        "is_deciding": is_deciding,
+        "proposals": proposals,
         "definition": desk.with_definition(opened.concept).definition,
         "namesake": desk.namesake(opened.concept),
         "reason": _reason(desk, opened),
-        "tree": tree_around(taxonomy, first, opened.concept) if first and has_tree else None,
-        "roots": None if has_tree else branch_of(taxonomy, "", opened.concept),
+        "tree": tree_around(pages.places, first, opened.concept) if first and has_tree else None,
+        "roots": None if has_tree else branch_of(pages.places, "", opened.concept),
         "chosen_ids": chosen,
         "chosen": [
             {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}
             for id in dict.fromkeys(chosen)
-            if id not in proposed
+            if id not in {each.parent.id for each in proposals}
         ],
         **panel,
     }
@@ -143,13 +157,14 @@ def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
     return None
 
 
-def _branches(desk: ReviewDesk, filter: QueueFilter) -> list[tuple[str, str]]:
+def _branches(pages: Pages, filter: QueueFilter) -> list[tuple[str, str]]:
     """Return the branches to choose from: the roots, or the children of the only root."""
-    taxonomy = desk.taxonomy
-    tops = taxonomy.roots
+    desk, places, taxonomy = pages.desk, pages.places, pages.desk.taxonomy
+    tops = places.children("")
     if len(tops) == 1:
-        tops = taxonomy.children(tops[0])
-    ids = sorted(tops[:MAX_BRANCHES], key=lambda id: desk.label_of(id).casefold())
+        tops = places.children(taxonomy.ids[tops[0]])
+    ids = [taxonomy.ids[index] for index in tops[:MAX_BRANCHES]]
+    ids.sort(key=lambda id: desk.label_of(id).casefold())
     if filter.branch in taxonomy and filter.branch not in ids:
         ids.insert(0, filter.branch)
     return [(id, desk.label_of(id)) for id in ids]

@@ -7,12 +7,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
-from taxoexpan.desk.store.decisions import Status, StoreError, concept_key, storable
+from taxoexpan.desk.store.decisions import Action, Status, StoreError, concept_key, storable
 from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue
 from taxoexpan.desk.store.tables import (
     Transactions,
     chunks,
     concepts,
+    decisions,
     proposals,
     queue,
     read_parts,
@@ -88,6 +89,16 @@ def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
 def _key_with_id(label: str, id: str) -> str:
     """Return the key of a concept that shares its name with an earlier one."""
     return concept_key(f"{concept_key(label)} {id}")
+
+
+def accepted_once(reading: Transactions) -> dict[str, Concept]:
+    """Return the id and the current label of every concept that was ever accepted, by key."""
+    joined = concepts.join(queue, queue.c.concept == concepts.c.number)
+    decided = select(decisions.c.concept).where(decisions.c.action == Action.ACCEPT)
+    columns = concepts.c.key, concepts.c.id, concepts.c.label, queue.c.edited
+    selected = select(*columns).select_from(joined).where(concepts.c.key.in_(decided))
+    rows = read_parts(reading, selected, concepts.c.number)
+    return {row.key: Concept(row.id, row.edited.label if row.edited else row.label) for row in rows}
 
 
 def list_mask(reading: Transactions, listed: Sequence[Concept]) -> bytes | None:

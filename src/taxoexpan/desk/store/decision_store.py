@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from sqlalchemy import Connection
 
 from taxoexpan.desk.store.concepts import (
+    accepted_once,
     add_concepts,
     key_mask,
     lacking_proposals,
@@ -141,6 +142,7 @@ class DecisionStore:
     undo = _method(undo_decisions, writes=True)
     rebuild = _method(derive_whole_queue, writes=True)
     without_proposals = _long_method(lacking_proposals, writes=False)
+    accepted_once = _long_method(accepted_once, writes=False)
     listed = _long_method(list_mask, writes=False)
     mask = _long_method(key_mask, writes=False)
     concept = _method(read_concept, writes=False)

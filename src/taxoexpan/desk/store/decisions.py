@@ -111,6 +111,8 @@ class QueuedConcept:
     comment: str = ""
     curator: str | None = None
     """Who decided last."""
+    rejected: tuple[Suggestion, ...] = ()
+    """The proposals that were rejected, best first."""
 
 
 Pair = tuple[str, bool]

@@ -176,17 +176,18 @@ def _select_concepts() -> sa.Select[Any]:
 
 def _queued_concept(row: sa.Row[Any]) -> QueuedConcept:
     concept = row.edited or Concept(row.id, row.label, row.synonyms, row.definition)
-    shown = [each for each in row.suggestions or () if pair(each) not in row.rejected]
+    proposed = [replace(each, query=concept) for each in row.suggestions or ()]
     return QueuedConcept(
         key=row.key,
         concept=concept,
         status=row.status,
         version=row.version,
-        proposals=tuple(replace(each, query=concept) for each in shown),
+        proposals=tuple(each for each in proposed if pair(each) not in row.rejected),
         model=row.model,
         accepted=tuple(replace(each, query=concept) for each in row.accepted),
         comment=row.comment,
         curator=row.curator,
+        rejected=tuple(each for each in proposed if pair(each) in row.rejected),
     )
 
 

@@ -3,8 +3,10 @@
 
 (() => {
   const KEYS_OFF = "taxoexpan-keys-off";
+  const PATIENCE = 4000; // milliseconds until a request without an answer can be sent again
   let isLoading = false;
-  let typedAhead = null; // keys that are pressed while a panel opens belong into its field
+  let waitingKeys = []; // pressed while a page was loading
+  let lateTimer;
   const find = (selector) => document.querySelector(selector);
   const isTyping = (element) =>
     element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=submit])");
@@ -13,22 +15,49 @@
     try { return localStorage.getItem(KEYS_OFF) === "1"; } catch { return false; }
   };
 
-  /** Do what a key stands for: press the button, follow the link, or focus the field that has it. */
-  function press(key) {
+  /** The button, link or field that has a key. */
+  function targetOf(key) {
     // While a panel is open, only its own keys work, and those that open another panel.
     const isAllowed = (element) => !find("#panel") || element.closest("#panel, [data-panel]");
-    const target = [...document.querySelectorAll("[data-key]")].find((element) =>
+    return [...document.querySelectorAll("[data-key]")].find((element) =>
       element.dataset.key.split(" ").includes(key) && isAllowed(element));
+  }
+
+  /** Do what a key stands for: press the button, follow the link, or focus the field that has it. */
+  function press(key) {
+    const target = targetOf(key);
     if (!target && key === "b" && find("#decide") && !find("#panel")) show("No batch is left to undo.");
     if (!target) return false;
     if (target.matches("input, .label")) {
       target.focus();
       target.select?.();
     } else {
-      typedAhead = target.matches("[data-panel]") ? "" : null;
       target.click();
     }
     return true;
+  }
+
+  const nameOf = (key) => (key.length === 1 ? key.toLowerCase() : key);
+
+  /** Use the keys that were pressed while this page was loading: as the text of its field, or one after the other. */
+  function useWaitingKeys() {
+    const field = document.activeElement;
+    if (isTyping(field) && waitingKeys.length) {
+      field.value += waitingKeys.filter((key) => key.length === 1).join("");
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      waitingKeys = [];
+    }
+    while (waitingKeys.length && !isLoading) {
+      const key = nameOf(waitingKeys[0]);
+      if (targetOf(key)?.matches("button")) { // it would decide about something that nobody has seen
+        const before = find("[data-announce]")?.textContent.trim() ?? "";
+        show(`${before} Keys that were pressed while this page was loading did nothing: ${waitingKeys.join(" ")}`.trim());
+        waitingKeys = [];
+      } else {
+        waitingKeys.shift();
+        press(key);
+      }
+    }
   }
 
   /** The button that rejects the proposal in which the focus is. */
@@ -51,9 +80,8 @@
       return void target.form.querySelector(".primary").click();
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
-    if (isLoading && !isTyping(target)) {
-      // A key is meant for the page that is shown, never for the one that comes next.
-      if (typedAhead !== null && key.length === 1) typedAhead += key;
+    if (isLoading && !isTyping(target) && !target.closest(".toast")) {
+      waitingKeys.push(key);
       return event.preventDefault();
     }
     if (key === "Escape") return void (press("Escape") ? event.preventDefault() : target.blur());
@@ -70,7 +98,7 @@
     let done;
     if (digit) done = toggle(digit);
     else if (own) { own.click(); done = true; }
-    else done = press(key.length === 1 ? key.toLowerCase() : key);
+    else done = press(nameOf(key));
     if (done) event.preventDefault();
   }
 
@@ -127,7 +155,7 @@
     if (live) live.textContent = text;
   }
 
-  /** Show a message in the place of the last one. */
+  /** Show a message in the place of the last one, and return its element. */
   function show(text, kind = "") {
     const note = document.createElement("p");
     note.textContent = text;
@@ -137,6 +165,22 @@
     find(".toast")?.remove();
     find("#live")?.after(toast);
     announce(text);
+    return toast;
+  }
+
+  /** Say that a request has no answer, with a button that sends it again; the server takes a repeated decision once. */
+  function offerAgain(text, { elt, requestConfig }) {
+    const submitter = requestConfig.triggeringEvent?.submitter;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Try again";
+    button.addEventListener("click", () => {
+      htmx.trigger(elt, "htmx:abort");
+      if (submitter ?? !elt.matches("form")) (submitter ?? elt).click();
+      else elt.requestSubmit();
+    });
+    show(text, "problem").append(button);
+    button.focus();
   }
 
   /** After a new page: say what happened, show the open concept in the list, and place the focus. */
@@ -146,25 +190,18 @@
     const open = find(".concepts [aria-current]");
     if (open) {
       const list = open.closest(".concepts");
-      const offset = open.offsetTop - list.offsetTop;
+      const offset = open.offsetTop;
       if (offset < list.scrollTop || offset + open.offsetHeight > list.scrollTop + list.clientHeight) {
         list.scrollTop = offset - list.clientHeight / 3;
       }
     }
     const field = find("[autofocus]");
-    if (field) {
-      field.focus();
-      if (typedAhead && isTyping(field)) {
-        field.value += typedAhead;
-        field.dispatchEvent(new Event("input", { bubbles: true }));
-      }
-    } else if (!isFirst) {
-      find("[data-focus]")?.focus({ preventScroll: true });
-    }
-    typedAhead = null;
+    if (field) field.focus();
+    else if (!isFirst) find("[data-focus]")?.focus({ preventScroll: true });
     const box = find("[data-keys]");
     if (box) box.checked = !keysAreOff();
     countSelected();
+    useWaitingKeys();
   }
 
   /** Say on the first button how many parents, or how many concepts, it accepts. */
@@ -181,6 +218,11 @@
       const text = others.length ? `Accept ${others.length + 1} parents ` : "Accept ";
       if (button.firstChild.nodeValue !== text) button.firstChild.nodeValue = text;
     }
+  }
+
+  function endLoading() {
+    isLoading = false;
+    clearTimeout(lateTimer);
   }
 
   document.addEventListener("keydown", onKey);
@@ -206,21 +248,29 @@
     event.detail.path += marked.map((box) => `&with=${encodeURIComponent(box.value)}`).join("");
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.detail.boosted) isLoading = true;
+    const { detail } = event;
+    if (!detail.boosted) return;
+    isLoading = true;
+    const { verb, path } = detail.requestConfig;
+    if (verb === "post" && path !== "/choose") show("Saving…");
+    clearTimeout(lateTimer);
+    lateTimer = setTimeout(() => offerAgain("The server has not answered yet.", detail), PATIENCE);
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const { target } = event;
     if (target === document.body) {
-      isLoading = false;
+      endLoading();
       arrive(false);
     }
     if (target.matches?.(".results")) announce(target.dataset.count ?? "");
     const results = target.querySelector?.("[data-count]");
     if (results) announce(results.dataset.count);
   });
-  document.addEventListener("htmx:sendError", () => {
-    isLoading = false;
-    show("The server does not answer. Start it again, and look whether your last decision was saved.", "problem");
+  document.addEventListener("htmx:sendError", ({ detail }) => {
+    if (!detail.boosted) return;
+    endLoading();
+    waitingKeys = [];
+    offerAgain("The server does not answer. Start it again, then send this again: nothing is saved twice.", detail);
   });
   arrive(true);
 })();

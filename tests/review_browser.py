@@ -1,0 +1,100 @@
+"""The command `review` in a process of its own, and a curator in front of a real browser."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import chromium
+from builders import pantry_csv
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+NEW = """label,definition,synonyms
+hemp milk,a drink made of hemp seeds,hemp drink
+white tea,,
+sheep cheese,,
+corn bread,,
+golden apple,,
+<script>window.hit = 1</script> soup,,
+fish sauce,,
+"""
+LABELS = [row["label"] for row in csv.DictReader(io.StringIO(NEW))]
+
+
+class Desk:
+    """The command `review` in a process of its own, and a curator in front of the browser."""
+
+    def __init__(
+        self,
+        driver: Any,
+        folder: Path,
+        model: Path,
+        taxonomy: str | None = "pantry.csv",
+        new: str = NEW,
+    ) -> None:
+        self.driver, self.folder = driver, folder
+        (folder / "pantry.csv").write_text(pantry_csv(), encoding="utf-8")
+        (folder / "new.csv").write_text(new, encoding="utf-8")
+        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model), "new.csv"]
+        command += ["--taxonomy", taxonomy] if taxonomy else []
+        command += ["--curator", "Ada", "--no-browser", "--quiet"]
+        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        lines: list[str] = []
+        while not lines or "review at" not in lines[-1]:
+            lines.append(self.process.stderr.readline())
+            assert lines[-1], "".join(lines)
+        found = re.search(r"http://\S+", lines[-1])
+        assert found is not None
+        self.url = found[0]
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.communicate(timeout=30)
+
+    def open(self, path: str = "") -> None:
+        self.driver.get(self.url + path)
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        wait = WebDriverWait(self.driver, 15, 0.03, ignored_exceptions=[WebDriverException])
+        wait.until(lambda _: condition())
+
+    def press(self, *keys: str) -> None:
+        chromium.webdriver.ActionChains(self.driver).send_keys(*keys).perform()
+
+    def find(self, selector: str) -> Any:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def click(self, selector: str) -> None:
+        """Click an element, again if the page was replaced between finding and clicking it."""
+        self.wait(lambda: self.find(selector).click() is None)
+
+    def all(self, selector: str) -> list[Any]:
+        return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
+
+    def name(self) -> str:
+        return str(self.find("[data-focus]").text)
+
+    def script(self, text: str) -> Any:
+        return self.driver.execute_script(text)
+
+    def shows(self, text: str) -> None:
+        self.wait(lambda: text in self.find("body").text)
+
+    def says(self, text: str) -> None:
+        """Wait until a screen reader would have said a text."""
+        self.wait(lambda: text in self.script("return document.querySelector('#live').textContent"))
+
+    def download(self, name: str) -> bytes:
+        with urllib.request.urlopen(f"{self.url}export/{name}") as response:
+            content: bytes = response.read()
+        return content
