@@ -114,6 +114,11 @@ def test_the_server_refuses_an_obsolete_parent(outdated: Review, form: dict[str,
     assert outdated.store.history() == []
 
 
+def test_an_obsolete_parent_cannot_be_added_to_others(outdated: Review) -> None:
+    page = outdated.post("/choose", {"concept": "hemp milk", "with": ["milk", "old1"]}, 422)
+    assert "'OBSOLETE intine' is obsolete" in text_of(page)
+
+
 def test_a_proposal_that_has_become_obsolete_is_marked_and_left_out_of_batches(
     outdated: Review, outdated_model: TaxoExpan
 ) -> None:

@@ -63,8 +63,11 @@ def test_acknowledged_decisions_are_in_the_file_and_not_in_others_beside_it(
     filled(str(path))
     server = subprocess.Popen([sys.executable, SERVER, path], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    with socket.create_connection(("127.0.0.1", int(server.stdout.readline()))) as connection:
-        answers = connection.makefile("r")
+    port = int(server.stdout.readline())
+    with (
+        socket.create_connection(("127.0.0.1", port)) as connection,
+        connection.makefile("r") as answers,
+    ):
         for version in range(3):
             connection.sendall(f"oat milk\t{version}\trequest {version}\n".encode())
             assert int(answers.readline()) == version + 1
@@ -80,6 +83,7 @@ def test_acknowledged_decisions_are_in_the_file_and_not_in_others_beside_it(
 def test_a_copy_of_the_file_has_every_decision(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with opened(tmp_path / "reviews.db") as store:
+        store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
         shutil.copyfile(tmp_path / "reviews.db", copy)
         with DecisionStore.open(str(copy)) as copied:
             assert copied.log() == store.log()

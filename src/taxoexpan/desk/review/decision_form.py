@@ -166,10 +166,7 @@ def _suggestion(
     own, is_merge, taxonomy = queued.concept, kind == SuggestionKind.MERGE, places.taxonomy
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
         raise FormError("this is the concept itself, learned from a decision; choose another one")
-    if mark := places.mark(id):
-        fix = "choose a concept that is in use" if mark == OBSOLETE else "accept that concept first"
-        label = taxonomy.concept(id).label if id in taxonomy else id
-        raise FormError(f"{label!r} is {mark}, so nothing can be placed below it; {fix}")
+    _refuse_marked(places, id)
     for each in (*queued.proposals, *queued.rejected):
         if each.parent.id == id and each.is_merge == is_merge:
             is_coarse = each.kind == SuggestionKind.COARSE
@@ -177,6 +174,14 @@ def _suggestion(
     if id not in taxonomy:
         raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
+
+
+def _refuse_marked(places: Places, id: str) -> None:
+    """Refuse a parent that is obsolete, or that was learned and is undone."""
+    if mark := places.mark(id):
+        label = places.taxonomy.concept(id).label if id in places.taxonomy else id
+        fix = "choose a concept that is in use" if mark == OBSOLETE else "accept that concept first"
+        raise FormError(f"{label!r} is {mark}, so nothing can be placed below it; {fix}")
 
 
 def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
@@ -188,11 +193,16 @@ def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tu
     return moves
 
 
-def choose_parent(_: Pages, __: Request, form: FormData) -> Response:
+def choose_parent(pages: Pages, request: Request, form: FormData) -> Response:
     """Open the concept again with all chosen parents marked."""
-    filter = QueueFilter.parse_query(text_of(form, "back"))
-    chosen = urlencode([("with", str(id)) for id in form.getlist("with")])
-    return see_other(f"{filter.url(concept=text_of(form, 'concept'))}&{chosen}")
+    filter, key = QueueFilter.parse_query(text_of(form, "back")), text_of(form, "concept")
+    ids = [str(id) for id in form.getlist("with")]
+    try:
+        for id in ids:
+            _refuse_marked(pages.places, id)
+    except FormError as error:
+        return show_queue(pages, request, key, filter, 422, problem=_sentence(error))
+    return see_other(f"{filter.url(concept=key)}&{urlencode([('with', id) for id in ids])}")
 
 
 def undo(pages: Pages, request: Request, form: FormData) -> Response:

@@ -29,6 +29,15 @@ class Redundancy:
         pairs = list(_pairs(decision.suggestions, taxonomy))
         return cls(decision.suggestions, pairs) if pairs else None
 
+    @property
+    def redundant(self) -> list[tuple[Suggestion, list[Suggestion]]]:
+        """Each redundant parent with the parents below it."""
+        highs = {high.parent.id: high for high, _ in self.pairs}
+        return [
+            (high, [low for other, low in self.pairs if other.parent.id == id])
+            for id, high in highs.items()
+        ]
+
     @cached_property
     def options(self) -> list[tuple[list[Suggestion], Fields]]:
         """The choices: without the parents above others, without those below, and all."""
