@@ -101,7 +101,7 @@ def test_concepts_are_found_and_shown(assistant: Assistant) -> None:
     assert len(found) == 2
     shown = assistant.ask("concept", id=found[0]["id"], limit=3)
     assert shown["definition"] == "A sort of food: milk."
-    assert shown["synonyms"] == ["laitage", "dairy milk"]
+    assert shown["synonyms"] == ["dairy milk", "laitage"]
     assert [parent["label"] for parent in shown["parents"]] == ["food"]
     assert len(shown["children"]["items"]) == 3
     assert shown["children"]["next_offset"] == 3

@@ -275,9 +275,9 @@ def test_a_concept_is_accepted_as_deep_as_is_sure_with_one_key(driver: Any, tmp_
 
 def test_branches_of_the_tree_open_on_request(desk: Desk) -> None:
     desk.open("?status=all&concept=golden+apple")
-    branch = next(each for each in desk.all(".node.aside") if "tea" in each.text)
+    branch = next(each for each in desk.all(".node.aside") if "berry" in each.text)
     branch.find_element(By.CSS_SELECTOR, ".label").click()
-    desk.wait(lambda: "oat tea" in branch.text)
+    desk.wait(lambda: "oat berry" in branch.text)
     desk.find(".unfold > summary").send_keys(Keys.ENTER)
     desk.wait(lambda: desk.all(".unfold .tree"))
 

@@ -206,7 +206,7 @@ def test_properties_of_concepts_are_fetched(service_client: TestClient) -> None:
     assert [each["id"] for each in found["meta"]] == ["synonym", "parent", "path", "definition"]
     milk, oat, food, unknown = (found["rows"][id] for id in ids)
     assert milk == {
-        "synonym": [{"str": "laitage"}, {"str": "dairy milk"}],
+        "synonym": [{"str": "dairy milk"}, {"str": "laitage"}],
         "parent": [{"id": f"{SPACE}food", "name": "food"}],
         "path": [{"str": "food > milk"}],
         "definition": [{"str": "A sort of food: milk."}],
