@@ -146,6 +146,8 @@ class Database:
             reason = reason.replace(self.secret, "***")
         if self.file and not self.file.exists():
             return _GONE
+        if self.file and "readonly database" in reason and _is_writable(self.file):
+            return REPLACED  # SQLite has noticed that the file has another name
         for found, explanation in _EXPLANATIONS.items():
             if found in reason:
                 return explanation
@@ -178,6 +180,10 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin_sqlite)
     return Database(engine, str(path), file=path.absolute())
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _connect_sqlite(path: Path) -> sqlite3.Connection:
