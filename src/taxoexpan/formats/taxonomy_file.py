@@ -197,7 +197,7 @@ class TaxonomyFile:
             supported = self.format.supported_fields(self.file)
             lost = [*_unsupported(additions, supported, reread), *self.format.not_inserted]
             if "definitions" in supported and any(
-                new.definition.strip() != read.definition
+                new.definition and new.definition.strip() != read.definition
                 for new, read in _read_back(additions.concepts, reread)
             ):
                 lost.append("line breaks in definitions")
@@ -373,7 +373,8 @@ def _refuse_changed_texts(
             "definition": (" ".join(new.definition.split()), " ".join(read.definition.split())),
         }
         for kind, (text, found) in texts.items():
-            if f"{kind}s" in fields and text != found:
+            # Without a definition, a note on the concept may be read as one.
+            if f"{kind}s" in fields and text and text != found:
                 message = f"the {kind} {text[:80]!r} of {label!r} would be read back as"
                 fix = "change the signs that this file cannot store"
                 raise FormatError(path, f"{message} {found[:80]!r}; {fix}")
