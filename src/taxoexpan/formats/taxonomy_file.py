@@ -365,11 +365,13 @@ def _refuse_changed_texts(
     White space around a text does not count, nor do line breaks in a definition.
     """
     for new, read in read_back:
-        label, read_names = new.label.strip(), {read.label, *read.synonyms}
-        missing = sorted({name.strip() for name in new.synonyms} - {label, "", *read_names})
+        label, found_names = new.label.strip(), {*read.synonyms}
+        names = {name.strip() for name in new.synonyms} - {""}
+        changed = sorted((names ^ found_names) - {label, read.label})
+        given = [name for name in new.synonyms if name.strip() not in found_names]
         texts = {
             "label": (label, read.label),
-            "synonym": (missing[0], ", ".join(read.synonyms)) if missing else ("", ""),
+            "synonym": ((given or changed)[0], ", ".join(read.synonyms)) if changed else ("", ""),
             "definition": (" ".join(new.definition.split()), " ".join(read.definition.split())),
         }
         for kind, (text, found) in texts.items():
