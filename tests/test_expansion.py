@@ -71,10 +71,13 @@ def test_expand_file_writes_suggestions_and_model_on_request(
     assert (model / "config.json").exists()
 
 
-def test_expand_parses_its_input_once_and_verifies_the_output_once(
+def test_expand_parses_its_input_once_and_verifies_the_output_twice(
     pantry: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every format's `read` is counted, by whether it reads the input or something else."""
+    """Every format's `read` is counted, by whether it reads the input or something else.
+
+    The output is simulated before the training, and verified before it is written.
+    """
     parsed: Counter[str] = Counter()
     text = pantry.read_text(encoding="utf-8")
     for format in FORMATS.values():
@@ -85,7 +88,7 @@ def test_expand_parses_its_input_once_and_verifies_the_output_once(
 
         monkeypatch.setattr(format, "read", read)
     expand_file(pantry, new, tmp_path / "out.csv", **QUICK)
-    assert parsed == {"input": 1, "output": 1}
+    assert parsed == {"input": 1, "output": 2}
 
 
 @pytest.mark.parametrize(

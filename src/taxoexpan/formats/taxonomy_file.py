@@ -216,7 +216,7 @@ class TaxonomyFile:
             supported = self.format.supported_fields(self.file)
             lost = [*_unsupported(additions, supported, reread), *self.format.not_inserted]
             if "definitions" in supported and any(
-                new.definition.strip() != read.definition
+                new.definition and new.definition.strip() != read.definition
                 for new, read in _read_back(additions.concepts, reread)
             ):
                 lost.append("line breaks in definitions")
@@ -389,15 +389,18 @@ def _refuse_changed_texts(
     White space around a text does not count, nor do line breaks in a definition.
     """
     for new, read in read_back:
-        label, read_names = new.label.strip(), {read.label, *read.synonyms}
-        missing = sorted({name.strip() for name in new.synonyms} - {label, "", *read_names})
+        label, found_names = new.label.strip(), {*read.synonyms}
+        names = {name.strip() for name in new.synonyms} - {""}
+        changed = sorted((names ^ found_names) - {label, read.label})
+        given = [name for name in new.synonyms if name.strip() not in found_names]
         texts = {
             "label": (label, read.label),
-            "synonym": (missing[0], ", ".join(read.synonyms)) if missing else ("", ""),
+            "synonym": ((given or changed)[0], ", ".join(read.synonyms)) if changed else ("", ""),
             "definition": (" ".join(new.definition.split()), " ".join(read.definition.split())),
         }
         for kind, (text, found) in texts.items():
-            if f"{kind}s" in fields and text != found:
+            # Without a definition, a note on the concept may be read as one.
+            if f"{kind}s" in fields and text and text != found:
                 message = f"the {kind} {text[:80]!r} of {label!r} would be read back as"
                 fix = "change the signs that this file cannot store"
                 raise FormatError(path, f"{message} {found[:80]!r}; {fix}")
