@@ -18,7 +18,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CURRENT = [p for p in PAGES if "decisions" not in p.parts and p.name != "CHANGELOG.md"]
 DOCKER = {"--build-arg", "--read-only", "--rm", "--tag", "--tmpfs", "--user", "--volume"}
 MUTATION_SCORE = {"--processes", "--seconds"}
-OTHER_TOOLS = {"--no-deps", "--set-upstream", *DOCKER, *MUTATION_SCORE}
+OTHER_TOOLS = {"--env-file", "--no-deps", "--set-upstream", *DOCKER, *MUTATION_SCORE}
 
 
 def name_of(page: Path) -> str:
