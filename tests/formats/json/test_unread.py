@@ -168,10 +168,11 @@ def test_numbers_of_children_are_not_taken_for_ids(tmp_path: Path) -> None:
     assert "none of the 3 concepts" in note.message
 
 
-def test_other_names_and_a_status_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("status", ["deprecated", "Obsolete", "withdrawn"])
+def test_other_names_and_a_status_are_read(tmp_path: Path, status: str) -> None:
     value = [
-        {"uri": "1", "name": "quasar", "altNames": ["QSO"]},
-        {"uri": "2", "name": "old", "status": "deprecated", "broader": [{"uri": "1"}]},
+        {"uri": "1", "name": "quasar", "altNames": ["QSO"], "status": "active"},
+        {"uri": "2", "name": "old", "status": status, "broader": [{"uri": "1"}]},
     ]
     quasar, old = opened(tmp_path, value).taxonomy.concepts
     assert quasar.synonyms == ("QSO",)

@@ -414,9 +414,7 @@ def test_an_invalid_or_reserved_id_is_refused(tmp_path: Path, id: str, word: str
 
 
 IRIS = (
-    names(without=" \"'|&")
-    .map(lambda name: "http://a.org/" + "".join(name.split()))
-    .filter(is_iri)
+    names(without=" \"'|&").map(lambda name: "http://a.org/" + "".join(name.split())).filter(is_iri)
 )
 WORDS = names(breaks=True)
 

@@ -11,6 +11,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.document import JsonDocument, objects_in
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.tables.codes import code_parents
+from taxoexpan.formats.tables.deprecation import DEPRECATED_WORDS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.phrasing import pluralize
 
@@ -48,9 +49,6 @@ _MAX_ENVELOPES = 3
 
 MAX_NAMED_KEYS = 5
 """How many keys a message names."""
-
-_DEPRECATED = ("deprecated", "obsolete")
-"""The values of a key `status` of a deprecated concept."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 """A key of an object that has texts by language."""
@@ -139,7 +137,8 @@ class JsonConcepts(JsonDocument):
         key = find_key(entry, "deprecated")
         if key and not isinstance(entry[key], bool):
             self.refuse(entry, key, "true or false, without quotes")
-        return bool(key and entry[key]) or entry.get("status") in _DEPRECATED
+        status = str(entry.get("status")).casefold()
+        return bool(key and entry[key]) or status in DEPRECATED_WORDS
 
     def children(self, entry: dict[str, Any]) -> list[Any]:
         """Return the children listed in an object: nested objects, or ids of other objects."""

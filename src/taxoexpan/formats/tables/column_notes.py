@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from taxoexpan.formats.builder import Note
+from taxoexpan.formats.tables.deprecation import ACTIVE_WORDS, DEPRECATED_WORDS, are_statuses
 from taxoexpan.formats.tables.table import Table
 from taxoexpan.phrasing import pluralize
 
@@ -17,7 +18,12 @@ def column_notes(table: Table, basis: str, *read: str) -> list[Note]:
 
     `basis` says what states the relations, and `read` names the columns that are read.
     """
-    return [*_repeated_headers(table), *_unread(table, basis, read), *_other_signs(table)]
+    return [
+        *_repeated_headers(table),
+        *_unread(table, basis, read),
+        *_unread_status(table),
+        *_other_signs(table),
+    ]
 
 
 def label_notes(table: Table, paths: Sequence[Sequence[str]]) -> Iterator[Note]:
@@ -49,6 +55,20 @@ def _unread(table: Table, basis: str, read: Sequence[str]) -> Iterator[Note]:
         names = ", ".join(f"{table.header[i]!r} ({name})" for i, name in unread.items())
         message = f"the relations come from {basis}, so this table is read without {names}"
         yield Note(table.line, f"{message}; remove what is not needed, or choose other columns")
+
+
+def _unread_status(table: Table) -> Iterator[Note]:
+    """Yield a note if a column of statuses has other words than those for deprecated concepts."""
+    index = table.status_index
+    if index is None or index in table.columns.indices.values() or table.has("deprecated"):
+        return
+    cells = ((row.line, row.cells[index].strip()) for row in table.rows)
+    other = next((cell for cell in cells if cell[1] and not are_statuses([cell[1]])), None)
+    if other and "deprecated" not in table.file.options.columns:
+        line, value = other
+        message = f"the column {table.header[index]!r} is not read, because {value[:40]!r} does not"
+        fix = f"if it should, write only {', '.join((*DEPRECATED_WORDS, *ACTIVE_WORDS))}"
+        yield Note(line, f"{message} say if a concept is deprecated; {fix}")
 
 
 def _other_signs(table: Table) -> Iterator[Note]:

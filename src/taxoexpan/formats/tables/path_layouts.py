@@ -273,7 +273,8 @@ class PathTable:
         """Yield one category per row."""
         separator = self.table.synonym_separator
         for row, parts in zip(self.table.rows, self.paths, strict=True):
-            texts = row.many("synonyms", separator), row["definition"], row.is_deprecated
+            deprecated = self.table.is_deprecated(row)
+            texts = row.many("synonyms", separator), row["definition"], deprecated
             yield Category(row.line, row["id"], parts, *texts)
 
     def notes(self) -> list[Note]:

@@ -137,7 +137,8 @@ def _read_table(file: TextFile) -> _ConceptTable:
             message = "the row has neither an id nor a label; add one, or remove the row"
             raise FormatError(file.path, message, row.line)
         synonyms = row.many("synonyms", table.synonym_separator)
-        builder.add(id, label or id, row.line, synonyms, row["definition"], row.is_deprecated)
+        deprecated = table.is_deprecated(row)
+        builder.add(id, label or id, row.line, synonyms, row["definition"], deprecated)
     by_label = _parents_are_labels(table, builder)
     labels = set(builder.labels)
     separators = {

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.columns import Columns, are_numbers, find_column
+from taxoexpan.formats.tables.deprecation import ACCEPTED, are_statuses, parse_deprecated
 from taxoexpan.formats.text_file import Insertion, TextFile
 
 VALUE_SEPARATOR = "|"
@@ -36,7 +37,6 @@ MAX_SHOWN = 40
 MAX_LISTED = 30
 """The number of columns that a message lists."""
 
-_TRUE = ("true", "yes", "1")
 _CODE = re.compile(r"[A-Z]{0,3}\d[\dA-Z.-]*")
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertical bar"}
 
@@ -53,11 +53,6 @@ class Row:
         """Return a cell without outer spaces, or "" if the table does not have the column."""
         index = self.columns.get(name)
         return "" if index is None else self.cells[index].strip()
-
-    @property
-    def is_deprecated(self) -> bool:
-        """Whether the row marks its concept as deprecated."""
-        return self["deprecated"].casefold() in _TRUE
 
     def many(self, name: str, separator: str = VALUE_SEPARATOR) -> tuple[str, ...]:
         """Return the values of a cell with several values."""
@@ -78,6 +73,11 @@ class Table:
     @classmethod
     def open(cls, file: TextFile, titles: bool = True) -> Table:
         """Find the header and the delimiter; with `titles`, the header may be below other lines."""
+        return cls._find(file, titles)._with_status()
+
+    @classmethod
+    def _find(cls, file: TextFile, titles: bool) -> Table:
+        """Return the table with the columns that its header names."""
         first = next((line for line in file.lines if line.strip()), "")
         guess = guess_delimiter(file, first)
         try:
@@ -127,6 +127,39 @@ class Table:
             most = max(most, size)
         return likely
 
+    def _with_status(self) -> Table:
+        """Return the table, in which a column of statuses says which concepts are deprecated."""
+        index = self.status_index
+        known = self.columns.indices
+        if index is None or index in known.values() or {"deprecated"} & {*known, *self._chosen}:
+            return self
+        try:
+            is_read = are_statuses(row.cells[index] for row in self.rows)
+        except FormatError:  # reading the rows reports it
+            is_read = False
+        found = Columns({**known, "deprecated": index})
+        return replace(self, columns=found) if is_read else self
+
+    @property
+    def _chosen(self) -> Mapping[str, str]:
+        return self.file.options.columns
+
+    @property
+    def status_index(self) -> int | None:
+        """The index of the column that is called `Status`, if there is one."""
+        return find_column(self.header, "status")
+
+    def is_deprecated(self, row: Row) -> bool:
+        """Return whether a row marks its concept as deprecated; refuse unclear values."""
+        value = row["deprecated"]
+        found = parse_deprecated(value)
+        if found is None:
+            name = self.header[self.columns.indices["deprecated"]]
+            message = f"{value!r} in the column {name!r} does not say if the concept is deprecated"
+            fix = f"write one of {ACCEPTED}; or ignore the column with deprecated="
+            raise FormatError(self.file.path, f"{message}; {fix}", row.line, "columns")
+        return found
+
     @property
     def has_equal_rows(self) -> bool:
         """Whether the first rows below the header have as many cells, and more than one."""
@@ -171,7 +204,12 @@ class Table:
         return others | ({"title line": self.rows_above} if self.rows_above else {})
 
     def properties(self, ids: Iterable[str], *names: str) -> PropertyIndex:
-        """Return the other columns with a value in the row of each concept."""
+        """Return the other columns with a value in the row of each concept.
+
+        A status is one of them, even if it says which concepts are deprecated: others have one too.
+        """
+        if self.columns.indices.get("deprecated") == self.status_index:
+            names = tuple(name for name in names if name != "deprecated")
         found, others = PropertyIndex(), self._others(names)
         for id, row in zip(ids, self.rows, strict=False):
             found.add(id, [name for i, name in others.items() if row.cells[i].strip()])
