@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import openpyxl
@@ -33,14 +34,57 @@ def test_one_name_per_line_is_read_with_and_without_a_header(
     ("text", "expected"),
     [
         ("- kiwi\n  * fig\n+ [x] red-brown plum\n", ["kiwi", "fig", "red-brown plum"]),
-        ("- kiwi\nfig\n", ["- kiwi", "fig"]),
         ("- kiwi - gold\n- fig\n", ["kiwi - gold", "fig"]),
+        ("1. kiwi\n2. fig\n\n1) plum\n2) pear\n", ["kiwi", "fig", "plum", "pear"]),
+        ("1. kiwi\n1. fig\n   - plum\n", ["kiwi", "fig", "plum"]),
+        ("1. kiwi\n", ["1. kiwi"]),
+        ("Term\n- kiwi\n- fig\n", ["kiwi", "fig"]),
+        ("# Concept\n\n- kiwi\n- fig\n", ["kiwi", "fig"]),
+        ("# kiwi\n## fig\n", ["kiwi", "fig"]),
     ],
 )
 def test_bullets_before_all_names_are_removed(
     tmp_path: Path, text: str, expected: list[str]
 ) -> None:
     assert labels(write_file(tmp_path / "new.md", text)) == expected
+
+
+@pytest.mark.parametrize("name", ["new.md", "new.txt"])
+@pytest.mark.parametrize(
+    ("text", "expected", "place"),
+    [
+        ("# List\n- oat milk\n", ["oat milk"], "1 heading is not read .line 1"),
+        ("Concept\n- kiwi\n- fig\nsee page 3\n", ["kiwi", "fig"], "1 line without .* .line 4"),
+        ("- kiwi\n## More\n- fig\n# End\n", ["kiwi", "fig"], "2 headings .*line 2.*line 4"),
+        ("# List\nkiwi\nfig\n", ["kiwi", "fig"], "1 heading is not read .line 1"),
+        ("Please place:\n- oat milk\n", ["oat milk"], "1 line without .* not read .line 1"),
+        ("- kiwi\n- fig\n  dried\n", ["kiwi", "fig"], "1 line without .* not read .line 3"),
+        ("1. kiwi\n2. fig\nsee page 3\n", ["kiwi", "fig"], "1 line without .* .line 3"),
+    ],
+)
+def test_other_lines_of_a_list_with_bullets_are_not_read_but_named(
+    tmp_path: Path, name: str, text: str, expected: list[str], place: str
+) -> None:
+    path = write_file(tmp_path / name, text)
+    with pytest.warns(UserWarning, match=place):
+        assert labels(path) == expected
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["- kiwi", "fig"],
+        ["kiwi", "fig", "plum", "- pear"],
+        ["1. kiwi", "2. fig", "plum", "pear", "melon"],
+        ["3. Liga", "2. Liga"],
+    ],
+)
+def test_bullets_and_numbers_that_are_read_as_labels_are_named(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    path = write_file(tmp_path / "new.txt", "\n".join(lines))
+    with pytest.warns(UserWarning, match="labels? begins? with a bullet"):
+        assert labels(path) == lines
 
 
 @pytest.mark.parametrize("header", ["name", "term", "label", "Concept", "query", " Title "])
@@ -88,11 +132,24 @@ def test_names_may_have_any_characters(
             "new.md",
             "- [poke bowl](https://x.org/poke) - a *Hawaiian* dish\n- [fig](https://x.org)\n",
         ),
+        ("new.md", "- *poke* bowl\ta Hawaiian dish\n- fig\n"),
     ],
 )
 def test_a_line_may_have_a_definition(tmp_path: Path, name: str, text: str) -> None:
     found = read_concepts(write_file(tmp_path / name, text))
     assert found == [Concept("", "poke bowl", (), "a Hawaiian dish"), Concept("", "fig")]
+
+
+def test_links_below_a_heading_have_their_definitions(tmp_path: Path) -> None:
+    text = (
+        "# Things\n\n- [flask](http://x.org/) - A framework\n- [fig](http://x.org/fig): A fruit\n"
+    )
+    with pytest.warns(UserWarning, match="1 heading"):
+        found = read_concepts(write_file(tmp_path / "new.md", text))
+    assert found == [
+        Concept("", "flask", (), "A framework"),
+        Concept("", "fig", (), "A fruit"),
+    ]
 
 
 def test_a_text_with_more_columns_needs_a_header(tmp_path: Path) -> None:
@@ -105,17 +162,23 @@ def test_a_text_with_more_columns_needs_a_header(tmp_path: Path) -> None:
     ("line", "fix"),
     [
         ("poke bowl: a Hawaiian dish", "write a tab"),
+        ("poke bowl - a Hawaiian dish", "write a tab"),
+        ("poke bowl – a Hawaiian dish", "write a tab"),
         ("figs, dates, kiwis", "one term per line"),
+        ("figs; dates; kiwis", "one term per line"),
+        ("figs; red dates; kiwis;", "one term per line"),
+        ("[flask](http://x.org/) - A framework", "call the file .md"),
     ],
 )
 def test_lines_with_more_than_a_label_are_named(tmp_path: Path, line: str, fix: str) -> None:
     path = write_file(tmp_path / "new.txt", f"fig\n{line}\n")
-    with pytest.warns(UserWarning, match=f"1 line looks like .* 2: '{line}'.*{fix}"):
+    with pytest.warns(UserWarning, match=f"1 line looks like .* 2: '{re.escape(line)}'.*{fix}"):
         assert labels(path) == ["fig", line]
 
 
 def test_usual_labels_cause_no_warning(tmp_path: Path) -> None:
     usual = ["salt, iodized", "apples, pears, and figs", "ISO 8601:2004", "Dune: Messiah"]
+    usual += ["kiwi - gold", "horses; live", "3. Liga", "#1 fan", "C# (language)", "-ism"]
     assert labels(write_file(tmp_path / "new.txt", "\n".join(usual))) == usual
 
 

@@ -6,7 +6,9 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
@@ -23,12 +25,22 @@ MAX_NAME_LENGTH = 1000
 _MAX_NAMED = 3
 """How many lines or columns a warning names."""
 
-_BULLET = re.compile(r"\s*[-*+•]\s+(\[[ xX]\]\s+)?")
+_BULLET = re.compile(r"\s*[-*+•◦▪‣]\s+(\[[ xX]\]\s+)?(?=\S)")
+_NUMBER = re.compile(r"\s*(\d{1,4})[.)]\s+(?=\S)")
+_MARK = re.compile(f"{_BULLET.pattern}|{_NUMBER.pattern}")
+_HEADING = re.compile(r"#{1,6}[ \t]+(?=\S)")
 _HEADER_FIX = "add a header (label, id, definition, synonyms)"
-_DEFINED = re.compile(r"[^:,]{1,60}: +\S+ +\S.*")
-"""A line that looks like a term with a definition after a colon."""
-_ENUMERATED = re.compile(r"(?:[^,:]{1,40}, *+){2,}(?!(?:and|or|&)\b)[^,:]{1,40}")
+_DEFINED = re.compile(r"[^:,]{1,60}(?::| [-–—]) +\S+ +\S.*")
+"""A line that looks like a term with a definition after a colon or a dash."""
+_ENUMERATED = re.compile(
+    r"(?:[^,:]{1,40}, *+){2,}(?!(?:and|or|&)\b)[^,:]{1,40}|(?:[^;:]{1,40}; *+){2,}[^;:]{0,40}"
+)
 """A line that looks like several terms, unlike the label "apples, pears, and figs"."""
+_LINKED = re.compile(r"\[[^\[\]]+\]\(\S+\).*")
+"""A line that begins with a link of Markdown; in files of Markdown, links are read."""
+
+_TextLine: TypeAlias = tuple[int, str]
+"""The number of a line and its text."""
 
 DISCOVERED = "might_duplicate"
 """The column by which a table from `discover` is recognized."""
@@ -52,15 +64,15 @@ class _ListedName:
 def read_concepts(path: Path) -> list[Concept]:
     """Read new concepts; a concept without an id gets "".
 
-    In a table from `discover`, the apostrophe that protects a formula is removed. Columns that are
-    not read, and lines that look like several terms or like a definition, cause a warning.
+    In a table from `discover`, the apostrophe that protects a formula is removed. Columns and lines
+    that are not read, and lines that look like several terms or like a definition, cause a warning.
     """
     if format_suffix(path) in _TAXONOMY_SUFFIXES:
         message = f"a {format_suffix(path)} file is a taxonomy, not a list of new concepts"
         raise FormatError(path, f"{message}; give a text file with one name per line, or a table")
     file = TextFile.load(path)
     table = open_if_table(file, titles=False)
-    if table is not None and table.has("label"):
+    if table is not None and table.has("label") and not _has_bullets(file, table):
         rows = table.rows
         if DISCOVERED in table.header:
             rows = [replace(row, cells=[unprotected(c.strip()) for c in row.cells]) for row in rows]
@@ -89,13 +101,19 @@ def read_concepts(path: Path) -> list[Concept]:
     return concepts
 
 
+def _has_bullets(file: TextFile, table: Table) -> bool:
+    """Return whether a text has bullets below its first line, which is called like a label."""
+    is_text = not is_table(file) and len(table.header) == 1
+    return is_text and any(_BULLET.match(row.cells[0]) for row in table.rows)
+
+
 def _bare_names(file: TextFile, table: Table | None) -> list[_ListedName]:
     """Return one name per line; a table without a header must have only one column."""
     if not is_table(file) or table is None:
-        lines = [(n, line) for n, line in enumerate(file.lines, start=1) if line.strip()]
-        have_bullets = all(_BULLET.match(line) for _, line in lines)
-        bare = [(n, _BULLET.sub("", line, 1) if have_bullets else line) for n, line in lines]
-        return [_listed_name(file, n, line.strip()) for n, line in bare]
+        header = table.line if table is not None and table.has("label") else 0
+        numbered = enumerate(file.lines[header:], start=header + 1)
+        lines = _term_lines(file, [(n, line) for n, line in numbered if line.strip()])
+        return [_listed_name(file, n, line.strip()) for n, line in lines]
     names = []
     for line, row in read_cells(file, table.delimiter):
         if len(row) > 1:
@@ -106,32 +124,88 @@ def _bare_names(file: TextFile, table: Table | None) -> list[_ListedName]:
     return names
 
 
+def _term_lines(file: TextFile, lines: Sequence[_TextLine]) -> list[_TextLine]:
+    """Return the lines of a text that have terms, without bullets and numbers.
+
+    Headings are not terms. If most lines begin with a bullet or with a number that counts them, the
+    other lines are not terms either. All lines that are left out cause a warning.
+    """
+    terms = [each for each in lines if not _HEADING.match(each[1])]
+    if not terms:
+        return [(number, _HEADING.sub("", line, 1)) for number, line in lines]
+    if headings := [each for each in lines if _HEADING.match(each[1])]:
+        _warn_of_lines(file, headings, "1 heading is not read", "headings are not read")
+    mark = (
+        re.compile(f"{_BULLET.pattern}|{_NUMBER.pattern}") if _is_counted(file, terms) else _BULLET
+    )
+    marks = [mark.match(line) is not None for _, line in terms]
+    below = marks[marks.index(True) :] if any(marks) else []
+    if sum(marks) * 2 >= len(marks) and sum(below) * 2 > len(below):
+        if others := [each for each, is_marked in zip(terms, marks, strict=True) if not is_marked]:
+            kinds = "1 line without a bullet is not read", "lines without a bullet are not read"
+            _warn_of_lines(file, others, *kinds, "write a bullet before each term")
+        marked = (each for each, is_marked in zip(terms, marks, strict=True) if is_marked)
+        return [(number, mark.sub("", line, 1)) for number, line in marked]
+    bullets = [each for each in terms if _BULLET.match(each[1])]
+    numbers = [each for each in terms if _NUMBER.match(each[1])]
+    if bullets or len(numbers) > 1:
+        kinds = "1 label begins with a bullet", "labels begin with a bullet or a number"
+        fix = "remove them, or write one before each term, if they are not part of the labels"
+        _warn_of_lines(file, sorted([*bullets, *numbers]), *kinds, fix)
+    return terms
+
+
+def _warn_of_lines(
+    file: TextFile, lines: Sequence[_TextLine], one: str, several: str, fix: str = ""
+) -> None:
+    """Warn about lines that are probably not read as meant."""
+    kind = one if len(lines) == 1 else f"{len(lines):,} {several}"
+    message = f"{file.path}: {kind} ({_examples(lines)})"
+    warnings.warn(f"{message}; {fix}" if fix else message, stacklevel=5)
+
+
+def _is_counted(file: TextFile, lines: Sequence[_TextLine]) -> bool:
+    """Return whether numbers before the text count the lines, as in a numbered list.
+
+    The count may begin again; in Markdown, every number may be 1.
+    """
+    numbers = [int(match[1]) for _, line in lines if (match := _NUMBER.match(line))]
+    is_ascending = all(n < 2 or n == last + 1 for last, n in pairwise([0, *numbers]))
+    is_list = len(numbers) > 1 and (max(numbers) > 1 or file.suffix in _MARKDOWN_SUFFIXES)
+    return is_ascending and is_list
+
+
 def _listed_name(file: TextFile, number: int, line: str) -> _ListedName:
     """Return the name on a line of text, and its definition after a tab or, in Markdown, a link."""
-    if file.suffix in _MARKDOWN_SUFFIXES:
-        label, definition = next(readings(line))
-        return _ListedName(number, label or line, definition)
     label, *others = (cell.strip() for cell in line.split("\t"))
     if len(others) > 1:
         message = f"{1 + len(others)} cells, but no header; {_HEADER_FIX}"
         raise FormatError(file.path, message, number)
+    if file.suffix in _MARKDOWN_SUFFIXES:
+        shown, definition = next(readings(label))
+        return _ListedName(number, shown or label, *(others or [definition]))
     return _ListedName(number, label, *others)
 
 
-def combined_lines(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[Sequence[int], str]]:
+def combined_lines(lines: Sequence[_TextLine]) -> Iterator[tuple[Sequence[int], str]]:
     """Yield the numbers of lines that look like more than one label, with a message about them."""
     kinds = {
         "a term and its definition": (_DEFINED, "write a tab between the two"),
         "several terms": (_ENUMERATED, "write one term per line"),
+        "links of Markdown": (_LINKED, "call the file .md"),
     }
     for kind, (pattern, fix) in kinds.items():
         found = [(number, text) for number, text in lines if pattern.fullmatch(text)]
         if found:
-            examples = [f"line {number}: {text[:60]!r}" for number, text in found[:_MAX_NAMED]]
-            examples += ["…"] if len(found) > _MAX_NAMED else []
             count = f"{len(found):,} lines look" if len(found) > 1 else "1 line looks"
-            message = f"{count} like {kind}, but each is read as one label ({', '.join(examples)})"
+            message = f"{count} like {kind}, but each is read as one label ({_examples(found)})"
             yield [number for number, _ in found], f"{message}; {fix}"
+
+
+def _examples(lines: Sequence[_TextLine]) -> str:
+    """Return the numbers and the texts of the first lines."""
+    examples = [f"line {number}: {text.strip()[:60]!r}" for number, text in lines[:_MAX_NAMED]]
+    return ", ".join([*examples, *(["…"] if len(lines) > _MAX_NAMED else [])])
 
 
 def _warn_of_columns(table: Table) -> None:
