@@ -109,7 +109,7 @@ def test_a_table_gives_ids_definitions_and_synonyms(tmp_path: Path, delimiter: s
         ("new.csv", '"kiwi, green"\n"the ""king"" fig"\n', ["kiwi, green", 'the "king" fig']),
         ("new.csv", 'label\n"kiwi, green"\n"a ""fig"\n', ["kiwi, green", 'a "fig']),
         ("new.txt", 'kiwi, green\nthe "king" fig\n', ["kiwi, green", 'the "king" fig']),
-        ("new.csv", 'label\n"green \t\n kiwi"\n', ["green kiwi"]),
+        ("new.csv", 'label\n"green \t kiwi"\n', ["green kiwi"]),
         ("new.csv", '"green\tkiwi"\n', ["green kiwi"]),
         (
             "new.txt",
@@ -202,6 +202,23 @@ def test_a_list_of_json_objects_is_refused(tmp_path: Path) -> None:
         read_concepts(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('label\nkiwi\n"fig\nplum\npear"\n', ["kiwi", "fig plum pear"]),
+        ('kiwi\nfig\n"plum\npear"\n', ["kiwi", "fig", "plum pear"]),
+        ('id,label,definition\n1,kiwi,\n2,fig,"round\n3,plum,blue"\n', ["kiwi", "fig"]),
+        ('label,definition\nkiwi,green\nfig,"round\nplum,blue\npear,green"\n', ["kiwi", "fig"]),
+    ],
+)
+def test_a_quote_that_closes_some_rows_later_is_named(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    with pytest.warns(UserWarning, match=r"line 3: .* line breaks, and ends on line [45]"):
+        assert labels(write_file(tmp_path / "new.csv", text)) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*has line breaks")
 @given(st.lists(names(breaks=True), min_size=1, max_size=5), styles())
 @quickly
 def test_any_name_can_be_given_in_a_table(

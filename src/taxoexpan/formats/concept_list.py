@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.builder import Note
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.inline_markdown import readings
+from taxoexpan.formats.tables.column_notes import broken_cells, line_break_notes
 from taxoexpan.formats.tables.formulas import unprotected
 from taxoexpan.formats.tables.table import Table, is_table, open_if_table, read_cells
 from taxoexpan.formats.text_file import TextFile
@@ -81,6 +83,7 @@ def read_concepts(path: Path) -> list[Concept]:
             for row in rows
         ]
         _warn_of_columns(table)
+        _warn_of_breaks(path, broken_cells(table) if not file.delimiter else [])
     else:
         names = _bare_names(file, table)
         for _, message in combined_lines([(n.line, n.label) for n in names if not n.definition]):
@@ -114,8 +117,10 @@ def _bare_names(file: TextFile, table: Table | None) -> list[_ListedName]:
         numbered = enumerate(file.lines[header:], start=header + 1)
         lines = _term_lines(file, [(n, line) for n, line in numbered if line.strip()])
         return [_listed_name(file, n, line.strip()) for n, line in lines]
-    names = []
-    for line, row in read_cells(file, table.delimiter):
+    rows, names = list(read_cells(file, table.delimiter)), []
+    if not file.delimiter:
+        _warn_of_breaks(file.path, line_break_notes(rows, {0}, table.delimiter))
+    for line, row in rows:
         if len(row) > 1:
             message = f"{len(row)} cells, but no header"
             fix = f"{_HEADER_FIX}, or quote a name with a comma"
@@ -206,6 +211,12 @@ def _examples(lines: Sequence[_TextLine]) -> str:
     """Return the numbers and the texts of the first lines."""
     examples = [f"line {number}: {text.strip()[:60]!r}" for number, text in lines[:_MAX_NAMED]]
     return ", ".join([*examples, *(["…"] if len(lines) > _MAX_NAMED else [])])
+
+
+def _warn_of_breaks(path: Path, notes: Sequence[Note]) -> None:
+    """Warn about cells with line breaks, which may be rows that are lost."""
+    for note in notes:
+        warnings.warn(f"{path}, line {note.line}: {note.message}", stacklevel=4)
 
 
 def _warn_of_columns(table: Table) -> None:

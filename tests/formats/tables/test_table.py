@@ -98,6 +98,30 @@ def test_unusual_tables_are_read(
 
 
 @pytest.mark.parametrize(
+    ("text", "line", "end"),
+    [
+        (ROWS + 'f,fruit,\na,"apple\n1,pear,f\n2,fig",f\n', 3, 5),
+        (EDGES + 'apple,fruit\n"pear,fruit\nfig,fruit\nkiwi",fruit\n', 3, 5),
+        ('path,definition,code\na,x,1\na > b,"y\na > c,z,2\na > d,z",3\n', 3, 5),
+        ('id,parents,label,definition\nf,,fruit,\na,f,apple,"round\nb,f,pear,green"\n', 3, 4),
+    ],
+)
+def test_a_quote_that_closes_some_rows_later_is_noted(
+    tmp_path: Path, text: str, line: int, end: int
+) -> None:
+    (note,) = TaxonomyFile.open(food(tmp_path, text)).notes
+    assert note.line == line
+    assert f"line breaks, and ends on line {end}" in note.message
+
+
+def test_definitions_and_synonyms_may_have_several_lines(tmp_path: Path) -> None:
+    text = (
+        FULL + 'f,fruit,,"sweet,\nof a plant, often, but not, always\nround",\na,apple,f,,"x\ny"\n'
+    )
+    assert not TaxonomyFile.open(food(tmp_path, text)).notes
+
+
+@pytest.mark.parametrize(
     ("text", "line", "message"),
     [
         (EDGES + "a,b\nc,b\na,b\n", 4, "'a' under 'b' occurs more than once"),

@@ -1,8 +1,8 @@
-"""Notes about the columns of a table that are not read, or probably not read as meant."""
+"""Notes about the columns and cells of a table that are not read, or probably not as meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.tables.deprecation import ACTIVE_WORDS, DEPRECATED_WORDS, are_statuses
@@ -12,9 +12,12 @@ from taxoexpan.phrasing import pluralize
 MIN_OTHER_SIGN = 0.5
 """The fraction of the cells with synonyms that must have a `;`, so that a note names it."""
 
+_TEXTS = ("definition", "synonyms", "deprecated")
+"""The columns whose cells may have several lines, unless a line looks like a row."""
+
 
 def column_notes(table: Table, basis: str, *read: str) -> list[Note]:
-    """Return notes about repeated columns, unread columns, and signs between synonyms.
+    """Return notes about repeated columns, unread columns, line breaks, and signs in synonyms.
 
     `basis` says what states the relations, and `read` names the columns that are read.
     """
@@ -23,7 +26,46 @@ def column_notes(table: Table, basis: str, *read: str) -> list[Note]:
         *_unread(table, basis, read),
         *_unread_status(table),
         *_other_signs(table),
+        *([] if table.file.delimiter else broken_cells(table)),
     ]
+
+
+def broken_cells(table: Table) -> list[Note]:
+    """Return a note if cells have line breaks as if a quote were missing, so that rows are lost."""
+    names = {index for name, index in table.columns.indices.items() if name not in _TEXTS}
+    rows = ((row.line, row.cells) for row in table.rows)
+    return line_break_notes(rows, names, table.delimiter)
+
+
+def line_break_notes(
+    rows: Iterable[tuple[int, Sequence[str]]], names: Container[int], delimiter: str
+) -> list[Note]:
+    """Return a note about line breaks in the columns of names, or around lines like rows."""
+    found = list[tuple[int, int, str]]()
+    for first, cells in rows:
+        line = first
+        for index, cell in enumerate(cells):
+            breaks = cell.count("\n")
+            is_name = index in names and "\n" in cell.strip()
+            if breaks and (is_name or _has_rows(cell, index, len(cells), delimiter)):
+                found.append((line, line + breaks, cell))
+            line += breaks
+    for start, end, cell in found[:1]:
+        message = f"the cell {cell.strip()[:40]!r} has line breaks, and ends on line {end}"
+        message += f" ({pluralize(len(found), 'such cell')})"
+        fix = "if a quote is missing or does not belong there, the rows up to that line are lost"
+        return [Note(start, f"{message}; {fix}")]
+    return []
+
+
+def _has_rows(cell: str, index: int, width: int, delimiter: str) -> bool:
+    """Return whether a line in the cell of this column looks like a row with so many cells."""
+    *inner, last = cell.split("\n")[1:]
+    # In a sentence, a blank follows the sign.
+    lines = [(line, width - 1) for line in inner] + [(last, index)]
+    return any(
+        line.count(delimiter) == count > 0 and f"{delimiter} " not in line for line, count in lines
+    )
 
 
 def label_notes(table: Table, paths: Sequence[Sequence[str]]) -> Iterator[Note]:
