@@ -340,12 +340,63 @@ def test_the_only_sheet_with_a_taxonomy_is_read(tmp_path: Path) -> None:
     file = TaxonomyFile.open(path)
     assert file.taxonomy == FRUIT
     assert [note.message for note in file.notes] == [
-        "only the sheet 'Terms' has the columns of a taxonomy, so it is read; "
+        "only the sheet 'Terms' is recognized as a taxonomy, so it is read; "
         "the others are 'Read me', 'Empty'"
     ]
     file.write(under("1"), output)
     assert "kiwi" in Taxonomy.read(output)
     assert openpyxl.load_workbook(output)["Terms"]["B4"].value == "kiwi"
+
+
+Rows = list[list[object]]
+INDUSTRIES: Rows = [
+    ["Code", "Title"],
+    *([code, f"industry {code}"] for code in ("01", "0101", "0102", "010201", "0103", "010301")),
+    *([code, f"industry {code}"] for code in ("02", "0201", "020101", "0202")),
+]
+GROUPS: Rows = [["Level 1", "Level 2"], ["primary", "farming"], ["primary", "fishing"]]
+
+
+def sheets(path: Path, **rows: Rows) -> Path:
+    """Write a workbook with these sheets."""
+    workbook = openpyxl.Workbook()
+    workbook.remove(workbook.active)
+    for name, listed in rows.items():
+        sheet = workbook.create_sheet(name)
+        for row in listed:
+            sheet.append(row)
+    workbook.save(path)
+    return path
+
+
+def test_the_sheet_with_the_most_relations_is_read(tmp_path: Path) -> None:
+    about: Rows = [["About this file"]]
+    path = sheets(tmp_path / "x.xlsx", About=about, Groups=GROUPS, Codes=INDUSTRIES)
+    file = TaxonomyFile.open(path)
+    assert file.taxonomy.parents("010201") == ("0102",)
+    first, *_ = file.notes
+    assert "'Codes' is read, because it has the most relations" in first.message
+    assert "'Groups' (2), 'Codes' (8)" in first.message
+    file.write(under("0102", concept=Concept("010202", "kiwi")), tmp_path / "y.xlsx")
+    assert "010202" in TaxonomyFile.open(tmp_path / "y.xlsx").taxonomy
+
+
+def test_a_first_sheet_of_codes_is_read(tmp_path: Path) -> None:
+    path = sheets(tmp_path / "x.xlsx", Codes=INDUSTRIES, Groups=GROUPS)
+    file = TaxonomyFile.open(path)
+    assert "010201" in file.taxonomy
+    assert not any("sheet" in note.message for note in file.notes)
+
+
+def test_a_first_sheet_with_fewer_relations_is_read_with_a_note(tmp_path: Path) -> None:
+    path = sheets(tmp_path / "x.xlsx", Groups=GROUPS, Codes=INDUSTRIES)
+    file = TaxonomyFile.open(path)
+    assert "primary" in file.taxonomy
+    assert "'Groups', is read (2 relations), but others have more: 'Codes' (8)" in (
+        file.notes[0].message
+    )
+    file.write(under("primary"), tmp_path / "y.xlsx")
+    assert "kiwi" in TaxonomyFile.open(tmp_path / "y.xlsx").taxonomy.labels
 
 
 def test_several_sheets_with_a_taxonomy_are_named(tmp_path: Path) -> None:

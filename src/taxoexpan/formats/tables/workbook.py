@@ -8,7 +8,7 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from openpyxl.cell import WriteOnlyCell
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import max_size
+from taxoexpan.formats.registry import find_format
 from taxoexpan.formats.tables.sheet_xml import CellEdit, SheetXml, damaged
-from taxoexpan.formats.tables.table import open_if_table, write_cells
+from taxoexpan.formats.tables.table import write_cells
 from taxoexpan.formats.text_file import Insertion, ReadOptions, TextFile
 
 DELIMITER = "\t"
@@ -71,6 +72,11 @@ class SheetFile(TextFile):
             raise FormatError(self.path, f"{message}; {fix}", len(old) + 1)
         return SheetXml.open(self.path, self.workbook, self.sheet).edited(edits, len(old))
 
+    def with_parts(self, contents: Mapping[Path, bytes]) -> TextFile:
+        """Return the workbook with new contents, of which the same sheet is read."""
+        same = replace(self, options=replace(self.options, sheet=self.sheet))
+        return replace(TextFile.with_parts(same, contents), options=self.options)
+
     def _edit(self, row: int, column: int, text: str) -> CellEdit:
         if len(text) > MAX_CELL:
             message = f"{text[:50]!r} is too long for a cell of Excel; shorten it"
@@ -120,29 +126,58 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
 
 
 def choose_sheet(file: TextFile) -> TextFile:
-    """Return the first sheet, unless exactly one other sheet is a taxonomy and the first is not."""
-    if not isinstance(file, SheetFile) or len(file.sheets) < 2 or _is_taxonomy(file):
+    """Return the first sheet, or if it is not a taxonomy, the other one with the most relations.
+
+    A remark says so if another sheet is read, or has more relations.
+    """
+    if not isinstance(file, SheetFile) or len(file.sheets) < 2:
         return file
-    found = []
+    own, others = _relation_count(file), _other_taxonomies(file)
+    most = max(others.values(), default=0)
+    leaders = [sheet for sheet, count in others.items() if count == most]
+    chosen = leaders[0] if own is None and len(leaders) == 1 else file
+    counts = [f"{sheet.sheet!r} ({count:,})" for sheet, count in others.items()]
+    if own is not None and own >= most:
+        return file
+    if own is not None:
+        remark = f"the first sheet, {file.sheet!r}, is read ({own:,} relations), but others have"
+        remark += f" more: {', '.join(counts)}; the option sheet selects another one"
+    elif chosen is file:
+        names = ", ".join(map(repr, file.sheets[1:]))
+        remark = f"the sheet {file.sheet!r} is read; the option sheet selects another one: {names}"
+    elif len(others) == 1:
+        names = ", ".join(repr(name) for name in file.sheets if name != chosen.sheet)
+        remark = f"only the sheet {chosen.sheet!r} is recognized as a taxonomy, so it is read"
+        remark += f"; the others are {names}"
+    else:
+        remark = f"the sheet {chosen.sheet!r} is read, because it has the most relations"
+        remark += f": {', '.join(counts)}; the option sheet selects another one"
+    return replace(chosen, remarks=(remark, *chosen.remarks), digest=file.digest)
+
+
+def _other_taxonomies(file: SheetFile) -> dict[SheetFile, int]:
+    """Return the sheets after the first that are taxonomies, and the number of their relations."""
+    found = dict[SheetFile, int]()
     for name in file.sheets[1:]:
         try:
             other = read_workbook(file.path, file.workbook, replace(file.options, sheet=name))
         except FormatError:
             continue  # it is empty
-        found += [other] if _is_taxonomy(other) else []
-    if len(found) == 1:
-        names = ", ".join(repr(name) for name in file.sheets if name != found[0].sheet)
-        remark = f"only the sheet {found[0].sheet!r} has the columns of a taxonomy, so it is read"
-        remarks = (f"{remark}; the others are {names}", *found[0].remarks)
-        return replace(found[0], remarks=remarks, digest=file.digest)
-    names = ", ".join(map(repr, file.sheets[1:]))
-    remark = f"the sheet {file.sheet!r} is read; the option sheet selects another one: {names}"
-    return replace(file, remarks=(remark, *file.remarks))
+        if (count := _relation_count(other)) is not None:
+            found[other] = count
+    return found
 
 
-def _is_taxonomy(file: SheetFile) -> bool:
-    table = open_if_table(file)
-    return table is not None and table.columns.has_relations
+def _relation_count(file: SheetFile) -> int | None:
+    """Return the number of relations in a sheet, 0 if it has an error, or None for other sheets."""
+    try:
+        found = find_format(file)
+    except FormatError:
+        return None
+    try:
+        return len(found.read(file).taxonomy.relations)
+    except FormatError:
+        return 0
 
 
 def new_workbook(path: Path, text: str) -> bytes:
