@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.cli.messages import note, print_line
+from taxoexpan.cli.messages import note, print_file_notes, print_line
 from taxoexpan.cli.parser import flag
 from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
 
 def test_an_error_names_its_option_as_a_flag() -> None:
@@ -33,3 +34,16 @@ def test_an_error_does_not_repeat_a_whole_file() -> None:
     assert len(shown) < 300
     assert shown.startswith("x.csv, line 7: 'yyy")
     assert shown.endswith("is not a label (option --name)")
+
+
+def test_a_note_about_a_whole_file_names_only_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skos = "http://www.w3.org/2004/02/skos/core#"
+    path = tmp_path / "x.ttl"
+    path.write_text(
+        f"<x:a> a <{skos}Concept> . <x:b> a <{skos}Concept> ; <{skos}broaderTransitive> <x:a> ."
+        f'<x:a> <{skos}prefLabel> "a" . <x:b> <{skos}prefLabel> "b" .'
+    )
+    print_file_notes(TaxonomyFile.open(path))
+    assert f"note: {path}: skos:broaderTransitive (1)" in capsys.readouterr().err

@@ -189,6 +189,15 @@ def test_the_label_after_a_parent_with_qualifiers_is_read() -> None:
     assert taxonomy(text).concept("X:1").label == "fruit"
 
 
+def test_relationships_of_terms_without_a_parent_are_noted() -> None:
+    core = "\n[Term]\nid: F:3\nrelationship: part_of F:2 ! apple\nrelationship: has_part F:1\n"
+    (note,) = FORMATS["obo"].read(source(FRUIT + APPLE + core)).notes
+    assert "part_of (1) and has_part (1), which are not read" in note.message
+    assert note.line == 11
+    known = FRUIT + APPLE + "relationship: part_of F:1\n"
+    assert not FORMATS["obo"].read(source(known)).notes
+
+
 def test_a_repeated_parent_is_noted() -> None:
     (note,) = FORMATS["obo"].read(source(FRUIT + APPLE + "is_a: F:1\n")).notes
     assert (note.line, note.message) == (10, "'F:2' under 'F:1' occurs more than once")

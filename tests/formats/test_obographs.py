@@ -286,3 +286,12 @@ def test_a_graph_without_is_a_edges_is_noted_with_its_other_edges(tmp_path: Path
     (note,) = TaxonomyFile.open(write_file(tmp_path / "x.json", json.dumps(value))).notes
     assert "no class has an edge 'is_a'" in note.message
     assert "'BFO_0000050'" in note.message
+
+
+def test_other_edges_of_classes_without_is_a_edges_are_noted(tmp_path: Path) -> None:
+    nodes = [{"id": id, "lbl": id, "type": "CLASS"} for id in "abc"]
+    pairs = [("b", "is_a", "a"), ("c", PART_OF, "a"), ("b", "other", "c")]
+    edges = [{"sub": sub, "pred": pred, "obj": obj} for sub, pred, obj in pairs]
+    value = {"graphs": [{"nodes": nodes, "edges": edges}]}
+    (note,) = opened(tmp_path, json.dumps(value)).notes
+    assert "'BFO_0000050' (1 edges), which are not read" in note.message

@@ -89,7 +89,7 @@ def print_file_notes(*files: TaxonomyFile) -> None:
             _, paths = found.setdefault((each.id or each.place, each.message), (each.place, {}))
             paths[str(file.path)] = None
     notes = [
-        f"note: {join_words(list(paths))}, {place}: {message}"
+        f"note: {', '.join(filter(None, (join_words(list(paths)), place)))}: {message}"
         for (_, message), (place, paths) in found.items()
     ]
     note_some(notes, f"; see taxoexpan check {files[-1].path}")

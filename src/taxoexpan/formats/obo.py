@@ -17,6 +17,7 @@ from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, inherited
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.curies import OBO_BASE, Prefixes, is_long
 from taxoexpan.taxonomy.difference import with_other_ids
@@ -52,6 +53,7 @@ _BEFORE_SYNONYMS = frozenset(
 _CLAUSE = re.compile(r"^([\w-]+):", re.MULTILINE)
 _ID_SPACE = re.compile(r"^idspace:\s*(\S+)\s+(\S+)", re.MULTILINE)
 _OTHER_ID = re.compile(r"^(?:alt_id|consider|replaced_by|id):\s*(\S+)", re.MULTILINE)
+_RELATIONSHIP = re.compile(r"^[ \t]*relationship:[ \t]*(\S+)[ \t]+(\S+)", re.MULTILINE)
 _SCOPE = re.compile(r'^synonym:.*" (?:BROAD|NARROW|RELATED)\b', re.MULTILINE)
 _REFERENCES = re.compile(r"^(?:def|synonym):.*\[[^\]\s]", re.MULTILINE)
 _STANZA = re.compile(r"^\[(\w+)\]", re.MULTILINE)
@@ -88,6 +90,7 @@ class OboFormat(Format):
                 elif clause.tag not in ("id", "namespace"):
                     _describe(source, builder, row, clause)
         _add_missing_parents(source, builder)
+        _note_relationships(source, builder)
         builder.ignored.update(_count_ignored(source))
         builder.reserved = set(_OTHER_ID.findall(source.text))
         builder.prefixes = dict(_ID_SPACE.findall(source.text))
@@ -180,6 +183,22 @@ def _add_missing_parents(source: TextFile, builder: TaxonomyBuilder) -> None:
             label = _PARENT_LABEL.match(source.lines[line - 1])
             builder.add(parent, label[1].strip() if label else "", line)
             builder.note(line, f"{parent!r} has no stanza; it is added as a concept", parent)
+
+
+def _note_relationships(source: TextFile, builder: TaxonomyBuilder) -> None:
+    """Note the types of relationships, if they relate terms that have no `is_a`."""
+    placed, known = {*builder.children}, {*builder.ids}
+    found, first = Counter[str](), 0
+    for stanza in source.parsed(parse_stanzas):
+        if stanza.id not in placed:
+            text = "\n".join(source.lines[stanza.line : stanza.last_line])
+            types = [type for type, other in _RELATIONSHIP.findall(text) if other in known]
+            found.update(types)
+            first = first or (stanza.line if types else 0)
+    if found:
+        listed = join_words([f"{type} ({count:,})" for type, count in found.items()])
+        message = f"terms without is_a have the relationships {listed}, which are not read"
+        builder.note(first, f"{message}; write is_a if they are their parents")
 
 
 def _count_ignored(source: TextFile) -> dict[str, int]:

@@ -183,6 +183,10 @@ class OboGraphsFormat(DocumentFormat):
             found = ", ".join(f"{name!r} ({n:,} edges)" for name, n in others.most_common(5))
             message = f"no class has an edge 'is_a'; the edges are {found or 'missing'}"
             builder.note(0, f"{message}; only 'is_a' edges are read as relations")
+        elif unread := _unread_edges(graphs):
+            found = ", ".join(f"{name!r} ({n:,} edges)" for name, n in unread.items())
+            message = f"classes without an edge 'is_a' have the edges {found}, which are not read"
+            builder.note(0, f"{message}; write 'is_a' edges if they name their parents")
         return builder
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
@@ -220,6 +224,17 @@ def _substitute_label(builder: TaxonomyBuilder, graphs: OboGraphs, id: str) -> s
     if not graphs.is_deprecated(id):
         builder.notes.append(Note(graphs.line(nodes[0]) if nodes else 0, message, code, id))
     return name
+
+
+def _unread_edges(graphs: OboGraphs) -> Counter[str]:
+    """Count the other edges from classes that have no `is_a` edge to classes, by predicate."""
+    classes, placed = set(graphs.classes), {child for _, child in map(graphs.ends, graphs.edges)}
+    others = ((edge, *graphs.ends(edge)) for edge in graphs.other_edges)
+    return Counter(
+        local_name(edge["pred"])
+        for edge, other, own in others
+        if {own, other} <= classes and own not in placed
+    )
 
 
 def _count_ignored(graphs: OboGraphs) -> Mapping[str, int]:

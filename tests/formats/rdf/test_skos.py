@@ -183,6 +183,51 @@ def test_odd_concepts_are_noted(tmp_path: Path, body: str, code: str, label: str
     assert [note.code for note in TaxonomyFile.open(path).notes] == [code]
 
 
+THES = "<http://purl.org/iso25964/skos-thes#{}>"
+NAMED = """
+ex:a a skos:Concept ; skos:prefLabel "a" . ex:b a skos:Concept ; skos:prefLabel "b" .
+ex:c a skos:Concept ; skos:prefLabel "c" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "noted"),
+    [
+        (
+            "ex:b skos:broaderTransitive ex:a . ex:c skos:broaderTransitive ex:a , ex:b .",
+            ["skos:broaderTransitive (3)"],
+        ),
+        ("ex:a skos:narrowerTransitive ex:b , ex:c .", ["skos:narrowerTransitive (2)"]),
+        (
+            f"ex:b {THES.format('broaderGeneric')} ex:a ; {THES.format('broaderPartitive')} ex:c .",
+            ["skos-thes#broaderGeneric (1)", "skos-thes#broaderPartitive (1)"],
+        ),
+        (f"ex:b skos:broader ex:a . ex:b {THES.format('broaderPartitive')} ex:c .", ["ive (1)"]),
+        ("ex:b ex:parent ex:a .", ["ex:parent (1)"]),
+    ],
+)
+def test_relations_that_are_not_read_are_counted_in_one_note(
+    tmp_path: Path, body: str, noted: list[str]
+) -> None:
+    (note,) = TaxonomyFile.open(turtle(tmp_path, NAMED + body)).notes
+    assert all(each in note.message for each in noted)
+    assert "not read as a relation; write skos:broader" in note.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "ex:c skos:broader ex:b ; skos:broaderTransitive ex:a , ex:b . ex:b skos:broader ex:a .",
+        f"ex:b skos:broader ex:a ; {THES.format('broaderGeneric')} ex:a .",
+        f"ex:b {THES.format('broaderGeneric')} ex:a . ex:a skos:narrower ex:b .",
+        "ex:b skos:related ex:a ; skos:broadMatch ex:c ; ex:parent <http://elsewhere.org/x> .",
+        "ex:b ex:supersededBy ex:a ; ex:transparent ex:c .",
+    ],
+)
+def test_relations_that_others_state_are_not_noted(tmp_path: Path, body: str) -> None:
+    assert not TaxonomyFile.open(turtle(tmp_path, NAMED + body)).notes
+
+
 def test_markup_is_removed_from_literals(tmp_path: Path) -> None:
     path = turtle(
         tmp_path,

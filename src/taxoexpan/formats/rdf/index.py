@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 import pyoxigraph as ox
@@ -18,6 +18,7 @@ from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.statements import Statements
 from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Taxonomy
 
 MOST = 0.8
@@ -26,6 +27,14 @@ MOST = 0.8
 _MAX_NAMED = 4
 """How many types and properties a message names."""
 _LIKELY_RELATION = re.compile("broader|parent|super|subclass", re.IGNORECASE)
+_UPWARD = re.compile(
+    r"broader|^(has|is|sub)?_?parent|super(?!s|v)|sub_?class|child_?of|part_?of", re.IGNORECASE
+)
+_DOWNWARD = re.compile(
+    r"narrower|child(?!_?of)|super_?class_?of|parent_?of|has_?part", re.IGNORECASE
+)
+_CLOSURE = re.compile("transitive|extended|ancestor|descendant", re.IGNORECASE)
+"""Names of properties that relate concepts upward, downward, or also over several levels."""
 _MARKUP = re.compile(r"<[^>]*>")
 _TRUE = ("true", "1")
 _LINKS = (vocabulary.BROADER, vocabulary.NARROWER, vocabulary.SUBCLASS_OF)
@@ -59,6 +68,8 @@ class GraphIndex:
     inherited: dict[str, dict[str, list[Node]]] = field(default_factory=dict)
     """The values of the inherited properties, by property and subject."""
     deprecated: set[str] = field(default_factory=set)
+    unread: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Pairs of a parent and a child, by properties that seem to relate them, but are not read."""
     top_concepts: set[str] = field(default_factory=set)
     described: set[str] = field(default_factory=set)
     """Concepts by their own statements, not only as the parent or child of another."""
@@ -128,6 +139,27 @@ class GraphIndex:
     def notes(self) -> Iterator[Note]:
         """Yield notes about other content of the file."""
         raise NotImplementedError
+
+    def unread_relations(self, parent_predicate: str) -> Iterator[Note]:
+        """Yield a note with the properties that relate concepts otherwise than the read ones.
+
+        A property that also relates a concept to the parents of its parents counts only where no
+        parent is read.
+        """
+        placed = {child for _, child in self.relations}
+        counts = dict[str, int]()
+        for iri, pairs in self.unread.items():
+            known = placed if _CLOSURE.search(vocabulary.local_name(iri)) else set[str]()
+            between = {pair for pair in pairs if self.concepts.keys() >= {*pair}}
+            between = {pair for pair in between if not any(map(is_blank_node, pair))}
+            lost = {pair for pair in between - self.relations.keys() if pair[1] not in known}
+            if lost:
+                counts[_short_name(iri, self._namespaces)] = len(lost)
+        if counts:
+            listed = join_words([f"{name} ({count:,})" for name, count in counts.items()])
+            message = f"{listed} {'are' if len(counts) > 1 else 'is'} not read as a relation"
+            fix = f"write {parent_predicate} from each concept to its direct parents"
+            yield Note(0, f"{message}; {fix}, for example with an update of SPARQL")
 
     @cached_property
     def relative(self) -> int:
@@ -223,6 +255,9 @@ class GraphIndex:
         if predicate == vocabulary.TYPE:
             self.types.setdefault(subject, []).append(object)
         self._add_link(subject, predicate, object)
+        if direction := _direction(predicate):
+            pair = (object, subject) if direction > 0 else (subject, object)
+            self.unread.setdefault(predicate, []).append(pair)
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types or relations; other statements are ignored."""
@@ -245,6 +280,13 @@ class GraphIndex:
 def is_blank_node(id: str) -> bool:
     """Return whether a node of an index has no IRI."""
     return id.startswith("_:")
+
+
+@cache
+def _direction(predicate: str) -> int:
+    """Return 1 if a property that is not read seems to name parents, -1 for children, or else 0."""
+    name = "" if predicate in _RELATIONS else vocabulary.local_name(predicate)
+    return -1 if _DOWNWARD.search(name) else 1 if _UPWARD.search(name) else 0
 
 
 def _short_name(iri: str, namespaces: Mapping[str, str]) -> str:

@@ -81,6 +81,7 @@ class RdfFormat(Format):
             raise FormatError(source.path, index.without_concepts())
         builder = _read_concepts(source, index)
         builder.notes += [*index.notes(), *index.statements.notes()]
+        builder.notes += index.unread_relations(self.parent_predicate)
         if index.relative:
             message = f"relative IRIs, but no base; {DEFAULT_BASE} is used ({index.relative:,} IRIs"
             builder.note(1, f"{message}), and new IRIs are written without it")
