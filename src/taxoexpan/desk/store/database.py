@@ -46,7 +46,7 @@ _EXPLANATIONS = {
     "readonly database": "is read-only; make it and its folder writable",
     "unable to open database file": "cannot be opened; make it and its folder writable",
     "no such table": REPLACED,
-    'relation "decisions" does not exist': REPLACED,
+    'relation "taxoexpan_store" does not exist': REPLACED,
     _OLD_PROGRAM: _OLD_PROGRAM,
     _LOCKED: f"another program has used it for {BUSY_SECONDS} seconds; close it",
 }
