@@ -440,8 +440,10 @@ def test_labels_can_be_given_instead_of_concepts(model: TaxoExpan) -> None:
     for ask in (model.suggest, model.suggest_with_evidence, model.suggest_together):
         with pytest.raises(ConfigurationError, match="is not a list; give a list"):
             ask("nut milk")
-        with pytest.raises(ConfigurationError, match="is not a label or a Concept"):
-            ask([" "])
+        with pytest.raises(ConfigurationError, match=r"number 2 of the list.*has no name"):
+            ask(["nut milk", " "])
+        with pytest.raises(ConfigurationError, match=r"number 1 of the list.*surrogate"):
+            ask(["\ud800"])
 
 
 def test_explained_suggestions_say_why(model: TaxoExpan) -> None:

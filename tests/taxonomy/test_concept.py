@@ -20,7 +20,19 @@ def test_what_is_not_a_list_is_refused(one: object) -> None:
         as_concepts(one)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", [3, None, " ", Concept("t", "")])
-def test_what_is_neither_a_label_nor_a_concept_is_refused(wrong: object) -> None:
-    with pytest.raises(ConfigurationError, match="is not a label or a Concept"):
-        as_concepts([wrong])  # type: ignore[list-item]
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (3, "is not a label or a Concept"),
+        (None, "is not a label or a Concept"),
+        (" ", "has no name"),
+        ("", "has no name"),
+        (Concept("t", ""), "has no name"),
+        ("\ud800", "lone surrogate"),
+        (Concept("", "tea", ("\ud800",)), "lone surrogate"),
+        (Concept("", "tea", (), "a \udfff"), "lone surrogate"),
+    ],
+)
+def test_a_wrong_element_is_refused_with_its_position(wrong: object, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"number 2 of the list.*{problem}"):
+        as_concepts(["milk", wrong])  # type: ignore[list-item]

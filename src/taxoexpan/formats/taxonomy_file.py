@@ -175,6 +175,12 @@ class TaxonomyFile:
         """The changes of existing concepts that the file can store: "moves" and "synonyms"."""
         return self.format.supported_changes(self.file)
 
+    def unsupported_texts(self, concepts: Collection[Concept]) -> list[str]:
+        """Return "synonyms" and "definitions" if concepts have them, and the file no place."""
+        supported = self.format.supported_fields(self.file)
+        found = _optional_texts(concepts)
+        return [name for name in found if found[name] and name not in supported]
+
     @cached_property
     def has_single_parents(self) -> bool:
         """Whether a new concept can have only one parent, as in a file of paths; this is tried."""
@@ -345,10 +351,17 @@ def _unsupported(additions: Additions, supported: frozenset[str], written: Taxon
         # A format that derives ids from labels may derive the same ones.
         "ids": any(concept.id not in written for concept in additions.concepts),
         "labels": has_own_ids,
-        "synonyms": any(concept.synonyms for concept in additions.concepts),
-        "definitions": any(concept.definition for concept in additions.concepts),
+        **_optional_texts(additions.concepts),
     }
     return [name for name, present in given.items() if present and name not in supported]
+
+
+def _optional_texts(concepts: Collection[Concept]) -> dict[str, bool]:
+    """Return whether some concepts have synonyms, and whether some have definitions."""
+    return {
+        "synonyms": any(concept.synonyms for concept in concepts),
+        "definitions": any(concept.definition for concept in concepts),
+    }
 
 
 def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Taxonomy) -> Taxonomy:

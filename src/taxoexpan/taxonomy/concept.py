@@ -26,7 +26,27 @@ def as_concepts(concepts: Iterable[str | Concept]) -> list[Concept]:
     if isinstance(concepts, Mapping) or not isinstance(concepts, Iterable):
         raise ConfigurationError(f"{concepts!r} is not a list; give a list of labels or Concepts")
     made = [Concept("", each) if isinstance(each, str) else each for each in concepts]
-    for each in made:
-        if not isinstance(each, Concept) or not each.label.strip():
-            raise ConfigurationError(f"{each!r} is not a label or a Concept; give one of the two")
+    for position, each in enumerate(made, start=1):
+        if problem := _problem(each):
+            raise ConfigurationError(f"number {position} of the list, {each!r}, {problem}")
     return made
+
+
+def _problem(concept: object) -> str | None:
+    """Return what is wrong with an element of a list of concepts, and the fix, or None."""
+    if not isinstance(concept, Concept):
+        return "is not a label or a Concept; give one of the two"
+    if not concept.label.strip():
+        return "has no name; every concept needs one, so give it a label, or remove it"
+    texts = (concept.id, concept.label, *concept.synonyms, concept.definition)
+    if any(map(_has_surrogate, texts)):
+        return "has a lone surrogate, which is half of a character; remove it"
+    return None
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from review_cases import Review, open_review, text_of
@@ -185,6 +186,95 @@ def test_a_concept_with_two_parents_is_in_a_file_that_has_room_for_both(
     review.decide("white tea", accept="tea", **{"with": ["soup"]})
     assert "only one parent" not in text_of(review.get("/export"))
     assert b"white tea" in review.browser.get("/export/taxonomy").content
+
+
+FOODS = "id,label,parents,synonyms\nfood,food,,\nmilk,milk,food,\ntea,tea,food,\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lost"),
+    [
+        ("foods.csv", FOODS, "definitions"),
+        ("foods.txt", "food\nfood > milk\nfood > tea\n", "synonyms and definitions"),
+    ],
+)
+def test_texts_that_the_file_has_no_place_for_are_named_before_the_download(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path, name: str, text: str, lost: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    review = open_review(model, store, taxonomy=path)
+    object.__setattr__(review.desk, "taxonomy", TaxonomyFile.open(path).taxonomy)
+    ids = {each.label: each.id for each in review.desk.taxonomy.concepts}
+    review.decide("white tea", accept=ids["tea"])
+    assert "no place for" not in text_of(review.get("/export"))
+    review.decide("hemp milk", accept=ids["milk"])
+    assert f"The file has no place for {lost}" in text_of(review.get("/export"))
+    assert "a drink made of hemp seeds" not in review.get("/export/taxonomy")
+    assert "a drink made of hemp seeds" in review.get("/export/decisions.csv")
+
+
+def test_texts_that_the_file_has_a_place_for_are_not_named(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path
+) -> None:
+    path = tmp_path / "foods.csv"
+    path.write_text(FOODS.replace("synonyms", "definition"), encoding="utf-8")
+    review = open_review(model, store, taxonomy=path)
+    review.decide("hemp milk", accept="milk")
+    assert "no place for synonyms;" in text_of(review.get("/export"))
+    assert "a drink made of hemp seeds" in review.get("/export/taxonomy")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "concept", "merge"),
+    [
+        ("foods.csv", FOODS, Concept("", "kimchi", ("kim|chee",)), False),
+        ("foods.csv", FOODS, Concept("", "kim|chee"), True),
+        ("foods.txt", "food\nfood > milk\nfood > tea\n", Concept("", "kim > chi"), False),
+    ],
+)
+def test_a_concept_that_the_file_cannot_hold_is_left_out_named_and_linked(
+    model: TaxoExpan,
+    store: DecisionStore,
+    tmp_path: Path,
+    name: str,
+    text: str,
+    concept: Concept,
+    merge: bool,
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    others = [Concept("", f"hemp, number {number}") for number in range(5)]
+    review = open_review(model, store, [*others, concept], taxonomy=path)
+    object.__setattr__(review.desk, "taxonomy", TaxonomyFile.open(path).taxonomy)
+    ids = {each.label: each.id for each in review.desk.taxonomy.concepts}
+    for each in others:
+        review.decide(each.label, accept=ids["milk"])
+    review.decide(concept.label, **{"merge" if merge else "accept": ids["tea"]})
+    page, response = review.get("/export"), review.browser.get("/export/taxonomy")
+    assert response.status_code == 200
+    assert b"hemp, number 4" in response.content
+    assert b"kim" not in response.content
+    assert f"{concept.label!r}" in text_of(page)
+    key = quote(concept_key(concept.label))
+    assert f'href="/?status=all&amp;concept={key}&amp;again=1"' in page
+    assert concept.label in review.get("/export/decisions.csv")
+
+
+def test_a_concept_below_one_that_the_file_cannot_hold_is_named_too(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path
+) -> None:
+    path = tmp_path / "foods.csv"
+    path.write_text(FOODS, encoding="utf-8")
+    kimchi = Concept("", "kimchi", ("kim|chee",))
+    review = open_review(model, store, [kimchi, Concept("", "white kimchi")], taxonomy=path)
+    review.decide("kimchi", accept="milk")
+    below = Suggestion(Concept("", ""), 0, review.concept("kimchi").concept)
+    store.append([Decision("white kimchi", Action.ACCEPT, 0, (below,))], "Ada")
+    page = text_of(review.get("/export"))
+    assert "'kim|chee' of 'kimchi'" in page
+    assert "'white kimchi' is accepted below 'kimchi'" in page
+    assert review.browser.get("/export/taxonomy").content == path.read_bytes()
 
 
 def test_a_known_name_that_a_person_has_placed_is_written_once(

@@ -178,6 +178,26 @@ def test_an_invalid_concept_names_the_field_and_the_fix(
 
 
 @pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"concepts": ["oat milk", {"label": "rye bread"}]}, "concepts[0]"),
+        ({"concepts": [["oat milk"]]}, "concepts[0]"),
+        (["oat milk", "rye bread"], "body"),
+        ("oat milk", "body"),
+    ],
+)
+def test_names_without_objects_are_refused_with_the_expected_form(
+    service_client: TestClient, body: object, field: str
+) -> None:
+    answer = service_client.post("/v1/suggest", json=body)
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["field"] == field
+    assert '{"label": "cashew milk"}' in error["fix"]
+    assert ('"concepts": [' in error["fix"]) == (field == "body")
+
+
+@pytest.mark.parametrize(
     ("body", "status"),
     [
         (b"{", 422),

@@ -146,12 +146,81 @@ def test_tables_that_are_restored_in_postgresql_are_noticed(
     filled(url, "Ada")
     with DecisionStore.open(url) as store:
         with closing(Database.connect(url)) as database, database.engine.begin() as connection:
-            connection.execute(text("DROP TABLE queue, proposals, decisions, concepts CASCADE"))
-            connection.execute(text("DROP TABLE taxoexpan_schema; DROP FUNCTION refuse_change"))
+            drop_tables(connection)
         for _ in range(2):
             with pytest.raises(StoreError, match="was replaced"):
                 store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
             filled(url, curator)  # as restoring a dump does it
+
+
+def drop_tables(connection: Connection) -> None:
+    """Leave nothing of a store in PostgreSQL."""
+    connection.execute(text("DROP TABLE queue, proposals, decisions, concepts CASCADE"))
+    connection.execute(text("DROP TABLE taxoexpan_schema, taxoexpan_store"))
+    connection.execute(text("DROP FUNCTION refuse_change"))
+
+
+@pytest.mark.parametrize("accident", ["another list", "an empty store", "an earlier version"])
+@pytest.mark.parametrize("replaces", [shutil.copyfile, os.replace])
+def test_a_store_that_is_replaced_before_the_first_decision_is_noticed(
+    tmp_path: Path, accident: str, replaces: Callable[[Path, Path], Any]
+) -> None:
+    path, other = tmp_path / "reviews.db", tmp_path / "other.db"
+    filled(str(path))
+    DecisionStore.open(str(other)).close()
+    if accident != "an empty store":
+        filled(str(other))
+    if accident == "an earlier version":
+        take_back(str(other))
+    with DecisionStore.open(str(path)) as store:
+        replaces(other, path)
+        decision = Decision("rye bread", Action.DEFER, 0)
+        for use in (store.queue, store.log, lambda: store.append([decision], "Ada")):
+            with pytest.raises(StoreError, match=REPLACED):
+                use()
+    with DecisionStore.open(str(path)) as store:
+        assert store.log() == []
+
+
+def test_tables_that_are_made_anew_in_postgresql_before_the_first_decision_are_noticed(
+    postgresql: PostgresqlServer,
+) -> None:
+    url = postgresql.new_schema()
+    filled(url)
+    with DecisionStore.open(url) as store:
+        with closing(Database.connect(url)) as database, database.engine.begin() as connection:
+            drop_tables(connection)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="was replaced"):
+                store.queue()
+            filled(url)
+
+
+def take_back(url: str) -> None:
+    """Make a store one of an earlier version, without an identity."""
+    with closing(Database.connect(url)) as database, database.engine.begin() as connection:
+        connection.execute(text("DROP TABLE taxoexpan_store"))
+        connection.execute(text("UPDATE taxoexpan_schema SET version_num = '0003'"))
+
+
+def test_a_store_without_an_identity_gets_one(store_url: str) -> None:
+    filled(store_url, "Ada")
+    take_back(store_url)
+    with DecisionStore.open(store_url) as store, DecisionStore.open(store_url) as other:
+        with closing(Database.connect(store_url)) as database, database.reading() as connection:
+            rows = connection.execute(text("SELECT id FROM taxoexpan_store")).all()
+        assert [len(id) for (id,) in rows] == [32]
+        store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
+        assert len(other.log()) == 2
+
+
+def test_a_backup_is_the_same_store(tmp_path: Path) -> None:
+    path, backup = tmp_path / "reviews.db", tmp_path / "backup.db"
+    filled(str(path))
+    with DecisionStore.open(str(path)) as store:
+        store.back_up(backup)
+        shutil.copyfile(backup, path)
+        assert store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
 
 
 @pytest.mark.parametrize("replaces", [shutil.copyfile, os.replace])

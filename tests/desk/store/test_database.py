@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from desk_cases import NEW, accept, first_proposals
+from full_disk import no_file_larger_than
 from postgresql_server import PostgresqlServer
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
@@ -151,7 +152,7 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096:] = os.urandom(len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"reviews\.db: is damaged"):
+    with pytest.raises(StoreError, match=r"reviews\.db: is damaged.*try again.*restore"):
         filled(str(path))
 
 
@@ -210,6 +211,17 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
         limit_pages(store, pages)
         many = [Concept("", f"concept {number}" * 20) for number in range(500)]
         with pytest.raises(StoreError, match="the disk is full"):
+            store.add_concepts(many)
+        assert store.queue().total == 3
+
+
+def test_a_disk_that_fails_is_named_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    filled(str(path))
+    with DecisionStore.open(str(path)) as store:
+        many = [Concept("", f"concept {number}" * 20) for number in range(500)]
+        limited = no_file_larger_than(path.stat().st_size)
+        with limited, pytest.raises(StoreError, match=r"disk I/O error.*quota.*try again"):
             store.add_concepts(many)
         assert store.queue().total == 3
 

@@ -111,6 +111,8 @@ class ReviewDesk:
     file: TaxonomyFile | None = None
     keep_formulas: bool = False
     listed: bytes | None = None
+    tried: dict[Suggestion, str] = field(default_factory=dict)
+    """Why the file cannot hold a text of a placed concept; an empty string if it can."""
     names: NameIndex = field(init=False)
 
     def __post_init__(self) -> None:

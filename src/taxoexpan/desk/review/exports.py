@@ -9,17 +9,17 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.desk.review.desk import ReviewDesk
+from taxoexpan.desk.review.omissions import LeftOut, accepted_kinds, writable
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.exports import changes_text, exportable_decisions, planned_changes
+from taxoexpan.desk.store.exports import changes_text, planned_changes
 from taxoexpan.desk.store.history import history_csv
 from taxoexpan.desk.store.queue import UNLISTED
 from taxoexpan.errors import TaxoExpanError
@@ -27,12 +27,8 @@ from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.compression import SUFFIX
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.phrasing import join_words
-from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.adding.additions import child_named
 from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
-from taxoexpan.taxonomy import Concept
 
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 MAX_LEFT_OUT = 20
@@ -44,12 +40,13 @@ MAX_LISTED = 300
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
     """Return the export page."""
     desk = pages.desk
-    accepted, omitted = _writable(desk, desk.store.export_suggestions())
+    accepted, omitted = writable(desk, desk.store.export_suggestions())
     try:
         changes, refused = planned_changes(desk.expanded, accepted)
     except TaxoExpanError as error:  # the file has lost a concept that would move
         changes, refused, problem = [], [], problem or str(error)
     left_out = _with_keys(desk, [*omitted, *(LeftOut(message) for message in refused)])
+    new = [each.query for each in changes if not each.is_merge]
     return pages.render(
         request,
         "export.html",
@@ -63,75 +60,16 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         left_out=left_out[:MAX_LEFT_OUT],
         more_left_out=max(len(left_out) - MAX_LEFT_OUT, 0),
         known=len(accepted) - len(changes),
+        lost=desk.file.unsupported_texts(new) if desk.file else (),
         # With a single root, its children are the branches.
         **_summary(changes, 2 if len(desk.expanded.roots) == 1 else 1),
     )
-
-
-class LeftOut(NamedTuple):
-    """A message about a decision that the file has no room for, and its concept, if it is known."""
-
-    message: str
-    concept: Concept | None = None
-    key: str = ""
 
 
 def _with_keys(desk: ReviewDesk, left_out: Sequence[LeftOut]) -> list[LeftOut]:
     """Return the messages with the keys of their concepts in the queue."""
     keys = {concept.id: key for key, concept in desk.store.accepted_once().items()}
     return [m._replace(key=keys.get(m.concept.id, "") if m.concept else "") for m in left_out]
-
-
-def _writable(
-    desk: ReviewDesk, decided: Sequence[Suggestion]
-) -> tuple[list[Suggestion], list[LeftOut]]:
-    """Return the accepted suggestions that the file has room for, and what is left out."""
-    accepted, messages = exportable_decisions(desk.expanded, decided)
-    single, left_out = _with_one_parent(desk, accepted)
-    if left_out:
-        # What was accepted below a concept that is left out has no place either.
-        accepted, more = exportable_decisions(desk.expanded, single)
-        messages += more
-    left_out += [LeftOut(message) for message in messages]
-    supported = desk.file.supported_changes if desk.file else ("moves", "synonyms")
-    kept = []
-    for each in accepted:
-        label, parent = repr(each.query.label), repr(each.parent.label)
-        if each.is_merge and "synonyms" not in supported:
-            message = f"{label} is a synonym of {parent}; this file has no synonyms"
-            left_out.append(LeftOut(message, each.query))
-            continue
-        if each.moves and "moves" not in supported:
-            message = f"{label} moves no children of {parent}; this file cannot be changed so"
-            left_out.append(LeftOut(message, each.query))
-            each = replace(each, kind=SuggestionKind.ATTACH, moves=())
-        kept.append(each)
-    return kept, left_out
-
-
-def _with_one_parent(
-    desk: ReviewDesk, accepted: list[Suggestion]
-) -> tuple[list[Suggestion], list[LeftOut]]:
-    """Leave out new concepts with several parents if a concept of the file can have only one."""
-    parents: dict[str, list[Suggestion]] = {}
-    for each in accepted:
-        parents.setdefault(each.query.id or each.query.label, []).append(each)
-
-    def is_known(each: Suggestion) -> bool:
-        return child_named(desk.expanded, each.parent.id, each.query.label) is not None
-
-    several = [own for own in parents.values() if len(own) > 1 and not any(map(is_known, own))]
-    if not several or desk.file is None or not desk.file.has_single_parents:
-        return accepted, []
-    left_out = []
-    for own in several:
-        labels = join_words([repr(each.parent.label) for each in own])
-        message = f"{own[0].query.label!r} is below {labels}, but a concept of this file has only"
-        left_out.append(
-            LeftOut(f"{message} one parent; decide again, and choose one", own[0].query)
-        )
-    gone = {id(each) for own in several for each in own}
-    return [each for each in accepted if id(each) not in gone], left_out
 
 
 def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:
@@ -183,7 +121,7 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
         return name, "text/csv; charset=utf-8", text.encode()
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:
-        accepted, _ = _writable(desk, decided)
+        accepted, _ = writable(desk, decided)
         return _expanded_file(desk.file, accepted, desk.keep_formulas)
     if name == "decisions.csv":
         text = suggestions_csv(decided, desk.keep_formulas, details=True)
@@ -200,7 +138,7 @@ def _expanded_file(
     """Return the expanded taxonomy; several files and directories are in a ZIP archive."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / next_version(file.path)
-        acceptance = _acceptance(accepted)
+        acceptance = accepted_kinds(accepted)
         applied = apply_suggestions(file, accepted, output, acceptance, keep_formulas=keep_formulas)
         written = applied.written.files
         if len(written) == 1 and written[0].is_file():
@@ -225,18 +163,10 @@ def next_version(path: Path) -> str:
     return f"{name}-v{number + 1}{suffix}"
 
 
-def _acceptance(accepted: list[Suggestion]) -> Acceptance:
-    """Allow only the moves and merges that a person has accepted."""
-    kinds = {each.kind for each in accepted}
-    return Acceptance(
-        allow_moves=SuggestionKind.INSERT in kinds, allow_merges=SuggestionKind.MERGE in kinds
-    )
-
-
 def _command(file: TaxonomyFile | None, accepted: list[Suggestion]) -> str:
     """Return the command that writes the new taxonomy from the decisions."""
     words = ["taxoexpan", "apply", str(file.path) if file else "TAXONOMY", "decisions.csv"]
-    acceptance = _acceptance(accepted)
+    acceptance = accepted_kinds(accepted)
     words += ["--allow-moves"] * acceptance.allow_moves
     words += ["--allow-merges"] * acceptance.allow_merges
     words += file.read_flags if file else []

@@ -23,7 +23,8 @@ FIXES = {
     "string_too_long": "send at most {max_length:,} characters",
     "too_long": "send at most {max_length:,} items, in several requests if needed",
     "json_invalid": "send valid JSON",
-    "model_attributes_type": "send a JSON object with the header Content-Type: application/json",
+    "model_attributes_type": 'send an object such as {{"concepts": [{{"label": "cashew milk"}}]}} '
+    "with the header Content-Type: application/json",
 }
 """Fixes of errors whose message does not say what is expected."""
 

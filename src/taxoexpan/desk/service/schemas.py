@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from taxoexpan.desk.service.suggester import PlacedQuery
 from taxoexpan.desk.web.problem import FieldProblem, ProblemError
@@ -125,6 +125,13 @@ class NewConcept(BaseModel):
     id: str | None = Field(
         default=None, max_length=MAX_ID, description="Your own id; the answer repeats it."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_object(cls, value: object) -> object:
+        if not isinstance(value, dict | cls):
+            raise ValueError('a concept is an object; send it as {"label": "cashew milk"}')
+        return value
 
     @field_validator("label")
     @classmethod

@@ -27,7 +27,8 @@ _LOCK = 0x7461786F
 """The number of the advisory lock by which writers to one PostgreSQL database take turns."""
 _STOP = "stop all programs that use it"
 _DAMAGED = (
-    f"is damaged; {_STOP}, and restore it from a backup, "
+    "is damaged, or another program is just copying a file over it; try again in a few seconds. "
+    f"If it stays so, {_STOP}, and restore it from a backup, "
     "or export what can be read with sqlite3 FILE .recover"
 )
 REPLACED = (
@@ -43,10 +44,12 @@ _EXPLANATIONS = {
     "file is not a database": "is not a decision store; give another name",
     "malformed": _DAMAGED,
     "database or disk is full": "the disk is full; free some space, and decide again",
+    "disk I/O error": "the disk failed (disk I/O error), or the connection to it; check its space, "
+    "its quota and its connection, and try again",
     "readonly database": "is read-only; make it and its folder writable",
     "unable to open database file": "cannot be opened; make it and its folder writable",
     "no such table": REPLACED,
-    'relation "decisions" does not exist': REPLACED,
+    'relation "taxoexpan_store" does not exist': REPLACED,
     _OLD_PROGRAM: _OLD_PROGRAM,
     _LOCKED: f"another program has used it for {BUSY_SECONDS} seconds; close it",
 }

@@ -37,7 +37,7 @@ from taxoexpan.desk.store.queue import (
     read_first_proposals,
     read_page,
 )
-from taxoexpan.desk.store.tables import Transactions, migrate
+from taxoexpan.desk.store.tables import Transactions, migrate, read_identity
 from taxoexpan.desk.store.writing import append_decisions, undo_decisions
 
 P = ParamSpec("P")
@@ -74,6 +74,8 @@ class DecisionStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._id: str | None = None
+        """The id of the store, which another store in its place would not have."""
         self._last: tuple[Any, ...] | None = None
         """The last entry of the log that this process has seen."""
 
@@ -87,7 +89,7 @@ class DecisionStore:
             if migrate(database):
                 store.rebuild()
             with store._reading() as connection:
-                store._last = last_entry(connection)
+                store._id, store._last = read_identity(connection), last_entry(connection)
         except BaseException:
             database.close()
             raise
@@ -101,7 +103,7 @@ class DecisionStore:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """Open a transaction for reading the log that this process has seen before."""
+        """Open a transaction for reading the store that this process has seen before."""
         with self._database.reading() as connection:
             self._require(connection, self._last)
             yield connection
@@ -119,8 +121,9 @@ class DecisionStore:
             self._last = last
 
     def _require(self, connection: Connection, entry: tuple[Any, ...] | None) -> None:
-        """Raise an error if the log lacks an entry, or has another one with its number."""
-        if entry is not None and not has_entry(connection, entry):
+        """Raise an error if this is another store, or if its log lacks an entry."""
+        is_other = self._id is not None and self._id != read_identity(connection)
+        if is_other or (entry is not None and not has_entry(connection, entry)):
             raise StoreError(f"{self.name}: {REPLACED}")
 
     def close(self) -> None:

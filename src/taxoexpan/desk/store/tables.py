@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
@@ -34,8 +35,11 @@ PROPOSED = tuple(name for name in COLUMNS if name not in ("query", "query_id", "
 """The columns of a suggestion that are stored with a proposal; its query has a row of its own."""
 DECIDED = tuple(name for name in PROPOSED if name not in ("place", "why"))
 """The columns of a suggestion that are stored with a decision about it."""
-VERSIONS = ("0001", "0002", "0003")
-"""The versions of the tables; the first one had no queue, the second one no edited concepts."""
+VERSIONS = ("0001", "0002", "0003", "0004")
+"""The versions of the tables.
+
+The first one had no queue, the second one no edited concepts, the third one no identity.
+"""
 
 
 class Stored(TypeDecorator[Any]):
@@ -98,6 +102,12 @@ versions = sa.Table(
     "taxoexpan_schema", metadata, sa.Column("version_num", sa.String(32), primary_key=True)
 )
 """The version of the tables, in one row."""
+
+identity = sa.Table("taxoexpan_store", metadata, sa.Column("id", sa.String(32), primary_key=True))
+"""The random id of the store, in one row. It never changes, and backups have the same.
+
+The number that SQLite keeps for programs (`user_version`) would do, but PostgreSQL has none.
+"""
 
 concepts = sa.Table(
     "concepts",
@@ -174,6 +184,7 @@ queue = sa.Table(
 `is_merge` are the last columns of the indexes, so that all orders are read from an index.
 """
 
+_identity = sa.select(identity.c.id)
 _FILTERED = "concept", "status", "is_merge"
 _confidence = queue.c.confidence.desc()
 sa.Index("queue_by_confidence", queue.c.turn, _confidence, *_FILTERED)
@@ -211,16 +222,23 @@ def migrate(database: Database) -> bool:
         version = _version(database, connection)
         if version == VERSIONS[-1]:  # another process has migrated it in the meantime
             return False
-        if version is not None:
+        if version in VERSIONS[:2]:
             queue.drop(connection, checkfirst=True)  # it is derived again
             column = sa.schema.CreateColumn(decisions.c.edited).compile(connection)
             connection.exec_driver_sql(f"ALTER TABLE decisions ADD COLUMN {column}")
         metadata.create_all(connection)  # only the tables that are missing
         if version is None:
             _protect_log(connection)
+        if read_identity(connection) is None:
+            connection.execute(sa.insert(identity), [{"id": uuid4().hex}])
         connection.execute(sa.delete(versions))
         connection.execute(sa.insert(versions), [{"version_num": VERSIONS[-1]}])
     return True
+
+
+def read_identity(connection: sa.Connection) -> str | None:
+    """Return the id of the store, or None if it has none yet."""
+    return connection.scalar(_identity)
 
 
 def _version(database: Database, connection: sa.Connection) -> str | None:
