@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Many tests start a process: without bytecode, each would compile every module that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-slow test-oldest oldest hashes coverage lint bench docs package sizes lines reproduce audit clean
+.PHONY: help install demo test test-slow test-oldest oldest hashes coverage lint bench docs package sizes concepts reproduce audit clean
 
 help:
 	@echo "make demo       place new foods in the food branch of WordNet"
@@ -18,7 +18,7 @@ help:
 	@echo "make hashes     look up the hashes of all pinned versions again, after a change of constraints.txt"
 	@echo "make package    build the wheel and the source distribution in dist/, and try both"
 	@echo "make sizes      print the sizes of the package and its extras, and start-up times"
-	@echo "make lines      print lines and modules per package (COMPARE=DIRECTORY: next to another checkout)"
+	@echo "make concepts   count classes, records, shared classes and lines (COMPARE=DIRECTORY: next to another checkout)"
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
 	@echo "make coverage   run the tests, and print how much of each package they reach"
 	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
@@ -77,8 +77,8 @@ package: .venv/installed-dev
 sizes: .venv/bin/python
 	$(BIN)/python tools/package_sizes.py
 
-lines: .venv/bin/python
-	@$(BIN)/python tools/package_lines.py $(COMPARE) .
+concepts: .venv/bin/python
+	@$(BIN)/python tools/concepts.py $(COMPARE) .
 
 audit: .venv/bin/python
 	@$(PIP) pip-audit || { echo "pip-audit could not be installed: make audit needs a package index"; exit 1; }
