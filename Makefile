@@ -20,7 +20,7 @@ help:
 	@echo "make sizes      print the sizes of the package and its extras, and start-up times"
 	@echo "make concepts   count classes, records, shared classes and lines (COMPARE=DIRECTORY: next to another checkout)"
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
-	@echo "make coverage   run the tests, and print how much of each package they reach"
+	@echo "make coverage   run the tests, and print the modules that they do not reach completely"
 	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
 	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
@@ -82,7 +82,7 @@ concepts: .venv/bin/python
 
 audit: .venv/bin/python
 	@$(PIP) pip-audit || { echo "pip-audit could not be installed: make audit needs a package index"; exit 1; }
-	$(BIN)/python tools/audit_versions.py constraints.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off -r constraints.txt
 
 # A signal inside coverage's own lock makes a process hang, and a measured process starts slowly, so
 # the tests that interrupt processes and those of a time limit are left out.
@@ -91,7 +91,7 @@ coverage: .venv/installed-dev
 	rm -f .coverage .coverage.*
 	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -m "not slow" -k "not ($(INTERRUPTING))" -n 2 --dist worksteal
 	$(BIN)/coverage combine --quiet
-	$(BIN)/python tools/coverage_by_package.py --missing 10
+	$(BIN)/coverage report --skip-covered
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
