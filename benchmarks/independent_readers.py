@@ -1,8 +1,8 @@
 """Compare a taxonomy file with an expanded copy, as libraries outside this package read them.
 
 rdflib reads RDF, fastobo reads OBO, csv, json and openpyxl read tables, JSON and workbooks, and
-markdown-it reads Markdown. Lines of text, blocks of Open Food Facts and synsets of WordNet are
-read here, in the simplest way.
+markdown-it reads Markdown. Lines of text and blocks of Open Food Facts are read here, in the
+simplest way.
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ class Comparison:
 
 def compare_files(old: Path, new: Path, format: str) -> Comparison:
     """Compare two files; `format` is needed for text files, whose names do not say it."""
-    if old.is_dir():
-        return _compare_sequences("own parser", "synsets", *map(_wordnet_lines, (old, new)))
     suffix = old.suffix.lower()
     if suffix in RDF_SYNTAXES:
         return _compare_sets("rdflib", "triples", *map(_triples, (old, new)))
@@ -189,32 +187,6 @@ def _blocks(path: Path) -> list[tuple[str, ...]]:
         elif blocks[-1]:
             blocks.append([])
     return [tuple(block) for block in blocks if block]
-
-
-def _wordnet_lines(path: Path) -> list[tuple[str, ...]]:
-    """Return all lines of the data files, with the words of each synset and of its hypernyms."""
-    lines: list[tuple[str, ...]] = []
-    for name in ("data.noun", "data.verb"):
-        content = (path / name).read_bytes()
-        synsets: dict[str, list[str]] = {}
-        offset = 0
-        for line in content.splitlines(keepends=True):
-            fields = line.decode().split(" ")
-            if not line.startswith(b"  "):
-                if int(fields[0]) != offset:
-                    raise ValueError(f"{path / name}: the synset at byte {offset} is {fields[0]}")
-                synsets[fields[0]] = fields
-            offset += len(line)
-        for fields in synsets.values():
-            parents = [fields[i + 1] for i, mark in enumerate(fields) if mark in ("@", "@i")]
-            words = [_words(synsets[parent]) for parent in parents if parent in synsets]
-            lines.append((name, _words(fields), *words, " ".join(fields).strip()))
-    return lines
-
-
-def _words(fields: Sequence[str]) -> str:
-    """Return the words of a synset as labels."""
-    return ", ".join(fields[4 : 4 + 2 * int(fields[3], 16) : 2]).replace("_", " ")
 
 
 def _compare_json(old: Path, new: Path) -> Comparison:

@@ -6,6 +6,9 @@ import random
 import re
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tiny_wordnet import write_wordnet
 
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
@@ -41,7 +44,6 @@ NAMES = {
     "obo": ("x.obo",),
     "json": ("x.json", "x.jsonl"),
     "obographs": ("x.json",),
-    "wordnet": ("x",),
     "openfoodfacts": ("x.txt",),
     "paths": ("x.txt", "x.csv"),
     "outline": ("x.md",),
@@ -92,6 +94,8 @@ _WORD, _NUMBER = re.compile(rb"\w+"), re.compile(rb"\d+")
 
 def valid_files(format: str) -> list[Files]:
     """Return sets of valid files of a format, by file name."""
+    if format == "wordnet":
+        return [_wordnet_files()]
     sets = []
     for name in NAMES[format]:
         files = FORMATS[format].write(FOOD, Target(Path(name))).files
@@ -105,6 +109,12 @@ def valid_files(format: str) -> list[Files]:
         {name: text} for name, text in HAND_WRITTEN.items() if suffixes[Path(name).suffix] == format
     ]
     return sets
+
+
+def _wordnet_files() -> Files:
+    """Return the files of a WordNet database, which is not written by any format."""
+    with TemporaryDirectory() as folder:
+        return {path.name: path.read_bytes() for path in write_wordnet(Path(folder)).iterdir()}
 
 
 def corrupt(files: Files, rng: random.Random) -> Files:

@@ -422,14 +422,6 @@ def test_unsupported_moves_are_refused_on_writing_too(tmp_path: Path, text: str)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_wordnet_supports_no_changes(tmp_path: Path) -> None:
-    for file, text in FORMATS["wordnet"].write(Taxonomy([MILK]), Target(tmp_path)).files.items():
-        write_file(file, text)
-    for change in BOTH:
-        with pytest.raises(FormatError, match="first run taxoexpan convert"):
-            TaxonomyFile.open(tmp_path).check_changes([change])
-
-
 def test_a_change_that_would_not_read_back_is_refused_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:

@@ -27,7 +27,7 @@ from taxoexpan.taxonomy.difference import Difference
 PLACES = [
     *(("skos", f"food.{suffix}") for suffix in ("ttl", "rdf", "jsonld", "nt")),
     *(("owl", f"food.{suffix}") for suffix in ("owl", "ttl")),
-    *(("obo", "food.obo"), ("json", "food.json"), ("wordnet", "food"), ("terms", "food.terms")),
+    *(("obo", "food.obo"), ("json", "food.json"), ("terms", "food.terms")),
     *(("edges", "food.csv"), ("rows", "food.csv"), ("rows", "food.tsv"), ("paths", "food.txt")),
 ]
 FOOD = Taxonomy(

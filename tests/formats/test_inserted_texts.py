@@ -28,7 +28,6 @@ FILES = [
     *(("outline", "x.txt"), ("json", "x.json"), ("json", "x.jsonl"), ("obographs", "x.json")),
     *(("skos", f"x.{suffix}") for suffix in ("ttl", "rdf", "nt", "jsonld", "trig", "nq")),
     *(("owl", "x.owl"), ("owl", "x.ttl"), ("obo", "x.obo"), ("openfoodfacts", "x.txt")),
-    ("wordnet", "x"),
 ]
 CASES = pytest.mark.parametrize(("format", "name"), FILES)
 
@@ -37,10 +36,8 @@ def opened(format: str, name: str, folder: Path) -> TaxonomyFile:
     """Write the old taxonomy in this format, and open it."""
     contents = FORMATS[format].write(OLD, Target(folder / name)).contents()
     for path, content in contents.items():
-        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-    is_directory = FORMATS[format].is_directory
-    return TaxonomyFile.open(folder / name if is_directory else next(iter(contents)), format)
+    return TaxonomyFile.open(next(iter(contents)), format)
 
 
 def inserted(file: TaxonomyFile, new: Concept) -> Concept | None:
@@ -80,8 +77,7 @@ def test_texts_are_read_back_unchanged_or_refused(
 @CASES
 @pytest.mark.parametrize("label", ["_a_", "1.0", "=a", "a, b", "x: y", "&amp;", "007", "a #"])
 def test_usual_labels_are_not_refused(format: str, name: str, label: str, tmp_path: Path) -> None:
-    read = inserted(opened(format, name, tmp_path), Concept(HTTP + "new", label))
-    assert read is not None or (format == "wordnet" and label == "_a_")
+    assert inserted(opened(format, name, tmp_path), Concept(HTTP + "new", label)) is not None
 
 
 @pytest.mark.parametrize("text", ["a\rb", "a\x0bb", "_x0041_"])

@@ -10,7 +10,6 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.obographs import is_obo_graphs
-from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -243,17 +242,6 @@ def test_missing_labels_are_noted_unless_the_class_is_deprecated(tmp_path: Path)
             ANIMAL,
             "only named in an edge; 'X_0000001' is used as its label",
         ),
-    }
-
-
-def test_the_members_of_nodes_are_their_properties(tmp_path: Path) -> None:
-    file = opened(tmp_path)
-    index = FORMATS["obographs"].index_properties(file.file, file.taxonomy)
-    assert index.having == {
-        "lbl": {ANIMAL, DOG, CAT},
-        "type": {ANIMAL, DOG, CAT},
-        "meta.definition": {DOG},
-        "meta.synonyms": {DOG},
     }
 
 

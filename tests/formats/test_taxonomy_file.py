@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 
 from taxoexpan.errors import ChangedFileError, FormatError
-from taxoexpan.formats import obo, terms, text_file, wordnet
+from taxoexpan.formats import obo, terms, text_file
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.json import document
@@ -51,7 +51,6 @@ CASES = [
     Case("obographs", "food.json", document, "load"),
     Case("skos", "food.ttl", SkosIndex, "read"),
     Case("skos", "food.rdf", SkosIndex, "read", moves=False),
-    Case("wordnet", "wn", wordnet, "open_parts", moves=False),
 ]
 of_every_format = pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.format}-{case.name}"
@@ -61,8 +60,6 @@ of_every_format = pytest.mark.parametrize(
 def write_food(case: Case, folder: Path) -> Path:
     """Write the taxonomy in the format of the case."""
     path = folder / case.name
-    if case.format == "wordnet":
-        path.mkdir()
     for part, text in FORMATS[case.format].write(FOOD, Target(path)).files.items():
         part.write_bytes(text.encode("utf-8"))
     return path

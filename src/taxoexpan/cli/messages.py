@@ -188,8 +188,8 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
         lost = " and ".join(applied.written.lost)
         note(f"note: this file has no place for {lost}; they were not written")
     print_protected(applied.protected)
-    blank = [f"left blank: {each}" for each in applied.written.left_blank]
-    note_some(blank, " properties were left blank")
+    if applied.written.left_blank:
+        note(f"note: left blank in the new concepts: {', '.join(applied.written.left_blank)}")
     files = spell_files(applied.written.files)
     where = f"; expanded taxonomy in {files}" if files else ""
     note(f"{_counts(applied.additions, acceptance)}{where}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.files import STANDARD_STREAM, whole_directory, write_whole
+from taxoexpan.files import STANDARD_STREAM, write_whole
 from taxoexpan.formats.builder import LANGUAGE_TAGS
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Target
@@ -81,28 +81,25 @@ def convert(
         contents = copy.contents()
         reread = _read_back(contents, target.path, new)
         losses = [*_losses(taxonomy, copy, reread), *_ignored_content(parsed.ignored, new)]
-    files = tuple(contents)
-    if new.is_directory:
-        files = (target.path,)
-        with whole_directory(target.path, [file.name for file in contents], force) as staging:
-            for file, content in contents.items():
-                (staging / file.name).write_bytes(content)
-    else:
-        write_whole(contents, force)
+    write_whole(contents, force)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
     base = target.base if any(id.startswith(target.base) for id in ids.values()) else ""
-    return Conversion(files, taxonomy, reread, ids, losses, base, protected)
+    return Conversion(tuple(contents), taxonomy, reread, ids, losses, base, protected)
 
 
 def target_format(path: Path, name: str | None = None) -> Format:
     """Return the format with this name, or else the format for the suffix of a file to write."""
     if name is not None:
-        return named_format(name)
+        format = named_format(name)
+        if not format.is_written:
+            raise ConfigurationError(f"the format {name} is only read; choose another one to write")
+        return format
     owner = FORMATS.owner(format_suffix(path))
     if owner is not None:
         return FORMATS[owner]
-    width = max(map(len, FORMATS))
-    rows = [f"  {n:<{width}}  {', '.join(f.suffixes) or '-'}" for n, f in FORMATS.items()]
+    formats = [format for format in FORMATS.values() if format.is_written]
+    width = max(len(format.name) for format in formats)
+    rows = [f"  {f.name:<{width}}  {', '.join(f.suffixes) or '-'}" for f in formats]
     message = f"the name {path.name} does not say in which format to write"
     fix = "use one of these suffixes, or give one of these names as the format to write"
     raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows]))
@@ -152,11 +149,7 @@ def _relations(taxonomy: Taxonomy, relations: Iterable[tuple[str, str]]) -> list
 
 def _read_back(contents: Mapping[Path, bytes], target: Path, format: Format) -> Taxonomy:
     """Read the new files, which must be recognized as files of this format."""
-    if target == STANDARD_STREAM and format.is_directory:
-        message = f"the format {format.name} has several files, which do not fit into one stream"
-        raise ConfigurationError(f"{message}; give the name of an output")
-    path = target if format.is_directory else next(iter(contents))
-    file = TextFile(path, "").with_parts(contents)
+    file = TextFile(next(iter(contents)), "").with_parts(contents)
     try:
         found = format.name if target == STANDARD_STREAM else find_format(file).name
     except FormatError:

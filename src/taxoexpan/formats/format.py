@@ -11,7 +11,6 @@ from typing import TypeVar
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
@@ -74,10 +73,8 @@ class Format(ABC):
     """The texts of new concepts that every file of this format can store."""
     changes = frozenset({"moves", "synonyms"})
     """The changes of existing concepts that every file of this format can store."""
-    not_inserted: tuple[str, ...] = ()
-    """Kinds of data that `write` stores, but `extend` does not."""
-    is_directory = False
-    """Whether a taxonomy in this format is a directory of files."""
+    is_written = True
+    """Whether files in this format can be written and extended."""
     is_table = False
     """Whether the files may be tables, of which the user can choose the columns."""
     is_rdf = False
@@ -123,10 +120,6 @@ class Format(ABC):
     def supported_changes(self, file: TextFile) -> frozenset[str]:
         """Return which of moves and synonyms of existing concepts the file can store."""
         return self.changes
-
-    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the properties of each concept, if the format allows any properties."""
-        return PropertyIndex()
 
     def read_with_lines(self, file: TextFile) -> ParsedTaxonomy:
         """Read the taxonomy with the line of every concept, even if this is slower."""

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, inherited
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
@@ -138,14 +137,6 @@ class OboFormat(Format):
             lines = _format_stanza(concept, taxonomy, parents)
             parts.append("".join(f"{line}\n" for line in lines))
         return Copy({target.path: "\n".join(parts)}, ids)
-
-    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the tags of each term in a file."""
-        index = PropertyIndex(set(taxonomy))
-        for stanza in source.parsed(parse_stanzas):
-            lines = source.lines[stanza.line : stanza.last_line]
-            index.add(stanza.id, {line.lstrip().partition(":")[0] for line in lines if ":" in line})
-        return index.leave_out(["id", "is_a", "is_obsolete"])
 
 
 def _obo_id(id: str) -> str:

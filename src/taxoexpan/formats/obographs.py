@@ -14,7 +14,6 @@ from taxoexpan.formats.builder import Note, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Insertions, Target
 from taxoexpan.formats.json.document import DocumentFormat, JsonDocument, load
 from taxoexpan.formats.json.editor import JsonEditor, in_order
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.vocabulary import as_iris, local_name
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -202,17 +201,6 @@ class OboGraphsFormat(DocumentFormat):
         graph = {"id": f"{target.base}ontology", "nodes": nodes, "edges": edges}
         text = json.dumps({"graphs": [graph]}, ensure_ascii=False, indent=2)
         return Copy({target.path: f"{text}\n"}, ids)
-
-    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the members of the nodes of classes and of their `meta` objects."""
-        graphs, index = source.parsed(OboGraphs.load), PropertyIndex(set(taxonomy))
-        for id in taxonomy:
-            for node in graphs.nodes.get(id, ()):
-                index.add(id, [key for key in node if key not in ("id", "meta")])
-            for meta in graphs.metas(id):
-                index.add(id, (f"meta.{key}" for key in meta if key != "basicPropertyValues"))
-                index.add(id, map(local_name, _property_values(meta)))
-        return index.leave_out(["meta.deprecated"])
 
 
 def _substitute_label(builder: TaxonomyBuilder, graphs: OboGraphs, id: str) -> str:

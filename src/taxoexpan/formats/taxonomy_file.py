@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +12,6 @@ from taxoexpan.files import outputs
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.format import Format
-from taxoexpan.formats.property_index import BlankProperty, blank_properties
 from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES, find_format
 from taxoexpan.formats.tables.columns import checked_columns, columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
@@ -26,24 +24,27 @@ from taxoexpan.taxonomy.names import normalize_name
 _MAX_SIMULATED = 100
 """How many concepts are tried as the parent of a new one that gets a code."""
 
+_MIN_FILLED, _MIN_FRACTION_FILLED = 2, 0.2
+"""How often a kind of content must occur, and per concept, to be named if new concepts lack it."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
     """The written files, and the new contents of the old files.
 
-    `lost` are kinds of data that the format cannot store; `left_blank` are old properties that new
-    concepts lack.
+    `lost` are kinds of data that the format cannot store; `left_blank` are kinds of content that
+    many old concepts have, and no new one.
     """
 
     files: tuple[Path, ...]
     lost: list[str]
-    left_blank: list[BlankProperty]
+    left_blank: list[str]
     contents: dict[Path, bytes]
 
 
 @dataclass(frozen=True)
 class TaxonomyFile:
-    """A file or directory with a taxonomy, which is read and parsed once, on opening."""
+    """A file with a taxonomy, which is read and parsed once, on opening."""
 
     file: TextFile
     format: Format
@@ -93,7 +94,7 @@ class TaxonomyFile:
 
     @property
     def path(self) -> Path:
-        """The path of the file or directory."""
+        """The path of the file, or of a WordNet directory."""
         return self.file.path
 
     @property
@@ -140,7 +141,7 @@ class TaxonomyFile:
         # In truth the concepts have several parents, and each may have its own range of numbers.
         ids = replace(ids, last=None)
         new = list({concept.label: concept for concept in concepts}.values())
-        contents, _, _ = self._verified(self._simulated(new, max_parents, ids))
+        contents, _ = self._verified(self._simulated(new, max_parents, ids))
         targets = self._targets(output, contents)
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
@@ -151,11 +152,8 @@ class TaxonomyFile:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
             synonyms = [(self.taxonomy.ids[0], name) for name in names.values()]
             self._verified(Additions([], [], synonyms=synonyms))
-        if self.path.is_dir():
-            outputs.check_directory(output, _file_names(self.path), force)
-        else:
-            for target in targets:
-                outputs.check_output(target, force)
+        for target in targets:
+            outputs.check_output(target, force)
 
     def _simulated(self, new: list[Concept], max_parents: int, ids: IdPolicy) -> Additions:
         """Return all concepts under the first parents, or one where codes are not used up."""
@@ -216,18 +214,17 @@ class TaxonomyFile:
         the new contents are returned. If the file to replace was changed, the result gets another
         name.
         """
-        contents, changed, reread = self._verified(additions)
-        lost, left_blank = list[str](), list[BlankProperty]()
+        contents, reread = self._verified(additions)
+        lost, left_blank = list[str](), list[str]()
         if additions.concepts:
             supported = self.format.supported_fields(self.file)
-            lost = [*_unsupported(additions, supported, reread), *self.format.not_inserted]
+            lost = _unsupported(additions, supported, reread.taxonomy)
             if "definitions" in supported and any(
                 new.definition and new.definition.strip() != read.definition
-                for new, read in _read_back(additions.concepts, reread)
+                for new, read in _read_back(additions.concepts, reread.taxonomy)
             ):
                 lost.append("line breaks in definitions")
-            before = self.format.index_properties(self.file, self.taxonomy)
-            left_blank = blank_properties(before, self.format.index_properties(changed, reread))
+            left_blank = _left_blank(self.parsed, reread)
         if output is None:
             return WrittenFiles((), lost, left_blank, contents)
 
@@ -258,18 +255,10 @@ class TaxonomyFile:
         force: bool = False,
         last_check: Callable[[], None] | None = None,
     ) -> tuple[Path, ...]:
-        """Write files, or a copy of the directory with new contents, and return the outputs."""
+        """Write the files of the taxonomy under the name of the output, and return their paths."""
         targets = self._targets(output, contents)
-        if not self.path.is_dir():
-            outputs.write_whole(targets, force, last_check)
-            return tuple(targets)
-        names = _file_names(self.path)
-        with outputs.whole_directory(output, names, force, last_check) as staging:
-            for name in names:
-                shutil.copyfile(self.path / name, staging / name)
-            for target, content in targets.items():
-                (staging / target.name).write_bytes(content)
-        return (output,)
+        outputs.write_whole(targets, force, last_check)
+        return tuple(targets)
 
     def _changed(self, additions: Additions) -> dict[Path, bytes]:
         """Return the new content of every file that changes."""
@@ -285,21 +274,19 @@ class TaxonomyFile:
             for part, inserted in insertions.items()
         }
 
-    def _verified(self, additions: Additions) -> tuple[dict[Path, bytes], TextFile, Taxonomy]:
-        """Return the new contents, the changed file, and its taxonomy, which is checked."""
+    def _verified(self, additions: Additions) -> tuple[dict[Path, bytes], ParsedTaxonomy]:
+        """Return the new contents, and what is read from them, which is checked."""
         contents = self._changed(additions)
         changed, expanded = self.file.with_parts(contents), self.taxonomy.expanded(additions)
         reread = _check_read_back(changed, self.format, self.taxonomy, expanded)
         fields = self.format.supported_fields(self.file)
-        _refuse_changed_texts(self.path, _read_back(additions.concepts, reread), fields)
-        return contents, changed, reread
+        _refuse_changed_texts(self.path, _read_back(additions.concepts, reread.taxonomy), fields)
+        return contents, reread
 
     def _targets(self, output: Path, contents: Mapping[Path, bytes]) -> dict[Path, bytes]:
         """Return the files to write; a single file gets exactly the name of `output`."""
         targets = [output]
-        if self.path.is_dir():
-            targets = [output / part.name for part in contents]
-        elif len(contents) > 1:
+        if len(contents) > 1:
             targets = self.format.parts(output)
         else:
             new, old = format_suffix(output), format_suffix(self.path)
@@ -339,11 +326,6 @@ def read_options(options: ReadingOptions) -> ReadOptions:
     return ReadOptions(options.language, options.instances, columns, options.sheet, separator)
 
 
-def _file_names(directory: Path) -> list[str]:
-    """Return the names of the files in a directory, without subdirectories."""
-    return sorted(part.name for part in directory.iterdir() if part.is_file())
-
-
 def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:
     """Return the kinds of data in the additions that the format cannot store."""
     has_own_ids = any(concept.id != concept.label for concept in additions.concepts)
@@ -364,12 +346,22 @@ def _optional_texts(concepts: Collection[Concept]) -> dict[str, bool]:
     }
 
 
-def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Taxonomy) -> Taxonomy:
-    """Return the taxonomy in a changed file, which must equal the expanded taxonomy."""
+def _left_blank(before: ParsedTaxonomy, after: ParsedTaxonomy) -> list[str]:
+    """Return the kinds of content that many old concepts have, and that no new concept got."""
+    least = max(_MIN_FILLED, _MIN_FRACTION_FILLED * len(before.taxonomy))
+    kinds = {kind: n for kind, n in before.ignored.items() if n >= least}
+    return [kind for kind, n in kinds.items() if after.ignored.get(kind, 0) <= n]
+
+
+def _check_read_back(
+    file: TextFile, format: Format, old: Taxonomy, expanded: Taxonomy
+) -> ParsedTaxonomy:
+    """Return what is read from a changed file, which must equal the expanded taxonomy."""
     try:
-        reread = format.read(file).taxonomy
+        parsed = format.read(file)
     except FormatError as error:
         raise FormatError(file.path, f"with these changes: {error.message}") from None
+    reread = parsed.taxonomy
     different = _facts(old, reread, expanded) ^ _facts(old, expanded, reread)
     if different:
         fact = min(different, key=str)
@@ -383,7 +375,7 @@ def _check_read_back(file: TextFile, format: Format, old: Taxonomy, expanded: Ta
         message = f"the changed file would not be read back as intended: {what} would differ"
         fix = "leave out this change, or rename the new concept"
         raise FormatError(file.path, f"{message}; {fix}")
-    return reread
+    return parsed
 
 
 def _read_back(concepts: Sequence[Concept], reread: Taxonomy) -> list[tuple[Concept, Concept]]:

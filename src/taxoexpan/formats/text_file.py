@@ -121,7 +121,7 @@ class TextFile:
         return self._siblings[path]
 
     def with_parts(self, contents: Mapping[Path, bytes]) -> TextFile:
-        """Return the file or directory with new contents of some parts."""
+        """Return the file with new contents of some parts."""
         parts = {
             part: TextFile._from_bytes(part, content, self.options, may_be_blank=True)
             for part, content in contents.items()
@@ -133,7 +133,7 @@ class TextFile:
 
     def is_current(self) -> bool:
         """Return whether all files of the taxonomy have the same bytes on the disk as when read."""
-        files = [*self._siblings.values(), *([] if self.path.is_dir() else [self])]
+        files = [self, *self._siblings.values()]
         return all(
             file.digest == (_digest(file.path.read_bytes()) if file.path.exists() else "")
             for file in files
@@ -146,7 +146,7 @@ class TextFile:
     @property
     def is_directory(self) -> bool:
         """Whether this is a directory, whose own text is empty."""
-        return self.path.is_dir() or any(part.parent == self.path for part in self._siblings)
+        return self.path.is_dir()
 
     @property
     def suffix(self) -> str:

@@ -61,7 +61,7 @@ def test_another_status_is_named_as_not_read(tmp_path: Path, values: tuple[str, 
 def test_a_status_that_new_concepts_lack_is_reported(tmp_path: Path) -> None:
     file = TaxonomyFile.open(table(tmp_path, "Status", "active", "active", "deprecated"))
     written = file.write(under("1", concept=Concept("9", "kiwi")), tmp_path / "y.csv")
-    assert [blank.name for blank in written.left_blank] == ["Status"]
+    assert written.left_blank == ["column 'Status'"]
 
 
 def test_a_status_beside_relations_is_named(tmp_path: Path) -> None:

@@ -339,13 +339,6 @@ def test_a_table_without_columns_of_paths_is_not_read_as_lines(tmp_path: Path) -
     assert FORMATS["paths"].can_read(text) is False
 
 
-def test_a_row_without_an_id_is_known_by_its_path(tmp_path: Path) -> None:
-    path = file(tmp_path, "path,color\nA,\nA > B,red\n", "x.csv")
-    index = FORMATS["paths"].index_properties(TextFile.load(path), TaxonomyFile.open(path).taxonomy)
-    assert index.concepts == {"A", "A > B"}
-    assert list(index.having.values()) == [{"A > B"}]
-
-
 @pytest.mark.parametrize("sign", ["/", " / ", " » ", "|", "::", "\\", ">", "›"])
 def test_paths_of_a_table_may_have_another_separator(tmp_path: Path, sign: str) -> None:
     rows = [["Food"], ["Food", "Fruit"], ["Food", "Fruit", "Apple"]]

@@ -12,14 +12,13 @@ from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.json.document import LINES_SUFFIXES, DocumentFormat, load
 from taxoexpan.formats.json.insertion import Inserter
-from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts, find_key
+from taxoexpan.formats.json.schema import CONCEPT_KEYS, JsonConcepts, find_key
 from taxoexpan.formats.json.unread import (
     refuse_unread_objects,
     refuse_unread_relations,
     unread_remarks,
 )
 from taxoexpan.formats.obographs import is_obo_graphs
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.codes import refuse_other_codes, relate_codes
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -108,13 +107,6 @@ class JsonFormat(DocumentFormat):
             return Copy({target.path: "".join(f"{line}\n" for line in lines)}, ids)
         listed = ",\n    ".join(lines)
         return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
-
-    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the keys with a value in the objects of each concept."""
-        concepts, index = source.parsed(JsonConcepts.load), PropertyIndex(set(taxonomy))
-        for id, entry in zip(concepts.ids, concepts.objects, strict=True):
-            index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
-        return index.leave_out([*KEYS["children"], *KEYS["parents"], *KEYS["deprecated"]])
 
 
 def _entry(taxonomy: Taxonomy, concept: Concept, ids: Mapping[str, str]) -> dict[str, object]:

@@ -24,7 +24,6 @@ from taxoexpan.formats.openfoodfacts.blocks import (
     escape_commas,
     label_key,
 )
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
@@ -94,16 +93,6 @@ class OpenFoodFactsFormat(Format):
             blocks.append("".join(f"{line}\n" for line in lines))
         text = "\n".join(blocks)
         return Copy({target.path: text}, {id: new for id, (_, new) in names.items()})
-
-    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the properties and the languages of the names of each entry."""
-        index = PropertyIndex(set(taxonomy))
-        for block in source.parsed(Blocks.parse).entries:
-            index.add(block.id, (f"names in {names.language}" for names in block.names))
-            lines = source.lines[block.line - 1 : block.last_line]
-            found = (PROPERTY.match(line.strip()) for line in lines)
-            index.add(block.id, (f"{match[1]}:{match[2]}" for match in found if match))
-        return index
 
 
 def _add_concept(builder: TaxonomyBuilder, id: str, entry: Entry) -> None:

@@ -13,13 +13,11 @@ from typing import Any, ClassVar, Self
 import pyoxigraph as ox
 
 from taxoexpan.formats.builder import Note
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.statements import Statements
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.phrasing import join_words
-from taxoexpan.taxonomy import Taxonomy
 
 MOST = 0.8
 """A property or type that this share of the concepts has belongs to the style of the file."""
@@ -212,16 +210,6 @@ class GraphIndex:
         used = {*self._text_properties(), *self.LITERAL_FORMS, *self.OTHER_USED}
         others = {iri: n for iri, n in self.predicate_counts.items() if iri not in used}
         return {_short_name(iri, self._namespaces): count for iri, count in others.items()}
-
-    def properties(self, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the predicates of each concept, by short name and language."""
-        properties = PropertyIndex(set(taxonomy))
-        for (predicate, language), subjects in self.described_by.items():
-            if predicate not in _RELATIONS:
-                name = _short_name(predicate, self._namespaces)
-                name += f"@{language}" if language else ""
-                properties.having[name] = subjects & properties.concepts
-        return properties
 
     def without_concepts(self) -> str:
         """Describe the content of a file without concepts, and what to do."""

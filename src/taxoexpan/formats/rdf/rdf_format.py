@@ -17,7 +17,6 @@ import pyoxigraph as ox
 from taxoexpan.errors import FileCycleError, FormatError, started_at
 from taxoexpan.formats.builder import LANGUAGE_TAGS, Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Insertions, Target, inherited
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.index import MOST, GraphIndex, Node, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
@@ -211,10 +210,6 @@ class RdfFormat(Format):
         """Return synonyms, and moves if the file is Turtle or N-Triples."""
         can_move = detect_syntax(source) in (TURTLE, N_TRIPLES)
         return frozenset({"moves", "synonyms"} if can_move else {"synonyms"})
-
-    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the predicates of each concept in a file."""
-        return source.parsed(self.index.read).properties(taxonomy)
 
     def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
         """Return the lines that describe these concepts, as far as they are found."""

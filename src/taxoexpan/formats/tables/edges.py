@@ -7,7 +7,6 @@ from collections import Counter
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, labels_as_ids
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.column_notes import column_notes
 from taxoexpan.formats.tables.columns import find_column
 from taxoexpan.formats.tables.rows import is_root_marker, root_marker_notes
@@ -88,12 +87,6 @@ class EdgesFormat(Format):
         rows = [(ids[id], "") for id in taxonomy.roots]
         rows += [(ids[child], ids[parent]) for parent, child in taxonomy.relations]
         return Copy({target.path: table_text(target.path, ("child", "parent"), rows)}, ids)
-
-    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the other columns with a value in a row of each concept."""
-        table = file.parsed(Table.open)
-        index = table.properties([row["child"] for row in table.rows], "child", "parent")
-        return PropertyIndex(set(taxonomy), index.having)
 
 
 def _unread_names(table: Table) -> list[Note]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.columns import FIELD_COLUMNS
 from taxoexpan.formats.tables.path_layouts import (
     DEFAULT_SEPARATOR,
@@ -139,15 +138,6 @@ class PathsFormat(Format):
         all_ids = all(c.parts in with_id and c.parts[:-1] in with_id for c in categories)
         is_distinct = len({category.parts for category in categories}) == len(categories)
         return frozenset({"moves"} if all_ids and is_distinct else ())
-
-    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the other columns with a value in the row of each category of a table."""
-        layout = file.parsed(_layout)
-        if isinstance(layout, PathLines):
-            return PropertyIndex()
-        ids = [each.id or SEPARATOR.join(each.parts) for each in file.parsed(_categories)]
-        relating = ("id", "label", "path", "deprecated", *layout.table.columns.levels)
-        return layout.table.properties(ids, *relating)
 
 
 def _layout(file: TextFile) -> PathLines | PathTable:

@@ -10,7 +10,6 @@ from functools import cached_property
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, labels_as_ids
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.codes import code_parents, refuse_other_codes, relate_codes
 from taxoexpan.formats.tables.column_notes import column_notes
 from taxoexpan.formats.tables.columns import FIELD_COLUMNS
@@ -114,13 +113,6 @@ class RowsFormat(Format):
         moves = {"moves"} if read.levels is None and not read.by_codes else set()
         synonyms = {"synonyms"} if file.parsed(Table.open).has("synonyms") else set()
         return frozenset(moves | synonyms)
-
-    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return the columns, except for relations, with a value in the row of each concept."""
-        table = file.parsed(Table.open)
-        relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
-        # Every row is one concept, in the same order.
-        return table.properties(taxonomy.ids, *relating)
 
 
 def _read_table(file: TextFile) -> _ConceptTable:

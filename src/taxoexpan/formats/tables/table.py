@@ -14,7 +14,6 @@ from typing import Literal
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.columns import Columns, are_numbers, find_column
 from taxoexpan.formats.tables.deprecation import ACCEPTED, are_statuses, parse_deprecated
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -198,22 +197,17 @@ class Table:
         return self.columns.has(*names)
 
     def other_columns(self, *names: str) -> dict[str, int]:
-        """Return the number of rows for each other column, and the number of title lines."""
-        count = sum(1 for line in self.file.lines if line.strip()) - 1 - self.rows_above
-        others = {f"column {name!r}": count for name in self._others(names).values()}
-        return others | ({"title line": self.rows_above} if self.rows_above else {})
-
-    def properties(self, ids: Iterable[str], *names: str) -> PropertyIndex:
-        """Return the other columns with a value in the row of each concept.
+        """Return the number of values in each other column, and the number of title lines.
 
         A status is one of them, even if it says which concepts are deprecated: others have one too.
         """
         if self.columns.indices.get("deprecated") == self.status_index:
             names = tuple(name for name in names if name != "deprecated")
-        found, others = PropertyIndex(), self._others(names)
-        for id, row in zip(ids, self.rows, strict=False):
-            found.add(id, [name for i, name in others.items() if row.cells[i].strip()])
-        return found
+        counts = {
+            f"column {name!r}": sum(1 for row in self.rows if row.cells[column].strip())
+            for column, name in self._others(names).items()
+        }
+        return counts | ({"title line": self.rows_above} if self.rows_above else {})
 
     def _others(self, names: Sequence[str]) -> dict[int, str]:
         known = {self.columns.indices.get(name) for name in names}
