@@ -22,7 +22,7 @@ from review_cases import text_of
 from sqlalchemy import make_url
 
 from taxoexpan.cli.serve import REVIEW_PORT
-from taxoexpan.desk.review.improvement import MIN_DECIDED
+from taxoexpan.desk.review.improvement_page import MIN_DECIDED
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept
 from taxoexpan.desk.store.queue import QueueQuery

@@ -16,7 +16,8 @@ from review_cases import Review, field, open_review, text_of
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.desk import model_name
-from taxoexpan.desk.review.improvement import MIN_DECIDED, Improvement
+from taxoexpan.desk.review.improvement import Improvement, Phase
+from taxoexpan.desk.review.improvement_page import MIN_DECIDED
 from taxoexpan.desk.store.database import split_password
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Status
@@ -73,8 +74,8 @@ def todo(review: Review) -> list[QueuedConcept]:
 
 def wait(improvement: Improvement) -> None:
     end = time.monotonic() + 120
-    while improvement.is_running:
-        assert time.monotonic() < end, improvement.line
+    while improvement.progress.is_running:
+        assert time.monotonic() < end, improvement.progress.message
         time.sleep(0.1)
 
 
@@ -91,15 +92,16 @@ def test_a_new_model_proposes_again_and_no_decision_is_lost(
         assert "A training is running" in text_of(review.get("/improve"))
         assert "A training is running" in review.post("/improve", {}, status=409)
 
-        while "continuing the training" not in improvement.line:  # the decisions are read
-            assert improvement.is_running, improvement.error
+        # Then the decisions are read.
+        while "continuing the training" not in improvement.progress.message:
+            assert improvement.progress.is_running, improvement.progress.message
             time.sleep(0.05)
         meanwhile, first, other, *rest = todo(review)
         review.decide(meanwhile.key, accept="milk")
         shown = review.get(f"/?concept={first.key}")
         earlier = {name: field(shown, name) for name in ("concept", "version", "model", "request")}
         wait(improvement)
-        assert not improvement.error
+        assert improvement.progress.phase is Phase.DONE
 
         text = text_of(review.get("/improve"))
         directory = tmp_path / "model-2"
@@ -161,11 +163,11 @@ def test_stopping_the_review_ends_the_training_and_leaves_nothing(
         accept(review, todo(review)[:MIN_DECIDED])
         before = set(tmp_path.iterdir())
         review.post("/improve", {})
-        while not list(tmp_path.glob(".model-2.*")) and improvement.is_running:
+        while not list(tmp_path.glob(".model-2.*")) and improvement.progress.is_running:
             time.sleep(0.02)
-        assert improvement.is_running
+        assert improvement.progress.is_running
         improvement.close()
-        assert not improvement.is_running
+        assert not improvement.progress.is_running
         assert {path for path in tmp_path.iterdir() if "reviews" not in path.name} <= before
 
 
@@ -178,7 +180,7 @@ def test_a_training_needs_decisions_and_the_taxonomy(
         page = review.post("/improve", {}, status=409)
         assert f"needs {MIN_DECIDED} concepts" in text_of(page)
         assert "there are 3." in text_of(page)
-        assert not improvement.is_running
+        assert not improvement.progress.is_running
         other = open_review(model, review.store, LISTED)
         assert "--taxonomy FILE" in text_of(other.get("/improve"))
         assert "--taxonomy FILE" in other.post("/improve", {}, status=409)

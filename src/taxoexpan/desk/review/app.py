@@ -24,7 +24,8 @@ from taxoexpan.desk.review.concept import (
 from taxoexpan.desk.review.decision_form import change_curator, choose_parent, take_decision, undo
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.exports import download, show_export
-from taxoexpan.desk.review.improvement import Improvement, show_improvement, start_improvement
+from taxoexpan.desk.review.improvement import Improvement
+from taxoexpan.desk.review.improvement_page import show_improvement, start_improvement
 from taxoexpan.desk.review.pages import Pages, serve_static, show_help, show_history
 from taxoexpan.desk.review.queue import show_queue
 from taxoexpan.desk.store.decisions import BusyError

@@ -1,4 +1,4 @@
-"""Improving the suggestions: a training from the decisions in another process, and its page."""
+"""Improving the suggestions: a training from the decisions in another process."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Lock, Thread
-from typing import Any
-
-from starlette.datastructures import FormData
-from starlette.requests import Request
-from starlette.responses import Response
 
 from taxoexpan.desk.review.desk import ReviewDesk, model_name
-from taxoexpan.desk.review.pages import Pages, see_other
 from taxoexpan.desk.store.decisions import Status, pair
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.errors import ModelError
@@ -26,8 +21,38 @@ from taxoexpan.files import recover_output, unused_name
 from taxoexpan.model import TaxoExpan
 from taxoexpan.taxonomy import Concept
 
-MIN_DECIDED = 20
-"""The number of concepts with decisions that a training needs."""
+
+class Phase(Enum):
+    """Where a training is."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    FAILED = "failed"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The phase of the last training, when it began, and its last message.
+
+    `results` say what a new model changed. `desk` has the newest model, also after a failure.
+    """
+
+    phase: Phase = Phase.IDLE
+    began: float = 0.0
+    message: str = ""
+    results: tuple[str, ...] = ()
+    desk: ReviewDesk | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a training is running."""
+        return self.phase is Phase.RUNNING
+
+    @property
+    def seconds(self) -> float:
+        """The time since the training began."""
+        return time.monotonic() - self.began
 
 
 @dataclass
@@ -40,19 +65,15 @@ class Improvement:
     listed: Sequence[Concept]
     device: str = "auto"
     glossary: Path | None = None
-    desk: ReviewDesk | None = None
-    is_running: bool = False
-    began: float = 0.0
-    line: str = ""
-    error: str = ""
-    results: Sequence[str] = ()
+    progress: Progress = Progress()
+    """It is replaced as a whole, so that a page never shows parts of two trainings."""
     _lock: Lock = field(default_factory=Lock)
     _started: tuple[Path, Popen[str], Thread] | None = None
 
     def start(self, desk: ReviewDesk) -> bool:
         """Start a training and return; return False if one is running."""
         with self._lock:
-            if self.is_running:
+            if self.progress.is_running:
                 return False
             output = unused_name(self.model.resolve())
             child = Popen(
@@ -65,10 +86,11 @@ class Improvement:
             )
             if sys.platform != "win32":
                 os.setpriority(os.PRIO_PROCESS, child.pid, 10)  # the pages come first
-            self.is_running, self.began = True, time.monotonic()
-            self.line, self.error, self.results = "", "", ()
-            self._started = output, child, Thread(target=self._run, args=[desk, child, output])
-            self._started[2].start()
+            now = time.monotonic()
+            self.progress = Progress(Phase.RUNNING, began=now, desk=self.progress.desk)
+            thread = Thread(target=self._run, args=[desk, child, output])
+            self._started = output, child, thread
+            thread.start()
         return True
 
     def close(self) -> None:
@@ -88,16 +110,22 @@ class Improvement:
         try:
             with child:  # it closes the pipe, and waits
                 for line in child.stderr or ():
-                    self.line = line.strip() or self.line
+                    self._show(line.strip() or self.progress.message)
             if child.returncode:
-                raise ModelError(self.line or f"the training ended with status {child.returncode}")
-            self.line = "the model is trained; its proposals are computed"
-            self.desk, self.results = self._adopt(desk, output)
+                problem = f"the training ended with status {child.returncode}"
+                raise ModelError(self.progress.message or problem)
+            self._show("the model is trained; its proposals are computed")
+            improved, results = self._adopt(desk, output)
+            self.progress = Progress(Phase.DONE, results=results, desk=improved)
         except Exception as error:  # it would be lost in this thread
-            self.error = str(error) or type(error).__name__
-        self.is_running = False
+            message = str(error) or type(error).__name__
+            self.progress = replace(self.progress, phase=Phase.FAILED, message=message)
 
-    def _adopt(self, desk: ReviewDesk, output: Path) -> tuple[ReviewDesk, Sequence[str]]:
+    def _show(self, message: str) -> None:
+        """Show a message of the running training."""
+        self.progress = replace(self.progress, message=message)
+
+    def _adopt(self, desk: ReviewDesk, output: Path) -> tuple[ReviewDesk, tuple[str, ...]]:
         """Load a new model, replace the proposals by its own, and say what has changed."""
         todo = QueueQuery(statuses=[Status.TODO], listed=desk.listed)
         before = {each.key: pair(each.proposals[0]) for each in desk.store.first_proposals(todo)}
@@ -110,25 +138,4 @@ class Improvement:
         if old and new and old.queries == new.queries:  # the same concepts are held out
             hits = f"{old.hit_at_1:.3f} before, {new.hit_at_1:.3f} now"
             results.append(f"Hit@1 on the {new.queries:,} held-out concepts: {hits}.")
-        return improved, [*results, f"Start the next review with {output}."]
-
-
-def _count_decided(pages: Pages) -> int:
-    """Count the concepts with decisions that a model can learn from."""
-    feedback = pages.desk.store.feedback()
-    return len({each.query.label for each in (*feedback.accepted, *feedback.rejected)})
-
-
-def show_improvement(pages: Pages, request: Request, status: int = 200) -> Response:
-    """Return the page about the training."""
-    seconds = time.monotonic() - (pages.improvement.began if pages.improvement else 0.0)
-    values: dict[str, Any] = {"decided": _count_decided(pages), "needed": MIN_DECIDED}
-    values |= {"training": pages.desk.evidence.training, "improvement": pages.improvement}
-    return pages.render(request, "improve.html", "Improve", status, seconds=seconds, **values)
-
-
-def start_improvement(pages: Pages, request: Request, _: FormData) -> Response:
-    """Start a training, unless one is running or there are too few decisions."""
-    improvement, decided = pages.improvement, _count_decided(pages)
-    is_refused = improvement is None or decided < MIN_DECIDED or not improvement.start(pages.desk)
-    return show_improvement(pages, request, 409) if is_refused else see_other("/improve")
+        return improved, (*results, f"Start the next review with {output}.")

@@ -6,7 +6,7 @@ import hashlib
 from datetime import datetime
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote
 
 from jinja2 import Environment
@@ -15,15 +15,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from taxoexpan.desk.review.desk import Profile, ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
+from taxoexpan.desk.review.improvement import Improvement
 from taxoexpan.desk.review.places import Places
 from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.progress import spell_duration
 from taxoexpan.report.page import shorten, template_environment
-
-if TYPE_CHECKING:
-    from taxoexpan.desk.review.improvement import Improvement
 
 HISTORY_SIZE = 50
 """The number of decisions on one page of the history."""
@@ -69,7 +67,7 @@ class Pages:
 
     def current(self) -> Pages:
         """Return the pages for one request, whose model does not change until it ends."""
-        improved = self.improvement.desk if self.improvement else None
+        improved = self.improvement.progress.desk if self.improvement else None
         return Pages(improved or self.desk, self.improvement)
 
     @cached_property
