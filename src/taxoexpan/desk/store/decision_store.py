@@ -2,71 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 from sqlalchemy import Connection
 
-from taxoexpan.desk.store.concepts import (
-    accepted_once,
-    add_concepts,
-    key_mask,
-    lacking_proposals,
-    list_mask,
-    set_proposals,
-)
+from taxoexpan.desk.store import concepts, exports, history, queue, writing
 from taxoexpan.desk.store.database import REPLACED, Database
-from taxoexpan.desk.store.decisions import StoreError
-from taxoexpan.desk.store.exports import decided_suggestions, read_feedback
-from taxoexpan.desk.store.history import (
-    has_entry,
-    last_entry,
-    read_decision,
-    read_history,
-    read_log,
-    read_requested,
-    recent_decisions,
-)
-from taxoexpan.desk.store.queue import (
-    count_page,
-    count_statuses,
-    derive_whole_queue,
-    read_concept,
-    read_first_proposals,
-    read_page,
-)
-from taxoexpan.desk.store.tables import Transactions, migrate, read_identity
-from taxoexpan.desk.store.writing import append_decisions, undo_decisions
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _method(
-    function: Callable[Concatenate[Connection, P], T], writes: bool
-) -> Callable[Concatenate[DecisionStore, P], T]:
-    """Return a method that calls a function in a transaction for reading or writing."""
-
-    def method(store: DecisionStore, /, *arguments: P.args, **options: P.kwargs) -> T:
-        with store._writing() if writes else store._reading() as connection:
-            return function(connection, *arguments, **options)
-
-    method.__doc__ = function.__doc__
-    return method
-
-
-def _long_method(
-    function: Callable[Concatenate[Transactions, P], T], writes: bool
-) -> Callable[Concatenate[DecisionStore, P], T]:
-    """Return a method that calls a function, which opens a short transaction for every part."""
-
-    def method(store: DecisionStore, /, *arguments: P.args, **options: P.kwargs) -> T:
-        return function(store._writing if writes else store._reading, *arguments, **options)
-
-    method.__doc__ = function.__doc__
-    return method
+from taxoexpan.desk.store.decisions import Decision, QueuedConcept, Status, StoreError
+from taxoexpan.desk.store.queue import QueuePage, QueueQuery
+from taxoexpan.desk.store.tables import migrate, read_identity
+from taxoexpan.placement.suggesting.feedback import Feedback
+from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.taxonomy import Concept
 
 
 class DecisionStore:
@@ -89,7 +40,7 @@ class DecisionStore:
             if migrate(database):
                 store.rebuild()
             with store._reading() as connection:
-                store._id, store._last = read_identity(connection), last_entry(connection)
+                store._id, store._last = read_identity(connection), history.last_entry(connection)
         except BaseException:
             database.close()
             raise
@@ -114,7 +65,7 @@ class DecisionStore:
         with self._database.writing() as connection:
             self._require(connection, self._last)
             yield connection
-            last = last_entry(connection)
+            last = history.last_entry(connection)
         with self._database.reading() as connection:  # the file may have been replaced meanwhile
             self._require(connection, last)
         if last and (self._last is None or last[0] > self._last[0]):  # not an earlier thread's
@@ -123,7 +74,7 @@ class DecisionStore:
     def _require(self, connection: Connection, entry: tuple[Any, ...] | None) -> None:
         """Raise an error if this is another store, or if its log lacks an entry."""
         is_other = self._id is not None and self._id != read_identity(connection)
-        if is_other or (entry is not None and not has_entry(connection, entry)):
+        if is_other or (entry is not None and not history.has_entry(connection, entry)):
             raise StoreError(f"{self.name}: {REPLACED}")
 
     def close(self) -> None:
@@ -139,24 +90,114 @@ class DecisionStore:
         """Copy a SQLite store to a file while other programs may use it."""
         self._database.back_up(path)
 
-    add_concepts = _long_method(add_concepts, writes=True)
-    set_proposals = _method(set_proposals, writes=True)
-    append = _method(append_decisions, writes=True)
-    undo = _method(undo_decisions, writes=True)
-    rebuild = _method(derive_whole_queue, writes=True)
-    without_proposals = _long_method(lacking_proposals, writes=False)
-    accepted_once = _long_method(accepted_once, writes=False)
-    listed = _long_method(list_mask, writes=False)
-    mask = _long_method(key_mask, writes=False)
-    concept = _method(read_concept, writes=False)
-    queue = _method(read_page, writes=False)
-    first_proposals = _long_method(read_first_proposals, writes=False)
-    counts = _method(count_statuses, writes=False)
-    count = _method(count_page, writes=False)
-    history = _method(read_history, writes=False)
-    log = _long_method(read_log, writes=False)
-    recent_decisions = _method(recent_decisions, writes=False)
-    decision = _method(read_decision, writes=False)
-    requested = _method(read_requested, writes=False)
-    export_suggestions = _long_method(decided_suggestions, writes=False)
-    feedback = _long_method(read_feedback, writes=False)
+    def add_concepts(self, added: Sequence[Concept]) -> None:
+        """Append new concepts to the queue, and update the texts of known ones."""
+        concepts.add_concepts(self._writing, added)
+
+    def set_proposals(self, model: str, suggestions: Sequence[Suggestion]) -> None:
+        """Replace the proposals for concepts of the queue, the queries of these suggestions."""
+        with self._writing() as connection:
+            concepts.set_proposals(connection, model, suggestions)
+
+    def without_proposals(self, model: str, listed: Sequence[Concept]) -> list[Concept]:
+        """Return the listed concepts that are not accepted and have no proposals of this model."""
+        return concepts.lacking_proposals(self._reading, model, listed)
+
+    def accepted_once(self) -> dict[str, Concept]:
+        """Return the id and the current label of every concept that was ever accepted, by key."""
+        return concepts.accepted_once(self._reading)
+
+    def listed(self, listed: Sequence[Concept]) -> bytes | None:
+        """Return one byte per concept number, 1 if the concept is in the list; None if all are."""
+        return concepts.list_mask(self._reading, listed)
+
+    def mask(self, keys: Collection[str]) -> bytes | None:
+        """Return one byte per concept number, 1 if its key is given; None if all are given."""
+        return concepts.key_mask(self._reading, keys)
+
+    def append(self, new: Sequence[Decision], curator: str) -> list[Decision]:
+        """Append all decisions or none; a repeated request does nothing.
+
+        Raises:
+            ConflictError: Another decision about the same version of a concept was appended first.
+            StoreError: A decision is incomplete, or its concept is not in the queue.
+        """
+        with self._writing() as connection:
+            return writing.append_decisions(connection, new, curator)
+
+    def undo(
+        self,
+        curator: str,
+        number: int | None = None,
+        whole_batch: bool = True,
+        request_id: str | None = None,
+    ) -> list[Decision]:
+        """Undo the curator's latest decision, or the decision with this number, or its batch.
+
+        Return the undo decisions that were appended; the list is empty if nothing is left to undo.
+        """
+        with self._writing() as connection:
+            return writing.undo_decisions(connection, curator, number, whole_batch, request_id)
+
+    def rebuild(self) -> None:
+        """Derive the queue again from the log and the proposals."""
+        with self._writing() as connection:
+            queue.derive_whole_queue(connection)
+
+    def concept(self, key: str) -> QueuedConcept | None:
+        """Return one concept, or None if it is not in the queue."""
+        with self._reading() as connection:
+            return queue.read_concept(connection, key)
+
+    def queue(self, query: QueueQuery = QueueQuery()) -> QueuePage:  # noqa: B008
+        """Return one page of the queue, and the total number of matching concepts."""
+        with self._reading() as connection:
+            return queue.read_page(connection, query)
+
+    def first_proposals(self, query: QueueQuery) -> list[QueuedConcept]:
+        """Return all matching concepts with only their first proposal, without the others."""
+        return queue.read_first_proposals(self._reading, query)
+
+    def counts(self, listed: bytes | None = None) -> dict[Status, int]:
+        """Count the concepts by status, optionally only the concepts of a list."""
+        with self._reading() as connection:
+            return queue.count_statuses(connection, listed)
+
+    def count(self, query: QueueQuery) -> int:
+        """Count the concepts that match a query."""
+        with self._reading() as connection:
+            return queue.count_page(connection, query)
+
+    def history(
+        self, offset: int = 0, limit: int = 50, concept: str | None = None
+    ) -> list[Decision]:
+        """Return decisions, newest first, optionally only about the concept with a key."""
+        with self._reading() as connection:
+            return history.read_history(connection, offset, limit, concept)
+
+    def log(self) -> list[Decision]:
+        """Return all decisions in their order, as of the beginning of the reading."""
+        return history.read_log(self._reading)
+
+    def recent_decisions(self, curator: str, period: timedelta) -> tuple[int, datetime | None]:
+        """Count a curator's single decisions within a period, and return the time of the first."""
+        with self._reading() as connection:
+            return history.recent_decisions(connection, curator, period)
+
+    def decision(self, number: int) -> Decision | None:
+        """Return the decision with this number, or None."""
+        with self._reading() as connection:
+            return history.read_decision(connection, number)
+
+    def requested(self, request_id: str) -> list[Decision]:
+        """Return the decisions of a request, in their order; none if the request is new."""
+        with self._reading() as connection:
+            return history.read_requested(connection, request_id)
+
+    def export_suggestions(self) -> list[Suggestion]:
+        """Return the accepted and rejected suggestions, in the order of the queue."""
+        return exports.decided_suggestions(self._reading)
+
+    def feedback(self) -> Feedback:
+        """Return the decisions that are not undone, as feedback for training."""
+        return exports.read_feedback(self._reading)
