@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH
 from taxoexpan.taxonomy.names import normalize_name, words_key
-
-if TYPE_CHECKING:
-    from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 MIN_LENGTH = 6
 MIN_LENGTH_OF_MISSPELLINGS = 8
@@ -113,20 +110,26 @@ class SimilarName(NamedTuple):
 
 
 class SimilarNames:
-    """An index of the names of concepts that are not deprecated; it finds similar names.
+    """An index of the names of concepts, which finds similar names.
 
     It stores hashes of the names to save memory, and all words. A misspelled word is usually not in
     the taxonomy: its letters are changed one by one until it is, and so is the whole name.
     """
 
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        self._taxonomy = taxonomy
+    def __init__(
+        self,
+        labels: Sequence[str],
+        synonyms: Mapping[int, Sequence[str]],
+        left_out: Collection[int] = (),
+    ) -> None:
+        """Index the label of each concept, and its synonyms, except for concepts left out."""
+        self._labels, self._synonyms = labels, synonyms
         self._word_counts: Counter[str] = Counter()
         hashes, owners = [], []
-        for concept, label in enumerate(taxonomy.labels):
-            if concept in taxonomy.deprecated:
+        for concept, label in enumerate(labels):
+            if concept in left_out:
                 continue
-            for name in map(normalize_name, (label, *taxonomy.synonyms.get(concept, ()))):
+            for name in map(normalize_name, (label, *synonyms.get(concept, ()))):
                 hashes.append(hash(compact_key(name)))
                 owners.append(concept)
                 self._word_counts.update(set(name.split(" ")))
@@ -166,8 +169,7 @@ class SimilarNames:
         first, last = (np.searchsorted(self._hashes, hash(key), side) for side in ("left", "right"))
         same: dict[str, tuple[str, int]] = {}
         for concept in self._owners[first:last].tolist():
-            synonyms = self._taxonomy.synonyms.get(concept, ())
-            for each in (self._taxonomy.labels[concept], *synonyms):
+            for each in (self._labels[concept], *self._synonyms.get(concept, ())):
                 if compact_key(normalize_name(each)) == key:
                     same.setdefault(normalize_name(each), (each, concept))
         return same

@@ -270,7 +270,7 @@ class Taxonomy:
     @cached_property
     def similar_names(self) -> SimilarNames:
         """An index that finds names which are nearly the same as a new one."""
-        return SimilarNames(self)
+        return SimilarNames(self.labels, self.synonyms, self.deprecated)
 
     @property
     def concepts(self) -> Sequence[Concept]:

@@ -10,7 +10,6 @@ from strategies import Growth, growths, insertions, quickly
 from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import CycleError, TaxonomyError
-from taxoexpan.formats.changes.sssom import ConceptMapping, Justification
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.additions import (
     accept_suggestions,
@@ -20,6 +19,7 @@ from taxoexpan.placement.adding.additions import (
 )
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy.mappings import ConceptMapping, Justification
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.formats.changes.kgcl import SUBCLASS, KgclWriter
 from taxoexpan.formats.changes.markdown import changes_markdown
-from taxoexpan.formats.changes.sssom import ConceptMapping, comparison_mappings, sssom_table
+from taxoexpan.formats.changes.sssom import comparison_mappings, sssom_table
 from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Additions
 from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.difference import Comparison, compare
+from taxoexpan.taxonomy.mappings import ConceptMapping
 
 
 class ChangeFormat(StrEnum):

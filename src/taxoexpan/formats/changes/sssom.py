@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from enum import StrEnum
 from itertools import compress, count
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
@@ -17,6 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.taxonomy.curies import Prefixes, is_long
 from taxoexpan.taxonomy.difference import Comparison, Difference
+from taxoexpan.taxonomy.mappings import ConceptMapping, Justification
 
 COLUMNS = (
     *("subject_id", "subject_label", "predicate_id", "object_id", "object_label"),
@@ -32,27 +32,6 @@ _BUILT_IN = frozenset({"linkml", "owl", "rdf", "rdfs", "semapv", "skos", "sssom"
 _SPLIT_IRI = re.compile(r"(?P<namespace>.*[/#:])(?P<local>[^/#:]+[/#]?)")
 _NOT_IN_CURIE = re.compile(r"[^A-Za-z0-9_%.~!$&*+,;=@()/#-]")
 _PLAIN = re.compile(r"(?!.*: )[A-Za-z][\w./#:%~?&=+-]*[\w/#]")
-
-
-class Justification(StrEnum):
-    """The reasons why two concepts are the same, as terms of the Semantic Mapping Vocabulary."""
-
-    MANUAL = "semapv:ManualMappingCuration"
-    LEXICAL = "semapv:LexicalMatching"
-    COMPOSITE = "semapv:CompositeMatching"
-    """A model that combines several signals."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConceptMapping:
-    """Two equal concepts; the subject is only a name if it has no `subject_id`."""
-
-    subject_id: str
-    subject_label: str
-    object_id: str
-    object_label: str
-    justification: Justification
-    confidence: float | None = None
 
 
 def comparison_mappings(comparison: Comparison) -> list[ConceptMapping]:

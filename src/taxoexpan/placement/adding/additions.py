@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import TaxonomyError
-from taxoexpan.formats.changes.sssom import ConceptMapping, Justification
 from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.placement.adding.acceptance import (
     Acceptance,
@@ -23,6 +22,7 @@ from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
+from taxoexpan.taxonomy.mappings import ConceptMapping, Justification
 from taxoexpan.taxonomy.names import normalize_name
 
 _FOREIGN = (
