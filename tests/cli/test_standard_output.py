@@ -151,6 +151,7 @@ def test_no_command_prints_a_control_character(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default:.*line breaks:UserWarning")  # of the list of terms
 @pytest.mark.parametrize("command", MODEL_COMMANDS)
 def test_no_command_with_a_model_prints_a_control_character(
     folder_with_model: Path, command: str, monkeypatch: pytest.MonkeyPatch
