@@ -1,13 +1,15 @@
-"""The documents: their sizes, their links, and the options and settings that they mention."""
+"""The documents: their links, examples, and the options and settings that they mention."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from reproduction.__main__ import build_parser as reproduction_parser
 from taxoexpan.cli.main import build_parser
@@ -42,9 +44,22 @@ def options() -> set[str]:
     }
 
 
-@pytest.mark.parametrize(("page", "kilobytes"), [("README.md", 8), ("ARCHITECTURE.md", 6)])
-def test_the_entry_documents_stay_short(page: str, kilobytes: int) -> None:
-    assert (ROOT / page).stat().st_size <= kilobytes * 1024
+def test_the_python_example_of_the_readme_runs_as_pasted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    monkeypatch.chdir(ROOT)
+    exec(code, {})
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[0] in ("talking drum below drums", "talking drum below percussion instruments")
+    assert lines[2].startswith("nyckelharpa below ")
+
+
+def test_the_version_to_cite_is_that_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
