@@ -143,7 +143,11 @@ class FoldFiles:
         }
         np.savez(content, **columns)
         self.folder.mkdir(exist_ok=True)
-        write_whole({self.folder / f"fold-{number}.npz": content.getvalue()}, force=True)
+        try:
+            write_whole({self.folder / f"fold-{number}.npz": content.getvalue()}, force=True)
+        except BaseException:
+            _remove_if_empty(self.folder)
+            raise
 
     def _read(self, path: Path) -> RelationScores:
         try:
@@ -168,6 +172,11 @@ def remove_folds(folder: Path) -> None:
     """Delete the saved folds, and the directory if it is empty afterwards."""
     for _, path in _files_in(folder):
         path.unlink(missing_ok=True)
+    _remove_if_empty(folder)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Delete a directory unless it has files."""
     with suppress(OSError):
         folder.rmdir()
 
