@@ -17,7 +17,8 @@ from taxoexpan.config import SETTINGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-CURRENT = [p for p in PAGES if "decisions" not in p.parts and p.name != "CHANGELOG.md"]
+PRESENT = [page for page in PAGES if page.name != "archive-1.0.0.md"]
+CURRENT = [p for p in PRESENT if "decisions" not in p.parts and p.name != "CHANGELOG.md"]
 DOCKER = {"--build-arg", "--read-only", "--rm", "--tag", "--tmpfs", "--user", "--volume"}
 MUTATION_SCORE = {"--processes", "--seconds"}
 OTHER_TOOLS = {"--env-file", "--no-deps", "--set-upstream", *DOCKER, *MUTATION_SCORE}
@@ -81,7 +82,7 @@ def test_every_option_in_the_documents_exists(page: Path) -> None:
     assert mentioned - options() - OTHER_TOOLS == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", PRESENT, ids=name_of)
 def test_every_setting_in_the_documents_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     names = set(re.findall(r"--set ([a-z_]+)=", text))

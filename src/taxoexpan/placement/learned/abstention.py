@@ -32,7 +32,7 @@ FEATURES = {"mean cosine of the nearest names": 2.0, "the same by the text encod
 """The features, and their weights after standardization.
 
 The weights were fitted to the labels of 12 vocabularies, each against labels of the others
-(docs/results/calibration.md).
+(docs/decisions/scores-and-confidence.md).
 """
 
 

@@ -177,7 +177,7 @@ def with_inserts(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Sugge
     """Make the first suggestion an insert if children of its parent might belong below the query.
 
     Their labels end in a name of the query (oat milk, milk); nine in ten such children were correct
-    (`docs/results/calibration.md`). A query with the parent's own name moves nothing.
+    (`docs/results/cleaning.md`). A query with the parent's own name moves nothing.
     """
     first, *others = ranked
     names = {name_key(name) for name in (first.query.label, *first.query.synonyms)}
