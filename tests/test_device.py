@@ -82,7 +82,7 @@ class DataTypes(TorchDispatchMode):
             "propagation": "gcn",
             "readout": "mean",
             "loss": "bce",
-            "negative_sampling": "all",
+            "negative_sampling": "uniform",
             "fusion_dim": 0,
         },
     ],

@@ -103,9 +103,9 @@ class Config(BaseModel):
         "can become parents"
     )
     batch_size: _PositiveInt = Field(description="relations per batch")
-    negative_sampling: Literal["sampled", "uniform", "shared", "all"] = Field(
+    negative_sampling: Literal["sampled", "uniform", "shared"] = Field(
         description="the negatives of a query: sampled (drawn per query), uniform (drawn per "
-        "batch), shared (uniform and the other parents of the batch) or all anchors"
+        "batch) or shared (uniform and the other parents of the batch)"
     )
     num_negatives: _PositiveInt = Field(
         description="negatives to draw, per query with sampled and per batch with uniform and "
@@ -204,7 +204,6 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
     rules: list[tuple[bool, Sequence[str], str]] = [
         (not config.epochs, _OF_NETWORK, "epochs is 0, so there is no network"),
         (config.propagation in ("gcn", "gat"), positions, "propagation has no positions"),
-        (config.negative_sampling == "all", ["num_negatives"], "negative_sampling is all"),
         ("vectors" not in encoders, ["oov"], f"{encoder} reads no vector file"),
         (not tuned, tower, "tower_epochs is 0"),
         (tuned and config.compose_anchors, ["compose_anchors"], "the encoder is fine-tuned"),
