@@ -139,14 +139,12 @@ class Config(BaseModel):
         "the words and the text encoder, instead of by the network alone"
     )
     compose_anchors: bool = Field(
-        default=False,  # as in version 1.0.0
         description="whether the vectors of an anchor's text and of its parent's label are added, "
-        "instead of reading both together, which takes longer; not with a fine-tuned encoder",
+        "instead of reading both together, which takes longer; not with a fine-tuned encoder"
     )
     map_epochs: _Count = Field(
-        default=0,  # models of version 1.0.0 have none
         description="passes over the relations in which linear maps and vectors of words adapt the "
-        "vectors of texts to the taxonomy; 0 leaves them as they are",
+        "vectors of texts to the taxonomy; 0 leaves them as they are"
     )
     tower_epochs: _Count = Field(
         description="passes over the concepts in which the upper layers of the sentence model are "

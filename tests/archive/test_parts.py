@@ -41,11 +41,6 @@ def test_calibrators_are_restored(tmp_path: Path, learned: Calibrators) -> None:
     assert restored.fusion == learned.fusion
 
 
-def test_the_abstention_of_version_1_0_0_is_not_used(tmp_path: Path) -> None:
-    earlier = {"center": [1.0] * 6, "scale": [1.0] * 6, "weights": [1.0] * 7, "threshold": 0.5}
-    assert read(tmp_path, LEARNED.as_dict() | {"abstention": earlier}).abstention is None
-
-
 @pytest.mark.parametrize(
     ("place", "value"),
     [

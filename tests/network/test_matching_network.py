@@ -71,7 +71,7 @@ def random_case(
     return taxonomy, network, vectors / vectors.norm(dim=2, keepdim=True)
 
 
-def test_keys_are_narrow_and_wide_keys_of_version_1_give_the_same_scores() -> None:
+def test_narrow_keys_give_the_scores_of_wide_ones() -> None:
     with double_precision(), torch.no_grad():
         taxonomy, network, vectors = random_case(3, fusion=0, hidden_dim=1)
         egonets = anchor_egonets(taxonomy, np.arange(len(taxonomy)), 50)

@@ -110,10 +110,7 @@ class MatchingNetwork(nn.Module):
         return self.match.keys(means, matrix)
 
     def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Project queries for keys [A, k]: [B, D1] → [B, k].
-
-        The keys of models of version 1.0 may be wider than `encode` makes them.
-        """
+        """Project queries for keys [A, k]: [B, D1] → [B, k]."""
         if keys.shape[1] == queries.shape[1]:
             return self.match.project_queries(queries)
         return self.match.project_training_queries(queries, self._matrix())
