@@ -96,7 +96,7 @@ class NaivePair:
         if self.anchor in self.taxonomy.deprecated:
             return -math.inf
         if self.ranker.fusion is None:
-            return self.raw() + self.ranker.leaf_bonus * self.leaf
+            return self.raw()
         pairs = zip(self.ranker.fusion.weights, self.features(), strict=True)
         return sum(weight * feature for weight, feature in pairs)
 

@@ -21,7 +21,6 @@ LEARNED = Calibrators(
     (1.0, 2.0, 3.0),
     PRIOR,
     (NewParentPrior((0.5, 1.5, -1.0), 0.25),),
-    1.5,
 )
 
 
@@ -46,8 +45,8 @@ def test_calibrators_are_restored(tmp_path: Path, learned: Calibrators) -> None:
     [
         ("model", "other"),
         ("more", 1),
-        ("leaf_bonus", 1e7),
-        ("leaf_bonus", "1"),
+        ("duplicates", [1.0, 2.0, 1e7]),
+        ("duplicates", [1.0, 2.0, "3"]),
         ("duplicates", [1.0, 2.0]),
         ("fusion", {"network": 1.0}),
         ("joint_priors", [{"weights": [1.0, 2.0, 3.0], "rate": 1.5}]),

@@ -63,7 +63,6 @@ class _Calibrators(_Part):
     duplicates: tuple[float, float, float] | None
     fusion: dict[str, float] | None
     joint_priors: tuple[NewParentPrior, ...] | None
-    leaf_bonus: float
 
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
@@ -117,7 +116,6 @@ def read_calibrators(directory: IntactDirectory) -> Calibrators:
         stored.duplicates,
         None if stored.fusion is None else SignalFusion.from_mapping(stored.fusion),
         stored.joint_priors,
-        stored.leaf_bonus,
     )
 
 

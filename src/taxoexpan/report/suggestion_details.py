@@ -26,7 +26,6 @@ MAX_RUNNER_UP_SIBLINGS = 2
 PART_NAMES = {
     Part.MATCH: "neighbors",
     Part.FUSION: "similarity",
-    Part.LEAF_BONUS: "no children yet",
     Part.TOWER: "text encoder",
 }
 """Names of the parts of a score that differ from their names in JSON."""

@@ -72,36 +72,6 @@ def test_a_deprecated_concept_is_never_ranked() -> None:
     assert abs(ranking.scores.sum() - 1) < 1e-6
 
 
-def test_leaf_anchors_gain_the_leaf_bonus() -> None:
-    taxonomy = Taxonomy.from_columns(
-        list("abcd"), list("abcd"), np.array([0, 1]), np.array([1, 2]), deprecated=(3,)
-    )
-    keys = torch.tensor([[3.0], [2.0], [1.0], [9.0]])
-    network = MatchingNetwork(load_preset("best", fusion_dim=0), 1)
-    anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
-    ranker = Ranker(network, anchors, keys)
-    assert ranker.leaf_rows.tolist() == [2, 3]
-    plain = ranker.rank(Queries(torch.ones(2, 1, 1)), 4)
-    assert plain.anchors.tolist() == [[0, 1, 2]]
-    gained = ranker.with_leaf_bonus(1.5).rank(Queries(torch.ones(2, 1, 1)), 4, temperature=2.0)
-    assert gained.anchors.tolist() == [[0, 2, 1]]
-    expected = np.exp([3.0, 2.5, 2.0])
-    assert np.allclose(gained.scores, expected / expected.sum())
-    heated = np.exp([1.5, 1.25, 1.0])
-    assert np.allclose(gained.tempered, heated / heated.sum())
-
-
-def test_an_anchor_with_deprecated_children_only_is_a_leaf() -> None:
-    taxonomy = Taxonomy.from_columns(
-        list("abcd"), list("abcd"), np.array([0, 1, 1]), np.array([2, 2, 3]), deprecated=(2,)
-    )
-    vectors = ConceptVectors.of(torch.randn(2, 4, 3))
-    ranker = Ranker(
-        MatchingNetwork(load_preset("best"), 3), Anchors(taxonomy, vectors, 50), torch.ones(4, 1)
-    )
-    assert ranker.leaf_rows.tolist() == [0, 2, 3]
-
-
 @given(st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None)
 def test_distinct_rows_are_found(seed: int) -> None:

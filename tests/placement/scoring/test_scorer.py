@@ -100,7 +100,6 @@ def test_scores_of_the_network_alone_equal_the_naive_ones(
 ) -> None:
     with double_precision(), torch.no_grad():
         ranker, queries = case(3, shape, variant)
-        ranker = ranker.with_leaf_bonus(1.5)
         scores = ranker.scores(queries)
         torch.testing.assert_close(scores, naive_scores(ranker, queries), **EXACTLY)
     barred = torch.isneginf(scores).all(1).nonzero().flatten().tolist()

@@ -106,7 +106,7 @@ FEATURE_PAIRS = {"cpu": 1 << 18}
 class Scorer:
     """A scorer of queries with A anchors, given the anchors' keys [A, k].
 
-    Without a fusion, a score is the network's raw score, not its logarithm, plus the leaf bonus.
+    Without a fusion, a score is the network's raw score, not its logarithm.
     """
 
     def __init__(
@@ -115,11 +115,10 @@ class Scorer:
         anchors: Anchors,
         keys: Tensor,
         fusion: SignalFusion | None,
-        leaf_bonus: float,
         barred: Tensor,
     ) -> None:
         self._network, self._anchors, self._keys = network, anchors, keys
-        plain = SignalFusion.from_mapping({"network": 1.0, "leaf": leaf_bonus})
+        plain = SignalFusion.from_mapping({"network": 1.0})
         weights = (plain if fusion is None else fusion).input_weights()
         families = anchors.families
         self._parents = families.rows_of_parents
