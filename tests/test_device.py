@@ -83,7 +83,6 @@ class DataTypes(TorchDispatchMode):
             "readout": "mean",
             "loss": "bce",
             "negative_sampling": "uniform",
-            "fusion_dim": 0,
         },
     ],
 )

@@ -53,7 +53,7 @@ class ParentNetwork(MatchingNetwork):
         nn.Module.__init__(self)  # without graph layers and readout
         self.dropout, self.query_dropout = config.dropout, config.query_dropout
         self.match = ParentMatch(1, dimension + extra_dim, dimension, config.hidden_dim)
-        self.fusion = self.mentions = None
+        self.mentions = None
         self.criterion = LOSSES[config.loss]
 
     def _layers(self) -> list[Layer]:

@@ -90,7 +90,6 @@ class Config(BaseModel):
         description="approximate initial norm of a position embedding; the vector of a concept has "
         "norm 1"
     )
-    fusion_dim: _Count = Field(description="hidden units of the fusion head; 0 removes it")
     use_mentions: Literal["auto"] | bool = Field(
         description="whether an anchor gets a bonus if the query's definition or name mentions it: "
         "true, false or auto (if at least a tenth of the concepts have a definition)"

@@ -59,10 +59,9 @@ class SuggestionEvidence:
 
 
 class Part(StrEnum):
-    """A summand of a score: the first three without a learned fusion, or one per signal."""
+    """A summand of a score: the first two without a learned fusion, or one per signal."""
 
     MATCH = "match"
-    FUSION = "fusion"
     MENTIONS = "mentions"
     NETWORK = "network"
     TOWER = "fine_tuned_encoder"
@@ -71,7 +70,7 @@ class Part(StrEnum):
     STRUCTURE = "structure"
 
 
-NETWORK_PARTS = (Part.MATCH, Part.FUSION, Part.MENTIONS)
+NETWORK_PARTS = (Part.MATCH, Part.MENTIONS)
 SIGNAL_PARTS = (Part.NETWORK, Part.TOWER, Part.NAMES, Part.WORDS, Part.STRUCTURE)
 """The summands of a fused score, in the order of `Signal`."""
 ScoreParts = dict[Part, Number]

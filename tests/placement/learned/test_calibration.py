@@ -179,7 +179,7 @@ def test_the_confidence_of_branches_is_calibrated() -> None:
     """Parents drawn with the ranker's own probabilities: the sums are right as they are."""
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     taxonomy, keys = random_taxonomy(8, 80, 2), 2 * torch.randn(80, 4, generator=generator)
-    network = MatchingNetwork(load_preset("best", fusion_dim=0), 4)
+    network = MatchingNetwork(load_preset("best"), 4)
     ranker = Ranker(
         network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
     )

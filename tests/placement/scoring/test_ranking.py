@@ -20,7 +20,7 @@ def ranker_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Ra
     names = [str(i) for i in range(len(keys))]
     empty = np.zeros(0, np.int64)
     taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
-    network = MatchingNetwork(load_preset("best", fusion_dim=0), keys.shape[1])
+    network = MatchingNetwork(load_preset("best"), keys.shape[1])
     return Ranker(
         network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
     )
@@ -127,7 +127,7 @@ def test_excluded_anchors_belong_to_their_own_query_in_every_block() -> None:
 def test_levels_are_the_tempered_probabilities_of_the_branches() -> None:
     generator = torch.Generator().manual_seed(2)
     taxonomy, keys = random_taxonomy(4, 50, 2), torch.randn(50, 4, generator=generator)
-    network = MatchingNetwork(load_preset("best", fusion_dim=0), 4)
+    network = MatchingNetwork(load_preset("best"), 4)
     anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
     queries = Queries(torch.randn(2, 600, 4, generator=generator))
     ranking = Ranker(network, anchors, keys).rank(queries, 3, 1.5, with_levels=True)
