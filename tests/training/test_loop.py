@@ -85,6 +85,7 @@ def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:
         c = load_preset(
             "paper", negative_sampling="shared", num_negatives=8000, matching="mlp",
             hidden_dim=64, num_heads=1, embedding_dim=8, position_dim=2, batch_size=1024, epochs=2,
+            learning_rate=0.01,
         )  # every pair of 1,000 queries and anchors holds 64 units: 256 MB, several times
         network = MatchingNetwork(c, 8)
         network.reset(torch.Generator().manual_seed(0))
