@@ -135,8 +135,6 @@ class PlainNetwork:
             raise _unsupported("matching", "bilinear")
         if network.criterion is not info_nce:
             raise _unsupported("loss", "infonce")
-        if network.fusion is not None:
-            raise _unsupported("fusion_dim", "0")
         self.readout, self.match = network.readout, network.match
 
     def loss(self, vectors: Tensor, batch: PlainBatch) -> Tensor:

@@ -172,9 +172,6 @@ def print_ranking(task: Task) -> None:
     print_ratio(
         f"ranking {size} / one product of that size", lambda: ranker.rank(queries, 5), product
     )
-    without = MatchingNetwork(load_preset("best", fusion_dim=0), DIMENSION)
-    plain = Ranker(without, everyone, keys)
-    print_ratio("the same without the fusion head", lambda: plain.rank(queries, 5), product)
     whole = loaded_model(model, task, network, keys)
     with tempfile.TemporaryDirectory() as directory:
         target = Path(directory) / "suggestions.csv"

@@ -34,9 +34,6 @@ class MatrixProducts:
         shapes = [(concepts, size, hidden)] * 2  # W x and its gradient; x needs none
         shapes += [(queries, size, output)] * 2 + [(queries, output, mixed)] * 3
         shapes += [(tried, mixed, queries)] * 3  # scores
-        if network.fusion is not None:
-            heads = len(vectors.select(e.concepts[: e.near]).used_heads()[0])
-            shapes += [(e.near, size, queries), (heads, size, queries)]  # cosines
         self.operands = [
             tuple(torch.randn(shape, device=device) for shape in ((m, k), (k, n), (m, n)))
             for m, k, n in shapes

@@ -34,7 +34,7 @@ class NaivePair:
         return [float(anchors[self.anchor] @ query), nearest, mean]
 
     def name_cosines(self) -> list[float]:
-        """The six cosines of names and head words, in the order of `cosine_features`."""
+        """The six cosines of names and head words, in the order of `Input`."""
         vectors = self.ranker.anchors.vectors
         heads = vectors.heads[vectors.head_of]
         by_name = self.cosines(self.queries.vectors[0, self.column], vectors.names, vectors.names)
@@ -49,19 +49,12 @@ class NaivePair:
         return self.cosines(self.queries.tower[self.column], *texts.tower)
 
     def raw(self) -> float:
-        """The network's raw score: the match, the fusion head and the mentions."""
+        """The network's raw score: the match and the mentions."""
         network, anchors = self.ranker.network, self.ranker.anchors
         alone = np.array([self.anchor])
         key = Anchors(self.taxonomy, anchors.vectors, anchors.siblings, alone).encode(network)
         query = network.project_queries(self.queries.vectors[0, [self.column]], key)
         score = float(network.match.score_pairs(key, query))
-        if network.fusion is not None:
-            inputs = [*self.name_cosines(), math.log1p(len(self.children)), 1.0]
-            for hidden, output in zip(
-                network.fusion.hidden.tolist(), network.fusion.output[0].tolist(), strict=True
-            ):
-                unit = sum(weight * value for weight, value in zip(hidden, inputs, strict=True))
-                score += output * max(unit, 0.0)
         if network.mentions is not None and self.queries.mentions is not None:
             _, mentioned, kinds = self.queries.mentions.of_many(np.array([self.column]))
             bonuses = network.mentions.reach * network.mentions.weight
@@ -96,7 +89,7 @@ class NaivePair:
         if self.anchor in self.taxonomy.deprecated:
             return -math.inf
         if self.ranker.fusion is None:
-            return self.raw() + self.ranker.leaf_bonus * self.leaf
+            return self.raw()
         pairs = zip(self.ranker.fusion.weights, self.features(), strict=True)
         return sum(weight * feature for weight, feature in pairs)
 

@@ -143,29 +143,8 @@ def score(
     egonet: Egonet,
     query: Tensor,
 ) -> Tensor:
-    """Return the raw match plus the fusion head; query [2, D]."""
-    anchor = next(concept for concept, position in egonet[0] if position == 1)
-    value = raw_match(network, anchor_embedding(network, vectors[0], egonet), query[0])
-    if network.fusion is not None:
-        children = [concept for concept, position in egonet[0] if position == 2]
-        seen = []
-        for pick in ("anchor", "nearest", "mean"):
-            for view in range(2):
-                near = torch.stack(
-                    [vectors[view, c] @ query[view] for c in children] or [torch.zeros(())]
-                )
-                by = {
-                    "anchor": vectors[view, anchor] @ query[view],
-                    "nearest": near.max(),
-                    "mean": near.mean(),
-                }
-                seen.append(by[pick])
-        seen.append(torch.tensor(float(len(children))).log1p())
-        head = network.fusion
-        weight, bias = head.hidden.split([len(seen), 1], dim=1)
-        hidden = (weight @ torch.stack(seen) + bias[:, 0]).relu()
-        value = value + (head.output @ hidden)[0]
-    return value
+    """Return the raw match; query [2, D]."""
+    return raw_match(network, anchor_embedding(network, vectors[0], egonet), query[0])
 
 
 def instance_loss(network: MatchingNetwork, raw: list[Tensor], loss: str) -> tuple[Tensor, int]:

@@ -194,7 +194,6 @@ def test_every_setting_has_a_description() -> None:
         ({}, {"oov": "zero"}, "the encoder 'static' reads no vector file"),
         ({"propagation": "gat"}, {"position_dim": 5}, "propagation has no positions"),
         ({"propagation": "gcn"}, {"position_norm": 9.0}, "propagation has no positions"),
-        ({"negative_sampling": "all"}, {"num_negatives": 3}, "negative_sampling is all"),
     ],
 )
 def test_a_setting_without_effect_is_found_and_changes_nothing(

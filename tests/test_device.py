@@ -82,8 +82,7 @@ class DataTypes(TorchDispatchMode):
             "propagation": "gcn",
             "readout": "mean",
             "loss": "bce",
-            "negative_sampling": "all",
-            "fusion_dim": 0,
+            "negative_sampling": "uniform",
         },
     ],
 )

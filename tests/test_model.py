@@ -278,7 +278,7 @@ def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) ->
     "variant",
     [
         {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"},
-        {"propagation": "pgcn", "readout": "concat", "matching": "mlp", "fusion_dim": 0},
+        {"propagation": "pgcn", "readout": "concat", "matching": "mlp"},
         {
             "propagation": "gat",
             "readout": "concat",
@@ -303,7 +303,6 @@ def test_every_part_of_the_network_can_be_exchanged(
 def test_the_preset_of_the_paper_trains(pantry: Path) -> None:
     model = TaxoExpan("paper", device="cpu", epochs=1, num_negatives=16).fit(Taxonomy.read(pantry))
     assert model.config.hidden_dim == 250
-    assert model._fitted().network.fusion is None
     assert len(model.suggest(["cashew milk"], top_k=2)) == 2
 
 

@@ -53,7 +53,7 @@ class ParentNetwork(MatchingNetwork):
         nn.Module.__init__(self)  # without graph layers and readout
         self.dropout, self.query_dropout = config.dropout, config.query_dropout
         self.match = ParentMatch(1, dimension + extra_dim, dimension, config.hidden_dim)
-        self.fusion = self.mentions = None
+        self.mentions = None
         self.criterion = LOSSES[config.loss]
 
     def _layers(self) -> list[Layer]:
@@ -66,9 +66,9 @@ class ParentNetwork(MatchingNetwork):
         self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the keys of all anchors [A, H], and of parents without a query [B, H]."""
-        near = self._drop(names[: egonets.near], self.dropout)
+        known = self._drop(names, self.dropout)
         _, rows, _ = egonets.nodes.split(egonets.sizes)
-        keys = F.linear(near.index_select(0, rows), self.match.anchor_weight)
+        keys = F.linear(known.index_select(0, rows), self.match.anchor_weight)
         return keys, keys.index_select(0, rows[:0] if left_out is None else left_out.egonets)
 
 
@@ -97,16 +97,16 @@ class DeepSetNetwork(ParentNetwork):
         self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the keys of all anchors [A, H], and of parents without a query [B, H]."""
-        near = self._drop(names[: egonets.near], self.dropout)
+        known = self._drop(names, self.dropout)
         _, rows, siblings = egonets.nodes.split(egonets.sizes)
-        anchors, each = near.index_select(0, rows), F.relu(self.phi(near))
+        anchors, each = known.index_select(0, rows), F.relu(self.phi(known))
         sums = each.new_zeros(egonets.size, each.shape[1])
         sums = sums.index_add(0, egonets.sibling_of, each.index_select(0, siblings))
         counts = egonets.counts[:, Position.SIBLING, None].to(each.dtype)
         keys = self._keys(anchors, sums, counts)
         if left_out is None:
             return keys, keys[:0]
-        picked, is_shown = left_out.egonets, (left_out.rows >= 0).to(near.dtype)[:, None]
+        picked, is_shown = left_out.egonets, (left_out.rows >= 0).to(known.dtype)[:, None]
         # Index -1 points to an anchor before the first sibling; its row is multiplied by zero.
         nodes = egonets.nodes.index_select(0, left_out.rows + sum(egonets.sizes[:2]))
         return keys, self._keys(

@@ -30,7 +30,7 @@ from taxoexpan.training.sampling import TrainingSampler
 
 SIZE = 6
 NETWORKS = [ParentNetwork, DeepSetNetwork]
-NEGATIVES = ["sampled", "uniform", "shared", "all"]
+NEGATIVES = ["sampled", "uniform", "shared"]
 
 
 def settings(**changes: str | float) -> Config:

@@ -90,7 +90,6 @@ class Config(BaseModel):
         description="approximate initial norm of a position embedding; the vector of a concept has "
         "norm 1"
     )
-    fusion_dim: _Count = Field(description="hidden units of the fusion head; 0 removes it")
     use_mentions: Literal["auto"] | bool = Field(
         description="whether an anchor gets a bonus if the query's definition or name mentions it: "
         "true, false or auto (if at least a tenth of the concepts have a definition)"
@@ -103,9 +102,9 @@ class Config(BaseModel):
         "can become parents"
     )
     batch_size: _PositiveInt = Field(description="relations per batch")
-    negative_sampling: Literal["sampled", "uniform", "shared", "all"] = Field(
+    negative_sampling: Literal["sampled", "uniform", "shared"] = Field(
         description="the negatives of a query: sampled (drawn per query), uniform (drawn per "
-        "batch), shared (uniform and the other parents of the batch) or all anchors"
+        "batch) or shared (uniform and the other parents of the batch)"
     )
     num_negatives: _PositiveInt = Field(
         description="negatives to draw, per query with sampled and per batch with uniform and "
@@ -139,14 +138,12 @@ class Config(BaseModel):
         "the words and the text encoder, instead of by the network alone"
     )
     compose_anchors: bool = Field(
-        default=False,  # as in version 1.0.0
         description="whether the vectors of an anchor's text and of its parent's label are added, "
-        "instead of reading both together, which takes longer; not with a fine-tuned encoder",
+        "instead of reading both together, which takes longer; not with a fine-tuned encoder"
     )
     map_epochs: _Count = Field(
-        default=0,  # models of version 1.0.0 have none
         description="passes over the relations in which linear maps and vectors of words adapt the "
-        "vectors of texts to the taxonomy; 0 leaves them as they are",
+        "vectors of texts to the taxonomy; 0 leaves them as they are"
     )
     tower_epochs: _Count = Field(
         description="passes over the concepts in which the upper layers of the sentence model are "
@@ -204,7 +201,6 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
     rules: list[tuple[bool, Sequence[str], str]] = [
         (not config.epochs, _OF_NETWORK, "epochs is 0, so there is no network"),
         (config.propagation in ("gcn", "gat"), positions, "propagation has no positions"),
-        (config.negative_sampling == "all", ["num_negatives"], "negative_sampling is all"),
         ("vectors" not in encoders, ["oov"], f"{encoder} reads no vector file"),
         (not tuned, tower, "tower_epochs is 0"),
         (tuned and config.compose_anchors, ["compose_anchors"], "the encoder is fine-tuned"),

@@ -66,21 +66,6 @@ def fast_matmul(device: torch.device) -> Iterator[None]:
 
 
 @contextmanager
-def beside(device: torch.device) -> Iterator[Callable[[], None]]:
-    """Run kernels of a CUDA graph beside later kernels, until the yielded function is called.
-
-    Outside the recording of a graph this does nothing.
-    """
-    if device.type != "cuda" or not torch.cuda.is_current_stream_capturing():
-        yield lambda: None
-        return
-    main, side = torch.cuda.current_stream(), torch.cuda.Stream()
-    side.wait_stream(main)
-    with torch.cuda.stream(side):
-        yield lambda: main.wait_stream(side)
-
-
-@contextmanager
 def keep_freed_memory(device: torch.device) -> Iterator[None]:
     """Let a CPU reuse the memory of large arrays instead of returning it to the operating system.
 

@@ -26,7 +26,7 @@ from taxoexpan.files.inputs import (
 )
 from taxoexpan.files.tensor_file import TensorFile, scan_tensor_file
 
-KIND, VERSION = "taxoexpan-model", 10
+KIND, VERSION = "taxoexpan-model", 11
 MANIFEST, CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS = (
     "manifest.json",
     "config.json",
@@ -44,12 +44,11 @@ FEATURES, CALIBRATION, CONTINUATION, CARD = (
 )
 REQUIRED = (CONFIG, WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
 """The files that every model has, besides the manifest."""
-OPTIONAL = (TOWER, WORDS, "search.safetensors")
-"""The files that only models with a text encoder or the fusion have. Earlier versions also
-wrote a candidate search, `search.safetensors`, which is not used."""
-OWN = (MANIFEST, *REQUIRED, *OPTIONAL, FEATURES, CARD, "taxonomy")
-"""The contents of a model directory; a directory with other files is never replaced. The folder
-`taxonomy` is of earlier versions."""
+OPTIONAL = (TOWER, WORDS)
+"""The files that only models with a text encoder or the fusion have."""
+OWN = (MANIFEST, *REQUIRED, *OPTIONAL, FEATURES, CARD, "search.safetensors", "taxonomy")
+"""The contents of a model directory; a directory with other files is never replaced. The last two
+are of earlier versions."""
 
 MAX_MANIFEST = 1_000_000
 """The number of bytes of a manifest that is read; one of a model has some thousand."""
@@ -127,7 +126,7 @@ def read_manifest(path: Path) -> Manifest:
     if not path.is_dir():
         raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
     if not (path / MANIFEST).exists():
-        kind = "this is not a taxoexpan model, or one of format version 9 or earlier"
+        kind = "this is not a taxoexpan model, or it was saved by an older version"
         raise ModelError(f"{path}: no {MANIFEST}; {kind}; train again")
     try:
         fields = parse_json(read_regular(path / MANIFEST, MAX_MANIFEST))
@@ -136,12 +135,10 @@ def read_manifest(path: Path) -> Manifest:
         raise ModelError(f"{path}: {MANIFEST} cannot be read ({reason}); {_RESTORE}") from None
     if not isinstance(fields, dict) or fields.get("kind") != KIND:
         raise ModelError(f"{path}: {MANIFEST} does not belong to a taxoexpan model")
-    if (version := fields.get("version")) != VERSION or isinstance(version, bool):
-        shown = version if isinstance(version, int) and 0 <= version < 10**6 else "unknown"
-        raise ModelError(
-            f"{path}: the model has format version {shown}, but this taxoexpan reads version "
-            f"{VERSION}; train again, or use the taxoexpan that wrote it"
-        )
+    if (version := fields.get("version")) != VERSION:
+        is_older = isinstance(version, int) and version < VERSION
+        age = "an older" if is_older else "a newer or unknown"
+        raise ModelError(f"{path}: this model was saved by {age} version of taxoexpan; train again")
     try:
         manifest = Manifest.model_validate(fields)
     except ValidationError:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 from resealing import change_json, change_tensors, reseal
-from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from tiny_transformer import save_bert
 
@@ -110,14 +109,6 @@ def growth_of_another_taxonomy(path: Path) -> None:
     change_json(path, "continuation.json", lambda c: c["growth"].update(added=["nothing"]))
 
 
-def version_nine(path: Path) -> None:
-    """A directory as version 9 wrote it: the manifest was a part of the configuration."""
-    settings = json.loads((path / "config.json").read_text())
-    old = {"kind": "taxoexpan-model", "version": 9, **settings}
-    (path / "config.json").write_text(json.dumps(old))
-    (path / "manifest.json").unlink()
-
-
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -126,7 +117,7 @@ def version_nine(path: Path) -> None:
         (written("taxonomy.safetensors", "{"), "taxonomy.safetensors is damaged"),
         (written("manifest.json", "{"), "manifest.json cannot be read"),
         (written("manifest.json", '{"model_type": "bert"}'), "does not belong to a taxoexpan"),
-        (removed("manifest.json"), "no manifest.json"),
+        (removed("manifest.json"), "no manifest.json; .* older version; train again"),
         (lambda path: flip_a_byte_of(path / "config.json"), "config.json is damaged"),
         (deep_config, "config.json: .*recursion limit"),
         (huge_manifest, "manifest.json .*it has 1,099,511,627,776 bytes"),
@@ -147,9 +138,9 @@ def version_nine(path: Path) -> None:
         (anchors(lambda t: t["head_of"][5:6].fill_(1000)), "head words out of range"),
         (other_weights, "anchors.safetensors belongs to another model"),
         (growth_of_another_taxonomy, "lacks a concept that was added"),
-        (version_nine, "format version 9 or earlier"),
-        (manifest("version", 99), "format version 99"),
-        (manifest("version", [[]]), "format version unknown"),
+        (manifest("version", 10), "saved by an older version of taxoexpan; train again"),
+        (manifest("version", 99), "saved by a newer"),
+        (manifest("version", [[]]), "saved by a newer or unknown version"),
         (manifest("files", {}), "manifest.json is damaged"),
         (manifest("more", 1), "manifest.json is damaged"),
         (config("dimension", 7), "do not fit together"),
@@ -195,18 +186,16 @@ def test_a_model_is_not_overwritten_unless_forced(model: TaxoExpan, tmp_path: Pa
     assert TaxoExpan.load(path).taxonomy == model.taxonomy
 
 
-def test_the_candidate_search_of_an_older_model_is_ignored(
+def test_a_new_model_replaces_one_of_an_older_version(
     model: TaxoExpan, model_directory: Path, tmp_path: Path
 ) -> None:
     older = shutil.copytree(model_directory, tmp_path / "older")
-    with safe_open(older / "anchors.safetensors", framework="pt") as file:
-        metadata = {**file.metadata(), "record": "{}"}
-    graph = torch.zeros(8, dtype=torch.uint8)
-    save_file({"anchor_graph": graph}, older / "search.safetensors", metadata)
-    reseal(older)
-    loaded = TaxoExpan.load(older, "cpu")
-    assert loaded.suggest(["cashew milk"]) == model.suggest(["cashew milk"])
-    loaded.save(older, force=True)
+    manifest("version", 10)(older)
+    (older / "search.safetensors").write_bytes(b"a candidate search")
+    with pytest.raises(ModelError, match="older version"):
+        TaxoExpan.load(older)
+    model.save(older, force=True)
+    assert TaxoExpan.load(older, "cpu").suggest(["cashew milk"]) == model.suggest(["cashew milk"])
     assert not (older / "search.safetensors").exists()
 
 

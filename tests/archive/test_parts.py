@@ -21,7 +21,6 @@ LEARNED = Calibrators(
     (1.0, 2.0, 3.0),
     PRIOR,
     (NewParentPrior((0.5, 1.5, -1.0), 0.25),),
-    1.5,
 )
 
 
@@ -41,18 +40,13 @@ def test_calibrators_are_restored(tmp_path: Path, learned: Calibrators) -> None:
     assert restored.fusion == learned.fusion
 
 
-def test_the_abstention_of_version_1_0_0_is_not_used(tmp_path: Path) -> None:
-    earlier = {"center": [1.0] * 6, "scale": [1.0] * 6, "weights": [1.0] * 7, "threshold": 0.5}
-    assert read(tmp_path, LEARNED.as_dict() | {"abstention": earlier}).abstention is None
-
-
 @pytest.mark.parametrize(
     ("place", "value"),
     [
         ("model", "other"),
         ("more", 1),
-        ("leaf_bonus", 1e7),
-        ("leaf_bonus", "1"),
+        ("duplicates", [1.0, 2.0, 1e7]),
+        ("duplicates", [1.0, 2.0, "3"]),
         ("duplicates", [1.0, 2.0]),
         ("fusion", {"network": 1.0}),
         ("joint_priors", [{"weights": [1.0, 2.0, 3.0], "rate": 1.5}]),

@@ -15,7 +15,6 @@ from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 DIMENSION = 6
-LEAF_BONUS = 0.75
 WORDS = ("oat", "milk", "milks", "green", "tea", "latte")
 
 

@@ -22,7 +22,8 @@ def test_every_suggestion_lists_its_nearest_children_with_their_cosines() -> Non
             assert suggestion.parent.id == taxonomy.ids[anchor]
             assert suggestion.path == taxonomy.path(taxonomy.ids[anchor])
             assert suggestion.score == ranking.scores[query, rank]
-            assert suggestion.cosine == pytest.approx(float(names[anchor] @ vectors[0, query]))
+            cosine = float(names[anchor] @ vectors[0, query])
+            assert suggestion.cosine == pytest.approx(cosine, abs=1e-6)
             children = taxonomy.children_of.of(anchor)
             cosines = (names[children.tolist()] @ vectors[0, query]).tolist()
             nearest = sorted(zip(cosines, children, strict=True), reverse=True)[:3]

@@ -49,8 +49,6 @@ def test_streamed_vectors_are_selected_on_the_host(vectors: ConceptVectors) -> N
     assert torch.equal(moved.stacked(), known.stacked())
     assert len(moved.heads) == 2
     assert torch.equal(streamed.select_names(chosen), known.names)
-    for one, other in zip(moved.used_heads(), known.used_heads(), strict=True):
-        assert torch.equal(one, other)
 
 
 @pytest.mark.usefixtures("no_memory")

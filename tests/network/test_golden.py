@@ -93,7 +93,7 @@ def their_egonets() -> tuple[list[str], Egonets]:
     counts = torch.zeros(len(of[1]), 3)
     for position, slots in enumerate(of):
         counts[:, position] = torch.bincount(torch.tensor(slots), minlength=len(of[1]))
-    egonets = Egonets(concepts, flat, torch.arange(len(above)), above, below, counts, len(concepts))
+    egonets = Egonets(concepts, flat, torch.arange(len(above)), above, below, counts)
     return list(GOLDEN["egonets"]), egonets
 
 

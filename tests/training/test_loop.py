@@ -49,7 +49,7 @@ def gradients(run: TrainingRun) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("loss", ["infonce", "bce"])
-@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared"])
 def test_a_batch_in_parts_has_the_same_gradient(negatives: str, loss: str) -> None:
     """And the same dropout, and it leaves the random numbers in the same state."""
     run, vectors = batch_run(negatives, loss)
@@ -83,8 +83,9 @@ def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:
         torch.manual_seed(0)
         taxonomy = random_taxonomy(3, count=1000, most_parents=1)
         c = load_preset(
-            "paper", negative_sampling="all", matching="mlp", hidden_dim=64, num_heads=1,
-            embedding_dim=8, position_dim=2, batch_size=1024, epochs=2,
+            "paper", negative_sampling="shared", num_negatives=8000, matching="mlp",
+            hidden_dim=64, num_heads=1, embedding_dim=8, position_dim=2, batch_size=1024, epochs=2,
+            learning_rate=0.01,
         )  # every pair of 1,000 queries and anchors holds 64 units: 256 MB, several times
         network = MatchingNetwork(c, 8)
         network.reset(torch.Generator().manual_seed(0))

@@ -115,8 +115,7 @@ class Archive:
         texts = None if self.texts is None else self.texts.to(device)
         anchors = Anchors(self.taxonomy, vectors, self.config.max_siblings, texts=texts)
         network, keys = self.network.to(device), self.keys.to(device)
-        bonus, fusion = self.calibrators.leaf_bonus, self.calibrators.fusion
-        return Ranker(network, anchors, keys, bonus, fusion)
+        return Ranker(network, anchors, keys, self.calibrators.fusion)
 
 
 def new_archive(

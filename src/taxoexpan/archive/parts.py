@@ -55,24 +55,14 @@ class Continuation(_Part):
     growth: TaxonomyGrowth
 
 
-class _EarlierAbstention(_Stored):
-    """The abstention of version 1.0.0, which had other features and is not used."""
-
-    center: tuple[float, ...]
-    scale: tuple[float, ...]
-    weights: tuple[float, ...]
-    threshold: float
-
-
 class _Calibrators(_Part):
     """The content of `calibration.json`."""
 
     calibration: Calibration | None
-    abstention: AbstentionModel | _EarlierAbstention | None
+    abstention: AbstentionModel | None
     duplicates: tuple[float, float, float] | None
     fusion: dict[str, float] | None
     joint_priors: tuple[NewParentPrior, ...] | None
-    leaf_bonus: float
 
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
@@ -122,11 +112,10 @@ def read_calibrators(directory: IntactDirectory) -> Calibrators:
     stored = read_part(directory, CALIBRATION, _Calibrators)
     return Calibrators(
         stored.calibration,
-        stored.abstention if isinstance(stored.abstention, AbstentionModel) else None,
+        stored.abstention,
         stored.duplicates,
         None if stored.fusion is None else SignalFusion.from_mapping(stored.fusion),
         stored.joint_priors,
-        stored.leaf_bonus,
     )
 
 

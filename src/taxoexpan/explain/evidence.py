@@ -59,12 +59,10 @@ class SuggestionEvidence:
 
 
 class Part(StrEnum):
-    """A summand of a score: the first four without a learned fusion, or one per signal."""
+    """A summand of a score: the first two without a learned fusion, or one per signal."""
 
     MATCH = "match"
-    FUSION = "fusion"
     MENTIONS = "mentions"
-    LEAF_BONUS = "leaf_bonus"
     NETWORK = "network"
     TOWER = "fine_tuned_encoder"
     NAMES = "similar_names"
@@ -72,7 +70,7 @@ class Part(StrEnum):
     STRUCTURE = "structure"
 
 
-NETWORK_PARTS = (Part.MATCH, Part.FUSION, Part.MENTIONS, Part.LEAF_BONUS)
+NETWORK_PARTS = (Part.MATCH, Part.MENTIONS)
 SIGNAL_PARTS = (Part.NETWORK, Part.TOWER, Part.NAMES, Part.WORDS, Part.STRUCTURE)
 """The summands of a fused score, in the order of `Signal`."""
 ScoreParts = dict[Part, Number]

@@ -142,10 +142,5 @@ def score_parts(
     network, keys = ranker.network, own.keys[rows]
     projected = network.project_queries(queries.vectors[0], keys)[pairs.query]
     match = network.match.score_pairs(keys, projected).cpu().numpy()
-    is_leaf = ranker.anchors.child_counts[pairs.anchor] == 0
-    bonus = ranker.leaf_bonus * is_leaf
-    head = np.zeros_like(match)
-    if network.fusion is not None:
-        head = own.scores(queries).cpu().numpy()[rows, pairs.query] - match - mentions - bonus
-    columns = np.stack([match, head, mentions, bonus])
+    columns = np.stack([match, mentions])
     return [dict(zip(NETWORK_PARTS, each, strict=True)) for each in columns.T.tolist()]

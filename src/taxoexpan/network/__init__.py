@@ -4,5 +4,5 @@
 - `propagation` (Eqs. 2 to 5) with `messages`;
 - `pooling`: the readout (Eqs. 6 to 8), computed together with the last layer;
 - `matching` (Eqs. 9 and 10); `matching_network` combines all parts, and has the losses (Eq. 11);
-- not in the paper: the fusion head in `matching`, and the `text_tower`.
+- not in the paper: the `text_tower`.
 """

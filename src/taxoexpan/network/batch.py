@@ -98,13 +98,12 @@ MULTIPLE = 32
 class PaddedShape:
     """The sizes of a padded batch.
 
-    `queries` is never padded, `near` counts anchors and siblings, `far` counts other concepts, and
-    `blocked` includes all pairs of padding anchors. At least one anchor is padding.
+    `queries` is never padded, and `blocked` includes all pairs of padding anchors. At least one
+    anchor is padding.
     """
 
     queries: int
-    near: int
-    far: int
+    concepts: int
     grandparents: int
     entries: int
     anchors: int
@@ -120,8 +119,7 @@ class PaddedShape:
         anchors = own + 1 if anchors is None else anchors
         return cls(
             queries,
-            e.near,
-            len(e.concepts) - e.near,
+            len(e.concepts),
             grandparents,
             len(e.grandparent),
             anchors,
@@ -154,7 +152,7 @@ class PaddedShape:
     def parts(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each index array, in the order of the buffer."""
         return {
-            "concepts": (self.near + self.far,),
+            "concepts": (self.concepts,),
             "nodes": (self.grandparents + self.anchors + self.siblings,),
             "grandparent": (self.entries,),
             "grandparent_of": (self.entries,),
@@ -176,19 +174,15 @@ class PaddedShape:
         """Return the batch in a buffer as views, without a copy."""
         arrays: dict[str, Any] = self._views(buffer)
         around = {f.name: arrays.pop(f.name) for f in fields(Egonets) if f.name in arrays}
-        return TrainingBatch(egonets=Egonets(**around, near=self.near), **arrays)
+        return TrainingBatch(egonets=Egonets(**around), **arrays)
 
     def fill(self, buffer: Tensor, batch: TrainingBatch) -> None:
         """Write a batch on the CPU into a buffer on the CPU."""
         arrays, e = self._views(buffer), batch.egonets
         grandparents, anchors, siblings = e.sizes
-        concepts, nodes = arrays["concepts"], arrays["nodes"]
-        _fill(concepts[: self.near], e.concepts[: e.near], 0)
-        _fill(concepts[self.near :], e.concepts[e.near :], 0)
-        # The other concepts come after the padding of the near ones.
-        rows = torch.where(e.nodes < e.near, e.nodes, e.nodes + (self.near - e.near))
-        own = rows.split([grandparents, anchors, siblings])
-        padded = nodes.split([self.grandparents, self.anchors, self.siblings])
+        _fill(arrays["concepts"], e.concepts, 0)
+        own = e.nodes.split([grandparents, anchors, siblings])
+        padded = arrays["nodes"].split([self.grandparents, self.anchors, self.siblings])
         for target, values in zip(padded, own, strict=True):
             _fill(target, values, 0)
         last = self.anchors - 1

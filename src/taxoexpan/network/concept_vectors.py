@@ -106,16 +106,6 @@ class ConceptVectors:
         """Return the vectors of the first concepts, without a copy."""
         return replace(self, names=self.names[:count], head_of=self.head_of[:count])
 
-    def used_heads(self) -> tuple[Tensor, Tensor]:
-        """Return the vectors of used head words, and the row of each concept among them."""
-        if self.device.type != "cpu":
-            # Finding the distinct ones would make the host wait for the device.
-            return self.heads.index_select(0, self.head_of), torch.arange(
-                len(self.head_of), device=self.device
-            )
-        used, rows = self.head_of.unique(return_inverse=True)
-        return self.heads.index_select(0, used), rows
-
 
 def distinct_rows(matrix: NDArray[np.floating]) -> tuple[Indices, Indices]:
     """Return the first index of each distinct row, and the distinct row that every row equals.

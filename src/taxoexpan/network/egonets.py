@@ -41,7 +41,6 @@ class Egonets:
         grandparent_of: the egonet of each entry [E], ascending.
         sibling_of: the egonet of each sibling [S], ascending.
         counts: the number of nodes of each egonet by position [A, 3].
-        near: the number of concepts that are anchors or siblings; they come first in `concepts`.
     """
 
     concepts: torch.Tensor
@@ -50,7 +49,6 @@ class Egonets:
     grandparent_of: torch.Tensor
     sibling_of: torch.Tensor
     counts: torch.Tensor
-    near: int
 
     @property
     def size(self) -> int:
@@ -136,27 +134,17 @@ def build_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: Siblings) -> E
     grandparent_of, parents = taxonomy.parents_of.of_many(anchors)
     grandparents, grandparent = np.unique(parents, return_inverse=True)
     children = taxonomy.children_of.targets[siblings.relations]
-    near, near_rows = np.unique(np.concatenate([anchors, children]), return_inverse=True)
-    concepts, grandparent_rows = _append_missing(near, grandparents)
+    concepts, nodes = np.unique(
+        np.concatenate([grandparents, anchors, children]), return_inverse=True
+    )
     counts = np.ones((len(anchors), len(Position)), dtype=np.float32)
     counts[:, Position.GRANDPARENT] = np.bincount(grandparent_of, minlength=len(anchors))
     counts[:, Position.SIBLING] = np.bincount(siblings.sibling_of, minlength=len(anchors))
     return Egonets(
         torch.from_numpy(concepts),
-        torch.from_numpy(np.concatenate([grandparent_rows, near_rows])),
+        torch.from_numpy(nodes),
         torch.from_numpy(grandparent),
         torch.from_numpy(grandparent_of),
         torch.from_numpy(siblings.sibling_of),
         torch.from_numpy(counts),
-        len(near),
     )
-
-
-def _append_missing(known: Indices, wanted: Indices) -> tuple[Indices, Indices]:
-    """Append wanted indices that are missing, and return the rows of all; inputs are ascending."""
-    if not len(known):
-        return wanted, np.arange(len(wanted))
-    rows = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    missing = known[rows] != wanted
-    rows[missing] = len(known) + np.arange(np.count_nonzero(missing))
-    return np.concatenate([known, wanted[missing]]), rows

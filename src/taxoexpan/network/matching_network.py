@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from taxoexpan.config import Config
-from taxoexpan.device import beside
 from taxoexpan.network.batch import TrainingBatch, drop
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings
-from taxoexpan.network.matching import (
-    Cosines,
-    FusionHead,
-    LogBilinearMatch,
-    MentionBonus,
-    cosine_features,
-    make_match,
-)
+from taxoexpan.network.matching import LogBilinearMatch, MentionBonus, make_match
 from taxoexpan.network.pooling import make_readout
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 
@@ -88,7 +80,6 @@ class MatchingNetwork(nn.Module):
             layer.position_norm = c.position_norm
         self.readout = make_readout(c)
         self.match = make_match(c, self.readout.blocks, dimension)
-        self.fusion = FusionHead(c.fusion_dim) if c.fusion_dim else None
         self.mentions = MentionBonus() if c.uses_mentions else None
         self.criterion = LOSSES[c.loss]
 
@@ -97,8 +88,6 @@ class MatchingNetwork(nn.Module):
         for layer in self._layers():
             layer.reset(generator)
         self.match.reset(generator)
-        if self.fusion is not None:
-            self.fusion.reset(generator)
         if self.mentions is not None:
             self.mentions.reset()
 
@@ -110,10 +99,7 @@ class MatchingNetwork(nn.Module):
         return self.match.keys(means, matrix)
 
     def project_queries(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Project queries for keys [A, k]: [B, D1] → [B, k].
-
-        The keys of models of version 1.0 may be wider than `encode` makes them.
-        """
+        """Project queries for keys [A, k]: [B, D1] → [B, k]."""
         if keys.shape[1] == queries.shape[1]:
             return self.match.project_queries(queries)
         return self.match.project_training_queries(queries, self._matrix())
@@ -126,31 +112,20 @@ class MatchingNetwork(nn.Module):
     def total_loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> tuple[Tensor, int]:
         """Return the summed loss of a batch, and the number of instances."""
         egonets, match = batch.egonets, self.match
-        known, queries = vectors.select(egonets.concepts), vectors.select(batch.queries)
+        names, queries = map(vectors.select_names, (egonets.concepts, batch.queries))
         left_out = LeftOutSiblings(batch.positives, batch.own_sibling)
-        with beside(vectors.device) as join:
-            bonuses = list(self._bonuses(known, queries, batch))
-        means, parents = self._pool(known.names, egonets, left_out)
-        matrix, names = self._matrix(), queries.names
+        means, parents = self._pool(names, egonets, left_out)
+        matrix = self._matrix()
         if self.training:
-            names = batch.drop_queries(names, self.query_dropout)
-        projected = match.project_training_queries(names, matrix)
+            queries = batch.drop_queries(queries, self.query_dropout)
+        projected = match.project_training_queries(queries, matrix)
         positive = match.score_pairs(match.training_keys(parents, matrix), projected)
         scores = self._scores(match.training_keys(means, matrix), projected, batch.negatives)
-        join()
-        for bonus in bonuses:
+        if self.mentions is not None and batch.mentions is not None:
+            bonus = self.mentions(batch.mentions, egonets.size, len(batch.queries))
             scores = scores + _select_negatives(bonus, batch.negatives)
             positive = positive + bonus.gather(0, batch.positives[None, :]).squeeze(0)
         return self.criterion(match.log_match, positive, scores, batch.blocked)
-
-    def _bonuses(
-        self, known: ConceptVectors, queries: ConceptVectors, batch: TrainingBatch
-    ) -> Iterator[Tensor]:
-        """Yield the scores [A, B] of the fusion head and of mentions, to be added to the match."""
-        if self.fusion is not None:
-            yield self.fusion(self._cosine_features(known, queries, batch))
-        if self.mentions is not None and batch.mentions is not None:
-            yield self.mentions(batch.mentions, batch.egonets.size, len(batch.queries))
 
     def _scores(self, keys: Tensor, queries: Tensor, negatives: Tensor | None) -> Tensor:
         """Return the raw scores of negative pairs: [A or N, B]."""
@@ -161,22 +136,6 @@ class MatchingNetwork(nn.Module):
         # By one index: several threads would add up the gradient of keys[negatives] in any order.
         each = keys.index_select(0, negatives.flatten()).unflatten(0, negatives.shape)
         return self.match.score_pairs(each, queries)
-
-    def _cosine_features(
-        self, known: ConceptVectors, queries: ConceptVectors, batch: TrainingBatch
-    ) -> Tensor:
-        """Return the input of the fusion head [8, A, B]; `known` are the egonets' concepts."""
-        egonets = batch.egonets
-        around = egonets.nodes[egonets.sizes[0] :]
-        near = known.first(egonets.near)
-        heads, rows = near.used_heads()
-        query_heads = queries.heads.index_select(0, queries.head_of)
-        return cosine_features(
-            Cosines(near.names @ queries.names.T, around),
-            Cosines(heads @ query_heads.T, rows.index_select(0, around)),
-            egonets,
-            LeftOutSiblings(batch.positives, batch.own_sibling),
-        )
 
     def _layers(self) -> list[Layer]:
         return [*self.hidden, self.output]
@@ -209,7 +168,7 @@ class NoNetwork(MatchingNetwork):
     def __init__(self) -> None:
         nn.Module.__init__(self)
         self.match = LogBilinearMatch(1, 0, 0, 0)
-        self.fusion = self.mentions = None
+        self.mentions = None
 
     def reset(self, generator: torch.Generator) -> None:
         """Do nothing: there are no weights."""

@@ -25,8 +25,6 @@ MAX_RUNNER_UP_SIBLINGS = 2
 """The number of siblings shown at the position of the runner-up."""
 PART_NAMES = {
     Part.MATCH: "neighbors",
-    Part.FUSION: "similarity",
-    Part.LEAF_BONUS: "no children yet",
     Part.TOWER: "text encoder",
 }
 """Names of the parts of a score that differ from their names in JSON."""

@@ -91,8 +91,8 @@ class TrainingSampler:
 
     The setting `negative_sampling` selects the negatives: `sampled` draws them for each query, as
     in the paper; `uniform` draws them for a batch; `shared` adds the parents of all queries of the
-    batch; `all` takes every concept, and draws egonets once per epoch. Mentioned concepts are
-    added, so that the network sees wrong mentions, and so are the parents rejected in `news`.
+    batch. Mentioned concepts are added, so that the network sees wrong mentions, and so are the
+    parents rejected in `news`.
     """
 
     def __init__(
@@ -130,15 +130,12 @@ class TrainingSampler:
         else:
             pairs = self.parents[self.relations], self.children[self.relations]
             order = self.relations[self.news.draw(*pairs, self.rng)]
-        drawn = None
-        if self.config.negative_sampling == "all":
-            drawn = self._draw_egonets(np.arange(len(self.taxonomy)), device)
         for start in range(0, len(order), self.config.batch_size):
             relations = order[start : start + self.config.batch_size]
             if self.config.negative_sampling == "sampled":
                 yield self._batch_per_query(relations, device)
             else:
-                yield self._shared_batch(relations, drawn, device)
+                yield self._shared_batch(relations, device)
 
     def _batch_per_query(self, relations: Indices, device: torch.device) -> TrainingBatch:
         """Build a batch with separate negatives for each query."""
@@ -154,19 +151,15 @@ class TrainingSampler:
         negatives = np.searchsorted(drawn.anchors, draws)
         return self._batch(relations, drawn, negatives, blocked, device)
 
-    def _shared_batch(
-        self, relations: Indices, drawn: _DrawnEgonets | None, device: torch.device
-    ) -> TrainingBatch:
+    def _shared_batch(self, relations: Indices, device: torch.device) -> TrainingBatch:
         """Build a batch whose queries share their negatives."""
         queries, parents = self.children[relations], self.parents[relations]
-        draws = np.zeros(0, dtype=np.int64)
-        if drawn is None:
-            draws = self._draw_candidates((self.config.num_negatives,))
-            if self.mentions is not None:
-                draws = np.concatenate([draws, self.mentions.of_many(queries)[1]])
-            if self.news is not None:
-                draws = np.concatenate([draws, self.news.rejected.of_many(queries)[1]])
-            drawn = self._draw_egonets(np.unique(np.concatenate([parents, draws])), device)
+        draws = self._draw_candidates((self.config.num_negatives,))
+        if self.mentions is not None:
+            draws = np.concatenate([draws, self.mentions.of_many(queries)[1]])
+        if self.news is not None:
+            draws = np.concatenate([draws, self.news.rejected.of_many(queries)[1]])
+        drawn = self._draw_egonets(np.unique(np.concatenate([parents, draws])), device)
         tried = drawn.anchors
         if self.config.negative_sampling == "uniform":
             tried = np.unique(draws)

@@ -125,15 +125,6 @@ def few_siblings(model: TaxoExpan) -> Embedder:
     return replace(model._embedder, config=settings)
 
 
-def test_wide_keys_of_version_1_are_all_encoded_again(model: TaxoExpan) -> None:
-    embedder, network = few_siblings(model), model._fitted().network
-    state = encoded(model.taxonomy, model, embedder)
-    wide = replace(state, keys=torch.zeros(len(state.keys), network.match.query))
-    assert state.keys.shape[1] < wide.keys.shape[1]
-    newer = grown(state.taxonomy, 0, 0.05)
-    assert_same(update_encoding(wide, newer, network, embedder)[0], encoded(newer, model, embedder))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_random_growth_is_encoded_as_a_whole_version_would_be(model: TaxoExpan, seed: int) -> None:
     embedder, network = few_siblings(model), model._fitted().network

@@ -74,7 +74,7 @@ def test_the_features_are_mean_cosines_of_the_nearest_concepts() -> None:
 
 @pytest.mark.parametrize("fused", [True, False])
 def test_the_features_of_ranked_queries_are_the_same(fused: bool) -> None:
-    ranker, queries = fused_case(2, fusion_dim=0)
+    ranker, queries = fused_case(2)
     ranker = ranker.with_fusion(random_fusion(2) if fused else None)
     features: list[Floats] = []
     ranker.rank(queries, 1, on_block=lambda cosines: features.append(features_of_cosines(cosines)))

@@ -20,7 +20,7 @@ def ranker_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Ra
     names = [str(i) for i in range(len(keys))]
     empty = np.zeros(0, np.int64)
     taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
-    network = MatchingNetwork(load_preset("best", fusion_dim=0), keys.shape[1])
+    network = MatchingNetwork(load_preset("best"), keys.shape[1])
     return Ranker(
         network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
     )
@@ -70,36 +70,6 @@ def test_a_deprecated_concept_is_never_ranked() -> None:
     ranking = ranker.rank(Queries(torch.ones(2, 1, 1)), top_k=9)
     assert ranking.anchors.tolist() == [[1, 2]]
     assert abs(ranking.scores.sum() - 1) < 1e-6
-
-
-def test_leaf_anchors_gain_the_leaf_bonus() -> None:
-    taxonomy = Taxonomy.from_columns(
-        list("abcd"), list("abcd"), np.array([0, 1]), np.array([1, 2]), deprecated=(3,)
-    )
-    keys = torch.tensor([[3.0], [2.0], [1.0], [9.0]])
-    network = MatchingNetwork(load_preset("best", fusion_dim=0), 1)
-    anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
-    ranker = Ranker(network, anchors, keys)
-    assert ranker.leaf_rows.tolist() == [2, 3]
-    plain = ranker.rank(Queries(torch.ones(2, 1, 1)), 4)
-    assert plain.anchors.tolist() == [[0, 1, 2]]
-    gained = ranker.with_leaf_bonus(1.5).rank(Queries(torch.ones(2, 1, 1)), 4, temperature=2.0)
-    assert gained.anchors.tolist() == [[0, 2, 1]]
-    expected = np.exp([3.0, 2.5, 2.0])
-    assert np.allclose(gained.scores, expected / expected.sum())
-    heated = np.exp([1.5, 1.25, 1.0])
-    assert np.allclose(gained.tempered, heated / heated.sum())
-
-
-def test_an_anchor_with_deprecated_children_only_is_a_leaf() -> None:
-    taxonomy = Taxonomy.from_columns(
-        list("abcd"), list("abcd"), np.array([0, 1, 1]), np.array([2, 2, 3]), deprecated=(2,)
-    )
-    vectors = ConceptVectors.of(torch.randn(2, 4, 3))
-    ranker = Ranker(
-        MatchingNetwork(load_preset("best"), 3), Anchors(taxonomy, vectors, 50), torch.ones(4, 1)
-    )
-    assert ranker.leaf_rows.tolist() == [0, 2, 3]
 
 
 @given(st.integers(0, 10_000))
@@ -157,7 +127,7 @@ def test_excluded_anchors_belong_to_their_own_query_in_every_block() -> None:
 def test_levels_are_the_tempered_probabilities_of_the_branches() -> None:
     generator = torch.Generator().manual_seed(2)
     taxonomy, keys = random_taxonomy(4, 50, 2), torch.randn(50, 4, generator=generator)
-    network = MatchingNetwork(load_preset("best", fusion_dim=0), 4)
+    network = MatchingNetwork(load_preset("best"), 4)
     anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
     queries = Queries(torch.randn(2, 600, 4, generator=generator))
     ranking = Ranker(network, anchors, keys).rank(queries, 3, 1.5, with_levels=True)

@@ -144,15 +144,11 @@ def test_nothing_is_merged_with_a_deprecated_concept() -> None:
     assert with_merge(taxonomy, parents, taxonomy.index("old"), 5.0) == parents
 
 
-@pytest.mark.parametrize("leaf_bonus", [0.0, 3.0])
 @pytest.mark.parametrize("fused", [True, False])
-def test_the_assessment_uses_the_features_of_abstention(
-    model: TaxoExpan, leaf_bonus: float, fused: bool
-) -> None:
+def test_the_assessment_uses_the_features_of_abstention(model: TaxoExpan, fused: bool) -> None:
     labels = [f"{word} {number}" for number in range(MAX_BLOCK) for word in ("milk", "zinc")]
     queries = model._queries([Concept(label, label) for label in labels])
-    ranker = model._ranker.with_leaf_bonus(leaf_bonus)
-    ranker = ranker if fused else ranker.with_fusion(None)
+    ranker = model._ranker if fused else model._ranker.with_fusion(None)
     features = abstention_features(ranker, queries)
     abstention = AbstentionModel(
         center=tuple(np.median(features, axis=0).tolist()),

@@ -23,7 +23,6 @@ from taxoexpan.placement.learned.abstention import learn_abstention
 from taxoexpan.placement.learned.calibration import (
     HeldOutScores,
     calibrate,
-    learn_leaf_bonus,
     score_held_out,
     score_held_out_by_fold,
     with_branches,
@@ -222,14 +221,10 @@ def learn_calibrators(
     if not len(queries):
         return replace(_without_held_out(prepared, None), duplicates=duplicates), None
     ranker = Ranker(network, prepared.data.anchors)
-    # Leaves that were held out one by one hardly ever have a leaf anchor as their parent.
-    bonus = learn_leaf_bonus(ranker, queries) if prepared.held_out_as_growth else 0.0
-    ranker_with_bonus = ranker.with_leaf_bonus(bonus)
-    calibration = calibrate(score_held_out(ranker_with_bonus, queries), seed)
+    calibration = calibrate(score_held_out(ranker, queries), seed)
     folds = np.zeros(len(queries), dtype=np.int64)
-    calibration = with_branches(calibration, ranker_with_bonus, queries, [None], folds)
-    abstention = learn_abstention(ranker, queries)
-    return Calibrators(calibration, abstention, duplicates, leaf_bonus=bonus), None
+    calibration = with_branches(calibration, ranker, queries, [None], folds)
+    return Calibrators(calibration, learn_abstention(ranker, queries), duplicates), None
 
 
 def _learn_duplicates(

@@ -70,7 +70,7 @@ class PreparedTaxonomy:
     """A taxonomy with its vectors, and the part of it that the network learns from.
 
     `rows` [N] are the rows of the concepts in `stored`, where the vectors of `data` come first, so
-    that they are not copied. A leaf bonus can be learned if `held_out_as_growth` is true.
+    that they are not copied.
     """
 
     taxonomy: Taxonomy
@@ -78,7 +78,6 @@ class PreparedTaxonomy:
     rows: Tensor
     holdout: Holdout
     data: TrainingData
-    held_out_as_growth: bool
     start: StartingPoint | None = None
     added: AddedQueries | None = None
 
@@ -99,17 +98,14 @@ def prepare_taxonomy(
     An encoder that learns names also learns the names of the `expected` concepts.
     """
     c, encoder, active = embedder.config, embedder.encoder, taxonomy.active
-    as_growth = holdout is None and c.validation == "growth"
     if holdout is None:
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
     encoder.learn(names_of(chain(taxonomy.concepts, holdout.concepts, expected)))
-    return embed_holdout(taxonomy, embedder, holdout, as_growth)
+    return embed_holdout(taxonomy, embedder, holdout)
 
 
-def embed_holdout(
-    taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout, as_growth: bool
-) -> PreparedTaxonomy:
+def embed_holdout(taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout) -> PreparedTaxonomy:
     """Embed all concepts of a taxonomy, including the held-out ones."""
     c = embedder.config
     with Progress("vectors", None, "texts", shown=False, collects=True):
@@ -128,7 +124,7 @@ def embed_holdout(
     del both
     release_memory()
     rows = order.argsort().to(stored.storage)
-    return PreparedTaxonomy(taxonomy, stored, rows, holdout, data, as_growth)
+    return PreparedTaxonomy(taxonomy, stored, rows, holdout, data)
 
 
 def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:
@@ -176,8 +172,7 @@ def prepare_refit(
     holdout = hold_out(active, [id for id in start.held_out if id in leaves])
     settings = recipe.changed(embedder.config)
     added = _added_queries(judged, start, embedder, seed)
-    as_growth = settings.validation == "growth"
-    prepared = embed_holdout(taxonomy, replace(embedder, config=settings), holdout, as_growth)
+    prepared = embed_holdout(taxonomy, replace(embedder, config=settings), holdout)
     news = _news(judged, start.taxonomy, holdout.taxonomy, recipe)
     data = replace(prepared.data, news=news)
     return replace(prepared, data=data, start=start, added=added)

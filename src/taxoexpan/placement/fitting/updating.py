@@ -133,10 +133,7 @@ def update_encoding(
     anchors = Anchors(taxonomy, vectors, siblings, changed)
     keys = _rows_of(old.keys.to(embedder.device), versions)
     if len(changed):
-        new = anchors.encode(network)
-        if new.shape[1] < keys.shape[1]:  # the keys are of version 1.0
-            keys = Anchors(taxonomy, vectors, siblings).encode(network)
-        keys[torch.from_numpy(changed).to(keys.device)] = new
+        keys[torch.from_numpy(changed).to(keys.device)] = anchors.encode(network)
     texts, encoded = None, 0
     if old.texts is not None:
         texts, encoded = _updated_texts(old.texts, versions, embedder.tower)

@@ -125,10 +125,10 @@ def suggest_jointly(
 
 
 class BatchScorer:
-    """A scorer of a batch with all anchors; the new-parent prior replaces the leaf bonus."""
+    """A scorer of a batch with all anchors."""
 
     def __init__(self, ranker: Ranker, queries: Queries) -> None:
-        self.ranker, self.queries = ranker.with_leaf_bonus(0.0), queries
+        self.ranker, self.queries = ranker, queries
         self.network, self.siblings = ranker.network, ranker.anchors.siblings
         self.taxonomy = ranker.anchors.taxonomy
         self.known = len(self.taxonomy)

@@ -1,8 +1,7 @@
-"""Scores of held-out concepts, and the leaf bonus and calibration that are fitted to them.
+"""Scores of held-out concepts, and the calibration that is fitted to them.
 
 A temperature softens the softmax over all anchors. The log-odds are mapped to the fraction of
-correct suggestions by a logistic (Platt) or an isotonic curve, by cross-validation. The leaf bonus
-corrects that the network, which sees almost complete families, underrates leaf anchors.
+correct suggestions by a logistic (Platt) or an isotonic curve, by cross-validation.
 """
 
 from __future__ import annotations
@@ -38,37 +37,6 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import rank_true_parents
-
-LEAF_BONUSES = tuple(np.linspace(-3, 3, 13).tolist())
-"""The values that are tried."""
-MIN_FOR_BONUS = 50
-"""With fewer held-out leaves, no leaf bonus is learned."""
-MIN_LEAF_PARENTS = 0.1
-"""The least fraction of held-out queries whose parent must be a leaf anchor."""
-
-
-def learn_leaf_bonus(ranker: Ranker, queries: LabeledQueries) -> float:
-    """Return the likeliest leaf bonus, or 0 if too few held-out parents are leaf anchors."""
-    leaves = ranker.leaf_rows
-    under_leaf = np.isin([own[0] for own in queries.parents], leaves.cpu().numpy())
-    if len(queries) < MIN_FOR_BONUS or under_leaf.mean() < MIN_LEAF_PARENTS:
-        return 0.0
-    ranker, log_match = ranker.with_leaf_bonus(0.0), ranker.network.match.log_match
-    likelihood = np.zeros(len(LEAF_BONUSES))
-    is_leaf = torch.zeros(len(ranker.keys), 1, dtype=torch.bool, device=leaves.device)
-    is_leaf[leaves] = True
-    for _, some in queries.blocks(len(ranker.keys)):
-        raw = ranker.scores(some)
-        own = padded_parents(some).to(raw.device)
-        inner_total = log_match(raw).masked_fill(is_leaf, -torch.inf).logsumexp(0)
-        own_raw, own_is_leaf = raw.gather(0, own.relu()), is_leaf[:, 0][own.relu()]
-        leaf_raw = raw[leaves]
-        for index, bonus in enumerate(LEAF_BONUSES):
-            own_log_f = log_match(own_raw + bonus * own_is_leaf)
-            own_total = own_log_f.masked_fill(own < 0, -torch.inf).logsumexp(0)
-            total = log_match(leaf_raw + bonus).logsumexp(0).logaddexp(inner_total)
-            likelihood[index] += float((own_total - total).sum())
-    return float(LEAF_BONUSES[int(likelihood.argmax())])
 
 
 def padded_parents(queries: LabeledQueries) -> Tensor:
@@ -254,8 +222,7 @@ def remaining_ranker(
     vectors = ConceptVectors.of(embedder.tensor(remaining.concepts))
     texts = AnchorTexts.of(remaining, embedder.tower) if calibrators.fusion else None
     anchors = Anchors(remaining, vectors, embedder.config.max_siblings, texts=texts)
-    network, bonus = network.to(embedder.device), calibrators.leaf_bonus
-    return Ranker(network, anchors, None, bonus, calibrators.fusion)
+    return Ranker(network.to(embedder.device), anchors, fusion=calibrators.fusion)
 
 
 def held_out_queries(holdout: Holdout, embedder: Embedder) -> LabeledQueries:

@@ -28,7 +28,6 @@ class Calibrators:
     duplicates: tuple[float, ...] | None = None
     fusion: SignalFusion | None = None
     joint_priors: tuple[NewParentPrior, ...] | None = None
-    leaf_bonus: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON stores them."""

@@ -229,7 +229,7 @@ def safe_placements(levels: Floats, right: NDArray[np.bool_]) -> tuple[SafePlace
 class Calibration:
     """The temperature, the curves for first and for other suggestions, and the reliability.
 
-    Models of version 1.0.0 have no calibration of `branches`.
+    Without informative branches among the held-out concepts, there is no calibration of `branches`.
     """
 
     temperature: float

@@ -257,11 +257,6 @@ class Anchors:
         """The chosen anchors with all their children, for the features of pairs."""
         return Families(self.taxonomy, self.chosen, self.vectors)
 
-    @property
-    def child_counts(self) -> Indices:
-        """The number of children of each concept of the taxonomy, without deprecated ones: [N]."""
-        return self.taxonomy.children_of.degrees
-
     @torch.no_grad()
     def encode(self, network: MatchingNetwork) -> Tensor:
         """Compute the key of every anchor, once for all queries: [N, k]."""

@@ -7,7 +7,7 @@ frequencies, counts of children or descriptions, and deprecated ones none in oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum, auto
 from functools import cached_property
@@ -15,10 +15,8 @@ from functools import cached_property
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from taxoexpan.network.concept_vectors import Queries
-from taxoexpan.network.matching import FusionHead
 from taxoexpan.placement.scoring.anchors import Families
 from taxoexpan.taxonomy.arrays import Floats
 
@@ -45,17 +43,17 @@ class Input(IntEnum):
     """The tower's cosine with the anchor's description."""
     TOWER_MEAN_CHILD = auto()
     NAME = auto()
-    """The first of the eight inputs of the network's fusion head; see `cosine_features`."""
+    """The first of the seven cosines of `QueryCosines`."""
     HEAD = auto()
     NEAREST_CHILD = auto()
     NEAREST_CHILD_HEAD = auto()
     MEAN_CHILD = auto()
     MEAN_CHILD_HEAD = auto()
+    TOWER_NEAREST_CHILD = auto()
     CHILDREN = auto()
     """The logarithm of one more than the number of children."""
     ONE = auto()
-    """1 for every pair; the last input of the fusion head."""
-    TOWER_NEAREST_CHILD = auto()
+    """1 for every pair."""
     ENDING = auto()
     """The first of the six features of the labels' words; see `LabelWords.compare`."""
     INSIDE = auto()
@@ -65,10 +63,8 @@ class Input(IntEnum):
     PATH_WORDS = auto()
 
 
-OF_HEAD = slice(Input.NAME, Input.ONE + 1)
-"""The inputs of the network's fusion head."""
 OF_COSINES = slice(Input.NAME, Input.TOWER_NEAREST_CHILD + 1)
-OF_FAMILY = slice(Input.TOWER_MEAN_CHILD, Input.TOWER_NEAREST_CHILD + 1)
+OF_FAMILY = slice(Input.TOWER_MEAN_CHILD, Input.CHILDREN + 1)
 """The inputs that anchors with children have, and leaf anchors lack in part."""
 OF_WORDS = slice(Input.ENDING, Input.PATH_WORDS + 1)
 
@@ -158,8 +154,6 @@ class SignalFusion:
         }
 
 
-LEAF_COSINES = [0, 1, Input.ONE - Input.NAME]
-"""Those that a leaf anchor has: the cosines of its name and of its head word, and 1."""
 MAX_PAIRS = {"cpu": 1 << 17, "cuda": 1 << 23}
 """Pairs that are scored at a time: few enough for the cache of a CPU."""
 
@@ -208,121 +202,48 @@ class QueryCosines:
             return None
         return self.children @ self.queries.tower.T
 
-    @cached_property
-    def _of_children(self) -> tuple[Tensor, ...]:
-        """The cosines with the nearest and the mean child, as in `Input`, and by tower [I, B]."""
-        by_name, by_head = self.families.children, self.families.head_children
-        nearest = by_name.maximum(self.names)
-        texts = self.texts
-        by_tower = torch.zeros_like(nearest) if texts is None else by_name.maximum(texts)
-        nearest_head = by_head.maximum(self.heads)
-        return nearest, nearest_head, by_name.mean(self.names), by_head.mean(self.heads), by_tower
+    def of_anchors(self, rows: slice) -> tuple[Tensor, Tensor]:
+        """Return the cosines with the names and the head words of some anchors: [a, B] each."""
+        names = self.names.index_select(0, self.families.own[rows])
+        return names, self.heads.index_select(0, self.families.own_heads[rows])
 
-    def fill_leaves(self, inputs: Sequence[Tensor], rows: slice) -> None:
-        """Write the two cosines of some anchors as leaves, [a, B] each."""
-        torch.index_select(self.names, 0, self.families.own[rows], out=inputs[0])
-        torch.index_select(self.heads, 0, self.families.own_heads[rows], out=inputs[1])
-
-    def fill_parents(self, inputs: Sequence[Tensor], rows: slice) -> None:
-        """Write the inputs `OF_COSINES` of some anchors with children, [i, B] each."""
-        families, of_children = self.families, self._of_children
-        own, heads = families.own_of_parents[rows], families.heads_of_parents[rows]
-        torch.index_select(self.names, 0, own, out=inputs[0])
-        torch.index_select(self.heads, 0, heads, out=inputs[1])
-        for values, place in zip(of_children, (2, 3, 4, 5, 8), strict=True):
-            inputs[place].copy_(values[rows])
-        inputs[6].copy_(families.log_counts[rows, None])
-        inputs[7].fill_(1.0)
+    def of_parents(self) -> Iterator[Tensor]:
+        """Yield the inputs `OF_COSINES` of all anchors with children, [I, B] each."""
+        families = self.families
+        by_name, by_head = families.children, families.head_children
+        yield self.names.index_select(0, families.own_of_parents)
+        yield self.heads.index_select(0, families.heads_of_parents)
+        yield (nearest := by_name.maximum(self.names))
+        yield by_head.maximum(self.heads)
+        yield by_name.mean(self.names)
+        yield by_head.mean(self.heads)
+        yield torch.zeros_like(nearest) if self.texts is None else by_name.maximum(self.texts)
 
     def _product(self, name: str, vectors: Tensor, queries: Tensor) -> Tensor:
         result = self._memory.take(name, vectors, len(vectors), len(queries))
         return torch.mm(vectors, queries.T, out=result)
 
 
-class CosineScorer:
-    """Weights [2, 9] of cosines and [2] of the fusion head, for parents and leaf anchors."""
-
-    def __init__(
-        self,
-        head: FusionHead | None,
-        families: Families,
-        weights: Floats,
-        head_weights: Floats,
-    ) -> None:
-        self.families = families
-        names = families.names
-        hidden = names.new_zeros(0, 8) if head is None else head.hidden.detach()
-        output = names.new_zeros(1, 0) if head is None else head.output.detach()
-        self.hidden = F.pad(hidden, (0, 1))
-        self.floor = hidden.new_zeros(len(hidden), 1)
-        self.leaf_hidden, bias = hidden[:, LEAF_COSINES].split([2, 1], 1)
-        of_both = weights[0], weights[1, LEAF_COSINES]
-        self.outputs, self.leaf_outputs = (
-            torch.cat([weight * output, names.new_tensor(own.tolist())[None]], 1)
-            for own, weight in zip(of_both, head_weights.tolist(), strict=True)
-        )
-        # A product is cheaper without the bias: max(x + b, 0) = max(x, -b) + b.
-        self.leaf_floor = -bias
-        self.leaf_outputs[:, -1:] += head_weights[1].item() * (output @ bias)
-
-
 class CosineScores:
-    """The scores of one block of B queries; anchors with children are scored first."""
+    """Cosines of a block of B queries, times `weights` [2, 7] for parents and for leaf anchors."""
 
-    def __init__(self, scorer: CosineScorer, cosines: QueryCosines) -> None:
-        self._scorer, self._cosines = scorer, cosines
-        self._leaf_pairs: _Pairs | None = None
-        self._of_parents = self._scores_of_parents()
+    def __init__(self, weights: Floats, cosines: QueryCosines) -> None:
+        self._cosines, self._families = cosines, cosines.families
+        parents, leaves = weights.tolist()
+        self._leaf_weights = leaves[: Input.HEAD - Input.NAME + 1]
+        names = cosines.names
+        self._of_parents = names.new_zeros(len(self._families.parents), names.shape[1])
+        for values, weight in zip(cosines.of_parents(), parents, strict=True):
+            self._of_parents.add_(values, alpha=weight)
 
     def add_to(self, result: Tensor, rows: slice) -> None:
         """Add the scores of some anchors to a result [n, B]."""
-        families = self._scorer.families
-        first, last = families.parents.searchsorted([rows.start, rows.stop]).tolist()
-        parents = families.rows_of_parents[first:last] - rows.start
+        first, last = self._families.parents.searchsorted([rows.start, rows.stop]).tolist()
+        parents = self._families.rows_of_parents[first:last] - rows.start
         before = result.index_select(0, parents)
-        self._add_as_leaves(result, rows)
+        for values, weight in zip(self._cosines.of_anchors(rows), self._leaf_weights, strict=True):
+            result.add_(values, alpha=weight)
         result.index_copy_(0, parents, before.add_(self._of_parents[first:last]))
-
-    def _add_as_leaves(self, result: Tensor, rows: slice) -> None:
-        """Add the scores of some anchors as if none of them had children."""
-        scorer, pairs = self._scorer, self._leaf_pairs
-        if pairs is None or pairs.count != len(result):
-            hidden, floor = scorer.leaf_hidden, scorer.leaf_floor
-            pairs = self._leaf_pairs = _Pairs(hidden, floor, 3, *result.shape)
-            pairs.inputs[2].fill_(1.0)
-        self._cosines.fill_leaves(pairs.inputs, rows)
-        pairs.activate()
-        result.view(1, -1).addmm_(scorer.leaf_outputs, pairs.table)
-
-    def _scores_of_parents(self) -> Tensor:
-        """Return the scores of the anchors with children: [I, B]."""
-        scorer, names = self._scorer, self._cosines.names
-        size, count = names.shape[1], len(scorer.families.parents)
-        scores = names.new_empty(count, size)
-        pairs: _Pairs | None = None
-        for rows in row_slices(count, size, MAX_PAIRS, names.device):
-            if pairs is None or pairs.count != rows.stop - rows.start:
-                pairs = _Pairs(scorer.hidden, scorer.floor, 9, rows.stop - rows.start, size)
-            self._cosines.fill_parents(pairs.inputs, rows)
-            pairs.activate()
-            torch.mm(scorer.outputs, pairs.table, out=scores[rows].view(1, -1))
-        return scores
-
-
-class _Pairs:
-    """Hidden units and inputs of pairs, stacked for one matrix product: [H + I, C * S]."""
-
-    def __init__(self, hidden: Tensor, floor: Tensor, inputs: int, count: int, size: int) -> None:
-        units, used = hidden.shape
-        self.count, self._hidden, self._floor = count, hidden, floor
-        self.table = hidden.new_empty(units + inputs, count * size)
-        self._units, self._used = self.table[:units], self.table[units : units + used]
-        self.inputs = self.table[units:].view(inputs, count, size).unbind()
-
-    def activate(self) -> None:
-        """Compute the hidden units of the inputs."""
-        torch.mm(self._hidden, self._used, out=self._units)
-        torch.clamp(self._units, self._floor, out=self._units)
 
 
 def row_slices(

@@ -137,7 +137,7 @@ class Ranker:
     """A scorer of queries against all anchors of a taxonomy by the anchors' keys [N, k].
 
     Anchors whose vectors are streamed to a GPU are ranked on the host. Deprecated concepts score
-    minus infinity. `leaf_bonus` is used only without a learned `fusion`.
+    minus infinity.
     """
 
     def __init__(
@@ -145,44 +145,29 @@ class Ranker:
         network: MatchingNetwork,
         anchors: Anchors,
         keys: Tensor | None = None,
-        leaf_bonus: float = 0.0,
         fusion: SignalFusion | None = None,
     ) -> None:
         self.keys = anchors.encode(network) if keys is None else keys.to(anchors.vectors.storage)
         if anchors.vectors.streamed_to is not None:
             network, anchors = copy.deepcopy(network).to(self.keys.device), anchors.stored()
-        self.network, self.anchors, self.leaf_bonus = network, anchors, leaf_bonus
-        self.fusion = fusion
+        self.network, self.anchors, self.fusion = network, anchors, fusion
         deprecated = np.array(sorted(anchors.taxonomy.deprecated), dtype=np.int64)
         rows = np.flatnonzero(np.isin(anchors.chosen, deprecated))
         self.deprecated_rows = torch.from_numpy(rows).to(self.keys.device)
 
-    def with_leaf_bonus(self, leaf_bonus: float) -> Ranker:
-        """Return the same ranker with another leaf bonus."""
-        return self._changed(leaf_bonus=leaf_bonus)
-
     def with_fusion(self, fusion: SignalFusion | None) -> Ranker:
         """Return the same ranker with another learned fusion, or without one."""
-        return self._changed(fusion=fusion)
+        other = copy.copy(self)
+        other.__dict__.pop("_scorer", None)
+        other.fusion = fusion
+        return other
 
     def among(self, chosen: Indices) -> Ranker:
         """Return the ranker of some anchors only, given by index."""
         a, rows = self.anchors, torch.from_numpy(chosen).to(self.keys.device)
         anchors = Anchors(a.taxonomy, a.vectors, a.siblings, chosen, a.texts)
         keys = self.keys.index_select(0, rows)
-        return Ranker(self.network, anchors, keys, self.leaf_bonus, self.fusion)
-
-    def _changed(self, **changes: object) -> Ranker:
-        other = copy.copy(self)
-        other.__dict__.pop("_scorer", None)
-        other.__dict__.update(changes)
-        return other
-
-    @cached_property
-    def leaf_rows(self) -> Tensor:
-        """The rows of the leaf anchors; deprecated children do not count."""
-        counts = self.anchors.child_counts[self.anchors.chosen]
-        return torch.from_numpy(np.flatnonzero(counts == 0)).to(self.keys.device)
+        return Ranker(self.network, anchors, keys, self.fusion)
 
     def log_match(self, scores: Tensor) -> Tensor:
         """Return log f of scores, where f is normalized over all anchors."""
@@ -190,8 +175,7 @@ class Ranker:
 
     @cached_property
     def _scorer(self) -> Scorer:
-        fusion, bonus = self.fusion, self.leaf_bonus
-        return Scorer(self.network, self.anchors, self.keys, fusion, bonus, self.deprecated_rows)
+        return Scorer(self.network, self.anchors, self.keys, self.fusion, self.deprecated_rows)
 
     def scores(self, queries: Queries) -> Tensor:
         """Compute the score of every pair, higher is better: [N, Q]."""

@@ -14,7 +14,7 @@ from taxoexpan.errors import ModelError
 from taxoexpan.features.label_words import QueryWords
 from taxoexpan.features.word_postings import WordScores
 from taxoexpan.network.concept_vectors import Queries
-from taxoexpan.network.matching import DoubleExpMatch, FusionHead, LogBilinearMatch
+from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.pair_features import (
@@ -22,9 +22,7 @@ from taxoexpan.placement.scoring.pair_features import (
     MAX_PAIRS,
     OF_COSINES,
     OF_FAMILY,
-    OF_HEAD,
     OF_WORDS,
-    CosineScorer,
     CosineScores,
     Input,
     QueryCosines,
@@ -106,7 +104,7 @@ FEATURE_PAIRS = {"cpu": 1 << 18}
 class Scorer:
     """A scorer of queries with A anchors, given the anchors' keys [A, k].
 
-    Without a fusion, a score is the network's raw score, not its logarithm, plus the leaf bonus.
+    Without a fusion, a score is the network's raw score, not its logarithm.
     """
 
     def __init__(
@@ -115,11 +113,10 @@ class Scorer:
         anchors: Anchors,
         keys: Tensor,
         fusion: SignalFusion | None,
-        leaf_bonus: float,
         barred: Tensor,
     ) -> None:
         self._network, self._anchors, self._keys = network, anchors, keys
-        plain = SignalFusion.from_mapping({"network": 1.0, "leaf": leaf_bonus})
+        plain = SignalFusion.from_mapping({"network": 1.0})
         weights = (plain if fusion is None else fusion).input_weights()
         families = anchors.families
         self._parents = families.rows_of_parents
@@ -143,11 +140,7 @@ class Scorer:
         self._children = None
         if self._tower is not None:
             self._children = families.occurring(self._tower[1])
-        # A logarithm is taken of the network's score only, so the head is not added to the rest.
-        head, alone = network.fusion, np.zeros_like(weights)
-        alone[:, Input.NETWORK] = 1.0
-        self._head = self._cosine_scorer(alone, head) if self._takes_log else None
-        self._cosines = self._cosine_scorer(weights, None if self._takes_log else head)
+        self._cosine_weights = weights[:, OF_COSINES]
 
     @torch.no_grad()
     def score(
@@ -166,10 +159,9 @@ class Scorer:
         mentions = None
         if self._takes_log and self._network.mentions is not None:
             mentions = self._add_mentions(torch.zeros_like(scores), queries)
-        by_head, by_cosine = (
-            None if scorer is None else CosineScores(scorer, cosines)
-            for scorer in (self._head, self._cosines)
-        )
+        by_cosine = None
+        if self._cosine_weights.any():
+            by_cosine = CosineScores(self._cosine_weights, cosines)
         for rows in row_slices(len(scores), len(queries), MAX_PAIRS, scores.device, GROUP_SIZE):
             block = scores[rows]
             if side is not None and self._folded is not None:
@@ -180,8 +172,6 @@ class Scorer:
                 raw = self._network.match.score_all(self._keys[rows], projected)
                 if self._takes_log:
                     raw = raw if mentions is None else raw.add_(mentions[rows])
-                    if by_head is not None:
-                        by_head.add_to(raw, rows)
                     block.addcmul_(self._of_network[rows], self._network.match.log_match(raw))
                 else:
                     block += raw
@@ -203,19 +193,20 @@ class Scorer:
             by_anchor = anchors.tower[0] @ tower
             below[Input.TOWER_MEAN_CHILD] = families.mean_of(anchors.tower[1]) @ tower
             cosines.children = families.occurring(anchors.tower[1])
-        cosines.fill_parents(below[OF_COSINES].unbind(), slice(0, len(families.parents)))
+        for which, values in enumerate(cosines.of_parents(), Input.NAME):
+            below[which] = values
+        below[Input.CHILDREN] = families.log_counts[:, None]
         is_leaf = raw.new_ones(len(raw), 1)
         is_leaf[self._parents] = 0
         features = raw.new_empty(len(FEATURES), *raw.shape)
         for rows in row_slices(len(raw), len(queries), FEATURE_PAIRS, raw.device):
             inputs = raw.new_zeros(len(Input), rows.stop - rows.start, len(queries))
             families.write(below[OF_FAMILY], rows, inputs[OF_FAMILY])
-            cosines.fill_leaves(inputs[OF_COSINES].unbind(), rows)
+            inputs[Input.NAME], inputs[Input.HEAD] = cosines.of_anchors(rows)
             inputs[Input.ONE] = 1.0
             if anchors.tower is not None:
                 inputs[Input.TOWER_ANCHOR] = by_anchor[rows]
-            head = 0.0 if network.fusion is None else network.fusion(inputs[OF_HEAD])
-            inputs[Input.NETWORK] = network.match.log_match(raw[rows] + head)
+            inputs[Input.NETWORK] = network.match.log_match(raw[rows])
             words = anchors.words.compare(query_words, rows.start, rows.stop)
             inputs[OF_WORDS] = torch.from_numpy(words).to(raw.device)
             pair_features(inputs, is_leaf[rows], features[:, rows])
@@ -237,15 +228,6 @@ class Scorer:
         if not parts:
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
-
-    def _cosine_scorer(self, weights: Floats, head: FusionHead | None) -> CosineScorer | None:
-        """Return the scorer of the cosines of each pair, if they have any weight."""
-        of_cosines = weights[:, OF_COSINES].copy()
-        # The number of children and the constant are part of the constants of anchors.
-        of_cosines[:, [Input.CHILDREN - Input.NAME, Input.ONE - Input.NAME]] = 0.0
-        if head is None and not of_cosines.any():
-            return None
-        return CosineScorer(head, self._anchors.families, of_cosines, weights[:, Input.NETWORK])
 
     def _query_side(self, projected: Tensor, queries: Queries) -> Tensor | None:
         """Return the queries' side of the folded product: [d, Q]."""

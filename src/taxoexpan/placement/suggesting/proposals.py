@@ -50,7 +50,7 @@ class Placer:
             confidence, related = known.tolist(), _related_parents(taxonomy, anchors, known)
             if ranking.levels is not None:
                 levels = calibration.branch_confidence(ranking.levels[:, :top_k], known).tolist()
-                is_leaf = (self.ranker.anchors.child_counts[anchors] == 0).tolist()
+                is_leaf = (taxonomy.children_of.degrees[anchors] == 0).tolist()
         sure_from = None if levels is None else branch_threshold(self.calibrators)
         indices = np.unique(anchors).tolist()
         paths = {i: taxonomy.short_path(taxonomy.ids[i]) for i in indices}
