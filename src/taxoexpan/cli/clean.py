@@ -30,12 +30,6 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions)
     folds: int = option("number of cross-validation folds", 5, POSITIVE)
     top: int = option("maximum number of relations to write", 100, POSITIVE)
     inner: bool = switch("also check concepts that have children, not only leaves")
-    jobs: int = option(
-        "number of folds to train in parallel; each fold always uses 1/FOLDS of the cores, so "
-        "that --jobs does not change the results (default: 1)",
-        1,
-        POSITIVE,
-    )
     work: Path | None = option(
         "directory for intermediate results (default: OUT.folds); an interrupted run resumes "
         "from it when the same command is run again",
@@ -75,7 +69,6 @@ def run(options: Options) -> int:
                 ModelOptions(options.preset, options.seed or 0, options.device, settings),
                 options.folds,
                 options.inner,
-                options.jobs,
                 work,
                 None if options.quiet else note,
                 max(options.top, EXPLAINED),

@@ -30,7 +30,7 @@ EXAMPLES = {
     ),
     "clean": (
         "taxoexpan clean topics.ttl -o suspicious.csv",
-        "taxoexpan clean topics.ttl -o suspicious.csv --preset fast --jobs 2 --report clean.html",
+        "taxoexpan clean topics.ttl -o suspicious.csv --preset fast --report clean.html",
     ),
     "completion": (
         "taxoexpan completion bash > ~/.local/share/bash-completion/completions/taxoexpan",
