@@ -11,7 +11,6 @@ from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import PATH, POSITIVE, option, output_option, switch
 from taxoexpan.shared_options import (
-    FormulaOptions,
     GlossaryOptions,
     TaxonomyOptions,
     TrainingOptions,
@@ -22,7 +21,7 @@ EXTENSIONS = (".csv", ".json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions):
+class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
     """The options of `clean`."""
 
     output: Path = output_option("output file: .csv or .json", MISSING)
@@ -81,7 +80,7 @@ def run(options: Options) -> int:
     if options.output.suffix == ".json":
         text = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
     else:
-        text = suspicious_relations_csv(shown, options.keep_formulas)
+        text = suspicious_relations_csv(shown)
     texts = {options.output: text}
     if options.report:
         title = f"Suspicious relations of {options.taxonomy.name}"

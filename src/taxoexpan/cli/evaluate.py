@@ -24,7 +24,6 @@ from taxoexpan.shared_options import (
     SETTING,
     DeviceOptions,
     FeatureOptions,
-    FormulaOptions,
     GlossaryOptions,
     ReadingOptions,
 )
@@ -54,7 +53,7 @@ MIN_QUERIES = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, FormulaOptions):
+class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions):
     """The options of `evaluate`."""
 
     old: Path = argument("OLD", "old release: a taxonomy file")
@@ -136,7 +135,7 @@ def run(options: Options) -> int:
     progress = not options.quiet
     results = evaluate_growth(growth, methods, encoder, device, progress, begin)
     if options.output:
-        text = ranks_csv(growth, results, options.keep_formulas)
+        text = ranks_csv(growth, results)
         write_whole({options.output: text.encode()}, options.force)
         note(f"{options.output} written: all ranks")
     (_print_json if options.json else _print_text)(growth, results, options)
@@ -224,9 +223,7 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
         )
 
 
-def ranks_csv(
-    growth: Growth, results: Mapping[str, MethodResult], keep_formulas: bool = False
-) -> str:
+def ranks_csv(growth: Growth, results: Mapping[str, MethodResult]) -> str:
     """Return a table with one row per query and true parent, with its rank by each method."""
     from taxoexpan.formats.tables.formulas import protect_cells
     from taxoexpan.formats.tables.table import csv_text
@@ -241,5 +238,5 @@ def ranks_csv(
                 "parent_label": taxonomy.labels[parent],
             }
             ranks = {name: f"{each.ranks[query][nth]:.15g}" for name, each in results.items()}
-            rows.append({**protect_cells(names, keep_formulas), **ranks})
+            rows.append({**protect_cells(names), **ranks})
     return csv_text(["query", "query_id", "parent_id", "parent_label", *results], rows)

@@ -267,12 +267,9 @@ def suspicious_relations(taxonomy: Taxonomy, scores: RelationScores) -> list[Sus
     ]  # fmt: skip
 
 
-def suspicious_relations_csv(
-    relations: Iterable[SuspiciousRelation], keep_formulas: bool = False
-) -> str:
-    """Return the relations as a CSV table; formulas are escaped unless `keep_formulas` is set."""
-    rows = (protect_cells(relation.as_dict(), keep_formulas) for relation in relations)
-    return csv_text(COLUMNS, rows)
+def suspicious_relations_csv(relations: Iterable[SuspiciousRelation]) -> str:
+    """Return the relations as a CSV table; formulas are escaped."""
+    return csv_text(COLUMNS, (protect_cells(relation.as_dict()) for relation in relations))
 
 
 def _six_digits(number: float) -> float:
