@@ -49,7 +49,7 @@ def main() -> None:
     for seed in options.seeds:
         planted = plant(whole, options.fraction, options.kind, seed)
         training = ModelOptions(seed=seed, device=options.device, settings=settings)
-        relations = clean(planted.taxonomy, training, options.folds, jobs=options.jobs)
+        relations = clean(planted.taxonomy, training, options.folds)
         measures = model_measures(relations) | {
             "1 − cosine": distances(planted.taxonomy, relations, training)
         }
@@ -82,7 +82,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, nargs="+", default=[0], dest="seeds")
     parser.add_argument("--features", help="the encoder, as in taxoexpan train")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], dest="changes", metavar="NAME=VALUE")
     return parser.parse_args()
 

@@ -200,6 +200,21 @@ def test_a_saved_model_suggests_the_same(model: TaxoExpan, model_directory: Path
     assert loaded.training == model.training
 
 
+def test_vectors_of_concepts_need_no_training(pantry: Path) -> None:
+    taxonomy, untrained = Taxonomy.read(pantry), TaxoExpan(features="static")
+    vectors = untrained.embed(taxonomy.concepts)
+    assert vectors.shape == (len(taxonomy), 256)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    cosines = vectors @ untrained.embed([Concept("", "Oat Milk")])[0]
+    assert taxonomy.labels[int(cosines.argmax())] == "oat milk"
+    assert not untrained.embed(["\N{SLICE OF PIZZA}"]).any()
+
+
+def test_a_saved_model_has_its_vectors(model: TaxoExpan, model_directory: Path) -> None:
+    saved = TaxoExpan.load(model_directory, "cpu")
+    assert np.array_equal(saved.embed(["rice milk"]), model.embed(["rice milk"]))
+
+
 def test_evaluation_uses_the_metrics_of_the_paper(model: TaxoExpan) -> None:
     holdout = hold_out_leaves(model.taxonomy, 0.2, 100, seed=5)
     figures = model.evaluate(holdout)

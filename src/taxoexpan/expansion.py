@@ -78,16 +78,15 @@ def apply_suggestions(
     output: Path | None,
     acceptance: Acceptance,
     force: bool = False,
-    keep_formulas: bool = False,
 ) -> AppliedSuggestions:
     """Add accepted suggestions to a taxonomy file; without an output, only return the insertions.
 
-    In CSV files, new formulas get an apostrophe, unless `keep_formulas` is set.
+    In CSV files, new formulas get an apostrophe.
     """
     accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
     additions = replace(accepted.additions, provenance=_provenance(accepted.suggestions))
     protected = 0
-    if not keep_formulas and is_computed_file(file.format, file.path):
+    if is_computed_file(file.format, file.path):
         additions, protected = protect_additions(file.taxonomy, additions)
     accepted = replace(accepted, additions=additions)
     return AppliedSuggestions(accepted, file.write(additions, output, force), protected)
@@ -363,7 +362,7 @@ def _write_suggestions(expansion: Expansion, observer: ExpansionObserver) -> Non
     options, path = expansion.options, expansion.options.suggestions_file
     if not expansion.concepts.new and not options.suggestions:
         return
-    content = suggestions_csv(expansion.suggestions, options.keep_formulas).encode()
+    content = suggestions_csv(expansion.suggestions).encode()
     try:
         write_whole({path: content}, options.force)
     except FormatError as error:
@@ -382,10 +381,7 @@ def _write(expansion: Expansion) -> AppliedSuggestions:
     # Without the definitions from the glossary.
     suggestions = [replace(each, query=listed[each.query.id]) for each in expansion.suggestions]
     options = expansion.options
-    keep = options.keep_formulas
-    return apply_suggestions(
-        expansion.file, suggestions, options.output, acceptance, options.force, keep
-    )
+    return apply_suggestions(expansion.file, suggestions, options.output, acceptance, options.force)
 
 
 def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path) -> None:

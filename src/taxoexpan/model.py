@@ -20,6 +20,7 @@ from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
 from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.features.embedding import warn_of_language, warn_of_weak_texts
+from taxoexpan.features.encoder import Vectors
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
@@ -310,6 +311,15 @@ class TaxoExpan:
             allow_merges=allow_merges,
         )
         return expanded_taxonomy(self.taxonomy, self.suggest(concepts, top_k), acceptance)
+
+    def embed(self, concepts: Iterable[str | Concept]) -> Vectors:
+        """Return the vectors of concepts by the encoder, one unit vector per row: [N] → [N, D].
+
+        A vector is the mean of the names, plus the definition if there is one. It needs no
+        training. The vector of a concept without a known word is zero.
+        """
+        vectors: Vectors = self._embedder.array(as_concepts(concepts))[0]
+        return vectors
 
     def evaluate(self, holdout: Holdout) -> Metrics:
         """Rank the true parents of held-out concepts in the remaining taxonomy."""

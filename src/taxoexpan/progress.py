@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, suppress
 from contextvars import ContextVar, Token
 from itertools import accumulate
-from threading import RLock
 from typing import Any, NamedTuple, Self, TypeVar
 
 from tqdm import tqdm
@@ -261,8 +260,3 @@ def spell_duration(seconds: float) -> str:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days, hours = divmod(round(seconds / 3600), 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
-
-
-def keep_lock_in_process() -> None:
-    """Give a worker its own output lock; if it is killed, it cannot release tqdm's shared lock."""
-    tqdm.set_lock(RLock())

@@ -165,16 +165,6 @@ class PlacementOptions(OptionGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormulaOptions(OptionGroup):
-    """The treatment of strings that a spreadsheet would compute."""
-
-    keep_formulas: bool = switch(
-        "do not escape CSV values that start with =, +, - or @ (default: prefix them with an "
-        "apostrophe, so that spreadsheets do not evaluate them as formulas)"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class IdOptions(OptionGroup):
     """The options for the ids of new concepts that have none."""
 
@@ -246,7 +236,6 @@ class ExpandOptions(
     TrainingOptions,
     GlossaryOptions,
     PlacementOptions,
-    FormulaOptions,
 ):
     """The options of `expand`: inputs, outputs, training and acceptance."""
 

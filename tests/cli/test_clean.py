@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import run
 from conftest import SMALL
-from ctrl_c import interrupt_cli, press_ctrl_c
+from ctrl_c import press_ctrl_c
 
 from taxoexpan.cli.messages import note
 from taxoexpan.curation.cleaning.folds import COLUMNS
@@ -122,21 +122,4 @@ def test_ctrl_c_keeps_finished_folds_and_the_same_command_resumes(
     assert f"saved in {work}; run the same command to resume" in messages
     assert len(list(work.iterdir())) == 1
     assert "1 of 3 folds were finished before" in run(*command).err
-    assert list(tmp_path.iterdir()) == [out]
-
-
-@pytest.mark.slow
-def test_ctrl_c_stops_all_workers_and_keeps_finished_folds(messy: Path, tmp_path: Path) -> None:
-    out = tmp_path / "suspicious.csv"
-    # With four folds some are unfinished, however late the signal arrives on a busy machine.
-    command = ["clean", str(messy), "-o", str(out), "--jobs", "2", *QUICK, "--folds", "4"]
-    status, messages = interrupt_cli(command, "1 of 4 folds are finished")
-    assert status == 130, messages
-    work = out.with_name("suspicious.csv.folds")
-    assert f"saved in {work}; run the same command to resume" in messages
-    assert "Traceback" not in messages
-    assert "Warning" not in messages
-    done = len(list(work.iterdir()))
-    assert 1 <= done < 4
-    assert f"{done} of 4 folds were finished before" in run(*command, "--jobs", "1").err
     assert list(tmp_path.iterdir()) == [out]

@@ -56,18 +56,13 @@ def test_methods_are_compared_by_their_ranks(pantry: Path, new: Path, tmp_path: 
         column = [float(row[one["method"]]) for row in rows]
         ranks = [np.array(some) for some in (column[:1], column[1:2], column[2:3], column[3:])]
         expected = compute_metrics(ranks).as_dict()
-        for figure, estimate in one["figures"].items():
-            assert estimate["mean"] == pytest.approx(expected[figure])
-            assert estimate["low"] <= estimate["mean"] <= estimate["high"]
-    behind = [one["behind"] for one in output["methods"]]
-    assert behind.count(None) == 1
-    assert all(one["mean"] <= 0 < one["p_value"] <= 1 for one in behind if one)
+        assert one["figures"] == pytest.approx({name: expected[name] for name in one["figures"]})
 
 
 def test_the_table_is_printed_for_people(pantry: Path, new: Path) -> None:
     output = run("evaluate", pantry, new, *CHEAP)
     assert output.err == (
-        "note: only 4 new concepts to place; with fewer than 30, intervals are too narrow\n"
+        "note: only 4 new concepts to place; with fewer than 30, figures vary by chance\n"
     )
     first, blank, *table, _, overlap = output.out.splitlines()
     assert first == (
@@ -77,7 +72,6 @@ def test_the_table_is_printed_for_people(pantry: Path, new: Path) -> None:
     assert not blank
     assert [line.split()[0] for line in table] == ["METHOD", *CHEAP[1].split(",")]
     assert "popularity" in table[1]
-    assert sum(line.endswith("  best") for line in table) == 1
     assert overlap.startswith(
         "4 new concepts with the name of an existing concept in their labels, Hit@1: popularity .0"
     )
@@ -95,10 +89,10 @@ def test_methods_without_knowledge_have_the_mean_rank_of_chance(
     new.write_text(old.read_text() + grown)
     output = json.loads(run("evaluate", old, new, *CHEAP, "--json").out)
     assert (output["queries"], output["anchors"]) == (400, 51)
-    zeros, random, last = (one["figures"]["mr"]["mean"] for one in output["methods"])
+    zeros, random, last = (one["figures"]["mr"] for one in output["methods"])
     assert (zeros, last) == (26, 51)
     assert random == pytest.approx(26, rel=0.1)
-    hits = [one["figures"]["hit_at_1"]["mean"] for one in output["methods"]]
+    hits = [one["figures"]["hit_at_1"] for one in output["methods"]]
     assert (hits[0], hits[2]) == (0, 0)
     assert hits[1] < 0.05
 
@@ -108,7 +102,7 @@ def test_averaging_decides_how_several_parents_count(pantry: Path, new: Path) ->
     for averaging in ("fraction", "any", "pooled"):
         command = ["evaluate", pantry, new, *CHEAP, "--averaging", averaging, "--json"]
         output = json.loads(run(*command).out)
-        means.append(output["methods"][0]["figures"]["mr"]["mean"])
+        means.append(output["methods"][0]["figures"]["mr"])
     # The tea has the ranks 4.5 and 8 by the number of children, all others 4.5.
     assert means == pytest.approx([(3 * 4.5 + 6.25) / 4, 4.5, (4 * 4.5 + 8) / 5])
 
@@ -146,7 +140,7 @@ def test_models_have_the_figures_of_a_fitted_model(pantry: Path, new: Path) -> N
     for preset, one in (("fast", fast), ("best", best)):
         model = TaxoExpan(preset, 3, "cpu", **settings).fit(growth.taxonomy)
         expected = model.evaluate(growth.queries)
-        assert one["figures"]["mr"]["mean"] == pytest.approx(expected.mr)
+        assert one["figures"]["mr"] == pytest.approx(expected.mr)
         assert one["features"] == "static"
         measured = measure_confidence(model, growth.queries)
         assert measured is not None
@@ -155,7 +149,7 @@ def test_models_have_the_figures_of_a_fitted_model(pantry: Path, new: Path) -> N
     overlap = output["known_name_in_label"]
     assert overlap["queries"] == 4
     assert overlap["hit_at_1"] == pytest.approx(
-        {one["method"]: one["figures"]["hit_at_1"]["mean"] for one in (closest, fast, best)}
+        {one["method"]: one["figures"]["hit_at_1"] for one in (closest, fast, best)}
     )
 
 

@@ -127,8 +127,6 @@ MODEL_COMMANDS = [
     "suggest model terms.csv --table --evidence",
     "suggest model terms.csv --json --evidence",
     "suggest model terms.csv --together --table",
-    "embed model --nearest jam",
-    "embed model --nearest jam --json",
     f"train old.json -o trained {TINY}",
     "update model new.json -o updated --quiet",
     f"expand old.json terms.csv -o - --suggestions placed.csv {TINY}",

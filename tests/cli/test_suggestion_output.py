@@ -35,12 +35,11 @@ def test_blocks_of_csv_are_one_table() -> None:
     assert text.getvalue() == suggestions_csv(SUGGESTIONS)
 
 
-def test_a_label_is_no_formula_unless_it_is_kept() -> None:
+def test_a_label_is_no_formula() -> None:
     odd = [Suggestion(Concept("q", "=1+1"), 1, MILK, ("food",), 0.5)]
-    for keep_formulas, start in ((False, "'=1+1,q,"), (True, "=1+1,q,")):
-        text = io.StringIO()
-        write_csv([SuggestedBlock(odd, [])], text.write, keep_formulas)
-        assert text.getvalue().splitlines()[1].startswith(start)
+    text = io.StringIO()
+    write_csv([SuggestedBlock(odd, [])], text.write)
+    assert text.getvalue().splitlines()[1].startswith("'=1+1,q,")
 
 
 @pytest.mark.parametrize("blocks", [BLOCKS, []])

@@ -57,7 +57,6 @@ COMMANDS = (
         "--quiet",
         ("d.csv",),
     ),
-    Command("embed", "embed taxonomy.csv -o out/e.npz --features static --quiet", ("e.npz",)),
     Command("train", f"train taxonomy.csv -o out/m {QUICK}", ("m",)),
     Command("update", "update model newer.csv -o out/m --quiet", ("m",)),
     Command("update in place", "update out/m newer.csv --quiet", ("m",)),

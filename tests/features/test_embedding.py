@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import warnings
 from pathlib import Path
 
@@ -10,18 +9,14 @@ from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.errors import FormatError
 from taxoexpan.features import embedding
 from taxoexpan.features.embedding import (
     embed_concepts,
     head_word,
-    nearest_concepts,
-    vectors_content,
     warn_of_language,
     warn_of_wordless,
 )
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.features.word_vectors import read_vectors
 from taxoexpan.taxonomy import Concept
 
 ENCODER = StaticEncoder()
@@ -112,13 +107,6 @@ def test_words_of_any_script_digits_and_definitions_are_enough() -> None:
         warn_of_wordless([*concepts, pizza, Concept("", "+", ("plus",))])
 
 
-def test_the_nearest_concepts_come_first() -> None:
-    concepts = [Concept("1", "green tea"), Concept("2", "milk"), Concept("3", "unknown")]
-    vectors = np.array([[0, 1], [1, 0], [0, 0]], dtype=np.float32)
-    found = nearest_concepts(concepts, vectors, np.array([0.8, 0.6], dtype=np.float32), 2)
-    assert [(each.concept.id, round(each.cosine, 6)) for each in found] == [("2", 0.8), ("1", 0.6)]
-
-
 OTHERS = {
     "German": "Gemüse, Obst und Früchte, Käse, Brot für Kinder, Getränke, Möbel, Stühle, Tisch",
     "French": "Fruits et légumes, Boissons, Chaises de jardin, Jouets pour enfants, Thé, Épices",
@@ -207,37 +195,3 @@ def test_english_taxonomies_train_without_a_warning(pantry: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TaxoExpan("fast", device="cpu", **SMALL | {"epochs": 1}).fit(Taxonomy.read(pantry))
-
-
-CONCEPTS = [
-    Concept("1", "Green tea", ("matcha",)),
-    Concept("2", "milk", ("Green tea", "dairy")),
-    Concept("3", "unknown"),
-]
-BOTH = np.zeros((2, 3, 2), dtype=np.float32)
-BOTH[0, :2] = [[0.6, 0.8], [1 / 3, -1e-9]]
-BOTH[1, :2] = [[0, 1], [1, 0]]
-
-
-def test_a_text_file_has_all_known_names_with_exact_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "vectors.vec"
-    path.write_bytes(vectors_content(path, CONCEPTS, BOTH))
-    found = read_vectors(path, ["green_tea", "milk", "matcha", "dairy", "unknown"])
-    rows = {name: vector.tolist() for name, vector in found.items()}
-    tea, milk = BOTH[0, 0].tolist(), BOTH[0, 1].tolist()
-    assert rows == {"green_tea": tea, "milk": milk, "matcha": tea, "dairy": milk}
-
-
-def test_a_numpy_file_has_ids_labels_and_both_vectors() -> None:
-    content = vectors_content(Path("vectors.npz"), CONCEPTS, BOTH)
-    arrays = np.load(io.BytesIO(content), allow_pickle=False)
-    assert arrays["ids"].tolist() == ["1", "2", "3"]
-    assert arrays["labels"].tolist() == ["Green tea", "milk", "unknown"]
-    assert np.array_equal(np.stack([arrays["vectors"], arrays["heads"]]), BOTH)
-
-
-def test_unsupported_files_and_unknown_concepts_are_refused() -> None:
-    with pytest.raises(FormatError, match=r"\.csv; choose one of \.npz"):
-        vectors_content(Path("vectors.csv"), CONCEPTS, BOTH)
-    with pytest.raises(FormatError, match="no concept has a vector"):
-        vectors_content(Path("vectors.vec"), CONCEPTS, np.zeros_like(BOTH))

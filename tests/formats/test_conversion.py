@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 from strategies import Growth, growths, names
@@ -20,6 +20,7 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
+from taxoexpan.formats.tables.formulas import protect_taxonomy, with_apostrophe
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
@@ -43,15 +44,10 @@ def put(taxonomy: Taxonomy, format: str, path: Path) -> None:
         file.write_bytes(text.encode("utf-8"))
 
 
-def renamed(taxonomy: Taxonomy, *steps: Mapping[str, str]) -> Taxonomy:
-    def new(id: str) -> str:
-        for step in steps:
-            id = step.get(id, id)
-        return id
-
+def renamed(taxonomy: Taxonomy, ids: Mapping[str, str]) -> Taxonomy:
     return Taxonomy(
-        [replace(concept, id=new(concept.id)) for concept in taxonomy.concepts],
-        [(new(parent), new(child)) for parent, child in taxonomy.relations],
+        [replace(concept, id=ids.get(concept.id, concept.id)) for concept in taxonomy.concepts],
+        [(ids.get(parent, parent), ids.get(child, child)) for parent, child in taxonomy.relations],
     )
 
 
@@ -60,6 +56,7 @@ def renamed(taxonomy: Taxonomy, *steps: Mapping[str, str]) -> Taxonomy:
 def test_a_round_trip_loses_only_the_reported_losses(
     taxonomy: Taxonomy, here: tuple[str, str], there: tuple[str, str]
 ) -> None:
+    assume(len({*map(with_apostrophe, taxonomy)}) == len(taxonomy))
     with TemporaryDirectory() as folder:
         first, second, third = (Path(folder) / name for name in ("1", "2", "3"))
         for place in (first, second, third):
@@ -68,7 +65,10 @@ def test_a_round_trip_loses_only_the_reported_losses(
         put(taxonomy, here[0], start)
         out = convert(start, Target(middle), here[0], there[0])
         back = convert(middle, Target(end), there[0], here[0])
-        original = renamed(out.taxonomy, out.ids, back.ids)
+        between = renamed(out.taxonomy, out.ids)
+        if back.protected:
+            between, _ = protect_taxonomy(between)
+        original = renamed(between, back.ids)
         difference = Difference(original, TaxonomyFile.open(end, here[0]).taxonomy)
     announced = " ".join([*out.losses, *back.losses])
     found = {
@@ -96,6 +96,7 @@ def test_a_round_trip_loses_only_the_reported_losses(
 @settings(max_examples=60, deadline=None)
 def test_everything_but_the_reported_losses_is_kept(growth: Growth, there: tuple[str, str]) -> None:
     taxonomy = growth.old
+    assume(len({*map(with_apostrophe, taxonomy)}) == len(taxonomy))
     with TemporaryDirectory() as folder:
         start, middle = Path(folder) / "start.json", Path(folder) / "to" / there[1]
         middle.parent.mkdir()
@@ -103,7 +104,8 @@ def test_everything_but_the_reported_losses_is_kept(growth: Growth, there: tuple
         done = convert(start, Target(middle), to=there[0])
         copy = TaxonomyFile.open(middle, there[0]).taxonomy
     if not done.losses:
-        assert not Difference(taxonomy, copy)
+        kept = protect_taxonomy(taxonomy)[0] if done.protected else taxonomy
+        assert not Difference(kept, copy)
     assert len(copy) == len(taxonomy)
 
 

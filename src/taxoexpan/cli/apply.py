@@ -12,7 +12,7 @@ from taxoexpan.cli.messages import note, note_some, print_applied, spell_files
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import PATH, argument, option, output_option, repeated, switch
 from taxoexpan.phrasing import join_counts, join_words, pluralize
-from taxoexpan.shared_options import AcceptanceOptions, FormulaOptions, ReadingOptions
+from taxoexpan.shared_options import AcceptanceOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions, AcceptanceOptions, FormulaOptions):
+class Options(ReadingOptions, AcceptanceOptions):
     """The options of `apply`."""
 
     taxonomy: Path = argument("TAXONOMY", "taxonomy file, or - for standard input")
@@ -70,9 +70,7 @@ def run(options: Options) -> int:
     suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
     listed = read_concepts(options.concepts) if options.concepts else []
     suggestions = with_details(suggestions, listed)
-    applied = apply_suggestions(
-        file, suggestions, options.output, accept, options.force, options.keep_formulas
-    )
+    applied = apply_suggestions(file, suggestions, options.output, accept, options.force)
     print_applied(file.taxonomy, applied, accept)
     if undecided := applied.accepted.undecided:
         found = similar(applied.accepted.suggestions)

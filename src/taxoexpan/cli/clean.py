@@ -11,7 +11,6 @@ from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import PATH, POSITIVE, option, output_option, switch
 from taxoexpan.shared_options import (
-    FormulaOptions,
     GlossaryOptions,
     TaxonomyOptions,
     TrainingOptions,
@@ -22,7 +21,7 @@ EXTENSIONS = (".csv", ".json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions):
+class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
     """The options of `clean`."""
 
     output: Path = output_option("output file: .csv or .json", MISSING)
@@ -30,12 +29,6 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions, FormulaOptions)
     folds: int = option("number of cross-validation folds", 5, POSITIVE)
     top: int = option("maximum number of relations to write", 100, POSITIVE)
     inner: bool = switch("also check concepts that have children, not only leaves")
-    jobs: int = option(
-        "number of folds to train in parallel; each fold always uses 1/FOLDS of the cores, so "
-        "that --jobs does not change the results (default: 1)",
-        1,
-        POSITIVE,
-    )
     work: Path | None = option(
         "directory for intermediate results (default: OUT.folds); an interrupted run resumes "
         "from it when the same command is run again",
@@ -75,7 +68,6 @@ def run(options: Options) -> int:
                 ModelOptions(options.preset, options.seed or 0, options.device, settings),
                 options.folds,
                 options.inner,
-                options.jobs,
                 work,
                 None if options.quiet else note,
                 max(options.top, EXPLAINED),
@@ -88,7 +80,7 @@ def run(options: Options) -> int:
     if options.output.suffix == ".json":
         text = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
     else:
-        text = suspicious_relations_csv(shown, options.keep_formulas)
+        text = suspicious_relations_csv(shown)
     texts = {options.output: text}
     if options.report:
         title = f"Suspicious relations of {options.taxonomy.name}"

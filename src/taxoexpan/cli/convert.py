@@ -7,11 +7,11 @@ from pathlib import Path
 
 from taxoexpan.cli.messages import note, print_protected, spell_files
 from taxoexpan.option_declarations import argument, option, switch
-from taxoexpan.shared_options import FormulaOptions, ReadingOptions
+from taxoexpan.shared_options import ReadingOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions, FormulaOptions):
+class Options(ReadingOptions):
     """The options of `convert`."""
 
     taxonomy: Path = argument("TAXONOMY", "taxonomy file, or - for standard input")
@@ -46,7 +46,6 @@ def run(options: Options) -> int:
         options.to,
         read_options(options),
         options.force,
-        options.keep_formulas,
     )
     if done.base:
         changed = pluralize(sum(id.startswith(done.base) for id in done.ids.values()), "id")

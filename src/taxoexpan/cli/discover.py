@@ -10,11 +10,11 @@ from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import PATH, POSITIVE, argument, option, output_option, switch
 from taxoexpan.phrasing import pluralize
-from taxoexpan.shared_options import FormulaOptions, ReadingOptions
+from taxoexpan.shared_options import ReadingOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions, FormulaOptions):
+class Options(ReadingOptions):
     """The options of `discover`."""
 
     corpus: Path = argument(
@@ -62,7 +62,7 @@ def run(options: Options) -> int:
         text = as_json([asdict(concept) for concept in concepts]) + "\n"
     else:
         path = options.output or Path("new.csv")
-        text = discovered_concepts_table(path, concepts, options.keep_formulas)
+        text = discovered_concepts_table(path, concepts)
     if not options.output:
         print(text, end="")
         return 0

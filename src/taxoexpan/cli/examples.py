@@ -12,7 +12,7 @@ WORKFLOW = (
 GROUPS = {
     "place new concepts": ("train", "suggest", "review", "apply", "expand", "update"),
     "maintain a taxonomy": ("check", "clean", "discover", "info", "diff", "convert"),
-    "integrate with other programs": ("serve", "mcp", "export", "embed"),
+    "integrate with other programs": ("serve", "mcp", "export"),
     "demo, evaluation and setup": ("demo", "evaluate", "doctor", "completion"),
 }
 """The commands, each a module, as `taxoexpan --help` lists them."""
@@ -30,7 +30,7 @@ EXAMPLES = {
     ),
     "clean": (
         "taxoexpan clean topics.ttl -o suspicious.csv",
-        "taxoexpan clean topics.ttl -o suspicious.csv --preset fast --jobs 2 --report clean.html",
+        "taxoexpan clean topics.ttl -o suspicious.csv --preset fast --report clean.html",
     ),
     "completion": (
         "taxoexpan completion bash > ~/.local/share/bash-completion/completions/taxoexpan",
@@ -50,10 +50,6 @@ EXAMPLES = {
         "taxoexpan discover corpus/ --taxonomy topics.ttl -o new.csv --min-count 20 --top 100",
     ),
     "doctor": ("taxoexpan doctor",),
-    "embed": (
-        "taxoexpan embed topics.ttl --nearest 'machine learning'",
-        "taxoexpan embed topics.ttl new.csv -o vectors.npz --features static",
-    ),
     "evaluate": (
         "taxoexpan evaluate topics-2024.ttl topics-2025.ttl",
         "taxoexpan evaluate topics-2024.ttl topics-2025.ttl --methods "

@@ -11,7 +11,7 @@ from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import PATH, TEXT, argument, option, output_option, switch
 from taxoexpan.phrasing import pluralize
-from taxoexpan.shared_options import FormulaOptions, ReadingOptions
+from taxoexpan.shared_options import ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.desk.store.decision_store import DecisionStore
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(FormulaOptions, ReadingOptions):
+class Options(ReadingOptions):
     """The options of `export`."""
 
     store: str = argument(
@@ -114,14 +114,12 @@ def _content(
 
     if options.history:
         logged = store.log()
-        return history_csv(reversed(logged), options.keep_formulas), pluralize(
-            len(logged), "decision"
-        )
+        return history_csv(reversed(logged)), pluralize(len(logged), "decision")
     decided = store.export_suggestions()
     accepted = {s.query.label for s in decided if s.decision == Verdict.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")
     if format is None or options.taxonomy is None:
-        return suggestions_csv(decided, options.keep_formulas, details=True), summary
+        return suggestions_csv(decided, details=True), summary
     file = open_taxonomy(options.taxonomy, options)
     text, notes = changes_text(file.taxonomy, file, decided, format)
     for message in notes:

@@ -200,7 +200,7 @@ def print_protected(count: int) -> None:
     if count:
         texts = "1 new text starts" if count == 1 else f"{count:,} new texts start"
         reason = "because a spreadsheet would compute it as a formula"
-        note(f"note: {texts} with an added apostrophe, {reason}; --keep-formulas adds none")
+        note(f"note: {texts} with an added apostrophe, {reason}")
 
 
 def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:

@@ -18,7 +18,6 @@ from taxoexpan.cli.serve import REVIEW_PORT, TOKEN_VARIABLE, ServerOptions
 from taxoexpan.option_declarations import PATH, option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (
-    FormulaOptions,
     GlossaryOptions,
     NewConceptOptions,
     ReadingOptions,
@@ -35,9 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(
-    ModelOptions, NewConceptOptions, GlossaryOptions, ServerOptions, FormulaOptions, ReadingOptions
-):
+class Options(ModelOptions, NewConceptOptions, GlossaryOptions, ServerOptions, ReadingOptions):
     """The options of `review`."""
 
     decisions: str = option(
@@ -123,7 +120,6 @@ def _prepare(
         curator=options.curator or login_name(),
         definitions=definitions,
         file=file,
-        keep_formulas=options.keep_formulas,
         listed=mask,
     )
 

@@ -30,7 +30,6 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import POSITIVE, option, output_option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (
-    FormulaOptions,
     GlossaryOptions,
     IdOptions,
     NewConceptOptions,
@@ -49,9 +48,7 @@ RAY = "ray"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(
-    ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions, IdOptions, FormulaOptions
-):
+class Options(ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions, IdOptions):
     """The options of `suggest`."""
 
     output: Path | None = output_option(
@@ -210,7 +207,7 @@ def _write_suggestions(
         ]
         write_json(noted(), write, options.needs_evidence, present)
     else:
-        write_csv(noted(), write, options.keep_formulas)
+        write_csv(noted(), write)
     return kept
 
 

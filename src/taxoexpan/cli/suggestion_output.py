@@ -65,13 +65,13 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
         yield write
 
 
-def write_csv(blocks: Iterable[SuggestedBlock], write: Write, keep_formulas: bool = False) -> None:
+def write_csv(blocks: Iterable[SuggestedBlock], write: Write) -> None:
     """Write the suggestions as a CSV table."""
     from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
 
     write(suggestions_csv([]))
     for block in blocks:
-        write(suggestions_csv(block.suggestions, keep_formulas, header=False))
+        write(suggestions_csv(block.suggestions, header=False))
 
 
 def write_json(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import re
 import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from taxoexpan.errors import FormatError, ModelError
+from taxoexpan.errors import ModelError
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Concept
@@ -71,11 +68,11 @@ def refuse_unknown(both: Vectors, features: str) -> None:
 
 def warn_of_weak_texts(both: Vectors, concepts: Sequence[Concept]) -> None:
     """Warn about concepts without a vector in [2, N, D], and about concepts without a word."""
-    warn_of_unknown(both, concepts)
+    _warn_of_unknown(both, concepts)
     warn_of_wordless(concepts)
 
 
-def warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
+def _warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
     """Warn about concepts without a vector, whose results are meaningless."""
     unknown = np.flatnonzero(~both[0].any(axis=1)).tolist()
     if unknown:
@@ -151,22 +148,6 @@ def _mean_by_row(encoder: Encoder, texts: list[tuple[int, str]], rows: int) -> V
     return normalize_rows(sums)
 
 
-class NearestConcept(NamedTuple):
-    """A concept, and the cosine of its vector with the query."""
-
-    concept: Concept
-    cosine: float
-
-
-def nearest_concepts(
-    concepts: Sequence[Concept], vectors: Vectors, query: Vectors, top_k: int
-) -> list[NearestConcept]:
-    """Return the concepts whose unit vectors [N, D] are nearest to a query [D], in order."""
-    cosines = vectors @ query
-    rows = np.argsort(-cosines, kind="stable")[:top_k]
-    return [NearestConcept(concepts[row], float(cosines[row])) for row in rows.tolist()]
-
-
 MAX_FOREIGN_FRACTION = 0.1
 """Labels with a larger fraction of foreign ones are not English.
 
@@ -218,44 +199,3 @@ def _is_foreign(label: str) -> bool:
     # A single Greek letter is English too, as in α-pinene.
     others = (word for word in words if len(word) > 1 or not "α" <= word <= "ω")
     return any(word in _FUNCTION_WORDS or not word.isascii() for word in others)
-
-
-SUFFIXES = (".npz", ".vec", ".txt")
-"""The file types for vectors: numpy, or word2vec text with either suffix."""
-
-
-def refuse_suffix(path: Path) -> None:
-    """Refuse an unsupported file type before any work is done."""
-    if path.suffix.lower() not in SUFFIXES:
-        message = f"vectors cannot be written as {path.suffix or 'a file without a suffix'}"
-        raise FormatError(path, f"{message}; choose one of {', '.join(SUFFIXES)}")
-
-
-def vectors_content(path: Path, concepts: Sequence[Concept], both: Vectors) -> bytes:
-    """Return the content of a vector file: `.npz` arrays, or word2vec text with the names."""
-    refuse_suffix(path)
-    if path.suffix.lower() == ".npz":
-        file = io.BytesIO()
-        ids = np.array([concept.id for concept in concepts], dtype=np.str_)
-        labels = np.array([concept.label for concept in concepts], dtype=np.str_)
-        np.savez(file, ids=ids, labels=labels, vectors=both[0], heads=both[1])
-        return file.getvalue()
-    rows = _rows_by_name(concepts, both[0])
-    if not rows:
-        raise FormatError(path, "no concept has a vector; choose other features")
-    lines = [f"{len(rows)} {both.shape[2]}"]
-    for name, row in rows.items():  # nine digits preserve single precision
-        lines.append(f"{name} {' '.join(f'{number:.9g}' for number in both[0, row].tolist())}")
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, int]:
-    """Return the row of each name with a vector; labels take precedence over synonyms."""
-    known = np.flatnonzero(vectors.any(axis=1)).tolist()
-    labels = [(concepts[row].label, row) for row in known]
-    synonyms = [(name, row) for row in known for name in concepts[row].synonyms]
-    rows: dict[str, int] = {}
-    for name, row in labels + synonyms:
-        rows.setdefault("_".join(name.lower().split()), row)
-    rows.pop("", None)
-    return rows

@@ -47,11 +47,10 @@ def convert(
     to: str | None = None,
     options: ReadOptions = DEFAULT_OPTIONS,
     force: bool = False,
-    keep_formulas: bool = True,
 ) -> Conversion:
     """Write the taxonomy of a file in another format, and list the data that format cannot store.
 
-    Without `keep_formulas`, strings that a spreadsheet would compute get an apostrophe.
+    In CSV files, strings that a spreadsheet would compute get an apostrophe.
     """
     syntax = f".{to}"
     if FORMATS.owner(syntax) in RDF and to not in FORMATS:
@@ -67,7 +66,7 @@ def convert(
         target = replace(target, language=parsed.language, other_tags=parsed.other_tags)
     taxonomy = reread = original.taxonomy
     protected = 0
-    if not keep_formulas and is_computed_file(new, target.path):
+    if is_computed_file(new, target.path):
         taxonomy, protected = protect_taxonomy(taxonomy)
     # Where only the syntax of an RDF file changes, all statements are kept.
     if original.format.is_rdf and (new is original.format or (to is None and new.is_rdf)):

@@ -30,25 +30,24 @@ NEW = "'=1+1,'@id,food,'+define,'-x|=y\nkiwi,k,=old,,\n"
 
 @pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1"])
 def test_a_formula_gets_an_apostrophe(formula: str) -> None:
-    assert protect_cells({"query": formula}, keep_formulas=False) == {"query": f"'{formula}"}
-    assert protect_cells({"query": formula}, keep_formulas=True) == {"query": formula}
+    assert protect_cells({"query": formula}) == {"query": f"'{formula}"}
 
 
 @pytest.mark.parametrize("cell", ["oat milk", "'t kofschip", "1-2", "", -1, None])
 def test_other_cells_stay_as_they_are(cell: object) -> None:
-    assert protect_cells({"query": cell}, keep_formulas=False) == {"query": cell}
+    assert protect_cells({"query": cell}) == {"query": cell}
 
 
-@given(TEXTS, st.booleans())
-def test_every_text_is_read_as_it_was(text: str, keep_formulas: bool) -> None:
-    written = protect_cells({"query": text}, keep_formulas)["query"]
+@given(TEXTS)
+def test_every_text_is_read_as_it_was(text: str) -> None:
+    written = protect_cells({"query": text})["query"]
     assert isinstance(written, str)
     assert unprotected(written) == text
 
 
 @given(TEXTS)
 def test_no_protected_text_starts_like_a_formula(text: str) -> None:
-    written = protect_cells({"query": text}, keep_formulas=False)["query"]
+    written = protect_cells({"query": text})["query"]
     assert not str(written).startswith(tuple("=+-@\t\r\n＝"))
 
 
@@ -62,36 +61,29 @@ def test_numbers_and_texts_are_not_computed(text: str) -> None:
     assert with_apostrophe(text) == text
 
 
-def apply(path: Path, *options: str) -> str:
+def apply(path: Path) -> str:
     """Apply the suggestions to a file, and return what is behind its old text."""
     old = path.read_text(encoding="utf-8")
     suggestions = write_file(path.parent / "suggestions.csv", SUGGESTED + NEW)
     output = path.with_name(f"new-{path.name}")
-    assert main(["apply", str(path), str(suggestions), "-o", str(output), *options]) == 0
+    assert main(["apply", str(path), str(suggestions), "-o", str(output)]) == 0
     written = output.read_text(encoding="utf-8")
     assert written.startswith(old)
     return written.removeprefix(old)
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "added", "noted"),
+    ("text", "added"),
     [
-        (ROWS, [], "'@id,'=1+1,food,'+define,'-x|=y\nk,kiwi,=old,,\n", True),
-        (ROWS, ["--keep-formulas"], "@id,=1+1,food,+define,-x|=y\nk,kiwi,=old,,\n", False),
-        ("child,parent\n=old,food\n", [], "'=1+1,food\nkiwi,=old\n", True),
+        (ROWS, "'@id,'=1+1,food,'+define,'-x|=y\nk,kiwi,=old,,\n"),
+        ("child,parent\n=old,food\n", "'=1+1,food\nkiwi,=old\n"),
     ],
 )
 def test_new_rows_get_an_apostrophe_and_old_rows_stay(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    text: str,
-    options: list[str],
-    added: str,
-    noted: bool,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, added: str
 ) -> None:
-    assert apply(write_file(tmp_path / "x.csv", text), *options) == added
-    message = "note: 1 new text starts with an added apostrophe"
-    assert (message in capsys.readouterr().err) is noted
+    assert apply(write_file(tmp_path / "x.csv", text)) == added
+    assert "note: 1 new text starts with an added apostrophe" in capsys.readouterr().err
 
 
 def test_a_text_file_of_paths_is_no_spreadsheet(tmp_path: Path) -> None:
@@ -108,8 +100,6 @@ def test_a_converted_table_has_no_formulas(tmp_path: Path, name: str) -> None:
     taxonomy = Taxonomy.read(output)
     assert taxonomy.concept("'=old") == Concept("'=old", "'=A1", (), "'=B1")
     assert tuple(taxonomy.relations) == (("food", "'=old"),)
-    assert main(["convert", str(path), str(output), "--force", "--keep-formulas"]) == 0
-    assert list(Taxonomy.read(output).concepts) == list(Taxonomy.read(path).concepts)
 
 
 def test_cells_of_excel_are_texts_and_stay_exact(tmp_path: Path) -> None:

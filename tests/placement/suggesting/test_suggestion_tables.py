@@ -163,7 +163,7 @@ def test_definitions_synonyms_and_curators_are_written_on_request(
     query = Concept("n1", "oat milk", synonyms, "=milk, made\nof oats")
     first = Suggestion(query, 1, Concept("m", "milk"), ("food", "milk"), 0.5)
     written = [first, replace(first, rank=2, curator="=Ada")]
-    text = suggestions_csv(written, keep_formulas=False, details=True)
+    text = suggestions_csv(written, details=True)
     assert read_suggestions(write_file(tmp_path / "s.csv", text)) == written
     assert "'=Ada" in text
     assert "definition" not in suggestions_csv(written)

@@ -50,30 +50,23 @@ def split_into_folds(concepts: Indices, folds: int, seed: int) -> list[Indices]:
 
 def hide_parents(taxonomy: Taxonomy, queries: Indices) -> Taxonomy:
     """Return the taxonomy without the parents of the queries: remove leaves, make others roots."""
-    columns = columns_of(taxonomy)
+    parents, children = taxonomy.relation_indices
     is_query = np.zeros(len(taxonomy), dtype=np.bool_)
     is_query[queries] = True
-    kept = ~is_query[columns["children"]]
-    relations = {end: columns[end][kept] for end in ("parents", "children")}
-    remaining = Taxonomy.from_columns(**{**columns, **relations})
+    kept = ~is_query[children]
+    remaining = Taxonomy.from_columns(
+        ids=taxonomy.ids,
+        labels=taxonomy.labels,
+        parents=parents[kept],
+        children=children[kept],
+        synonyms=taxonomy.synonyms,
+        definitions=taxonomy.definitions,
+        deprecated=taxonomy.deprecated,
+        foreign_names=taxonomy.foreign_names,
+        reserved=taxonomy.reserved,
+    )
     leaves = queries[taxonomy.children_of.degrees[queries] == 0]
     return remaining.without([taxonomy.ids[i] for i in leaves.tolist()])
-
-
-def columns_of(taxonomy: Taxonomy) -> dict[str, Any]:
-    """Return the arguments of `Taxonomy.from_columns`, which can be sent to another process."""
-    parents, children = taxonomy.relation_indices
-    return {
-        "ids": taxonomy.ids,
-        "labels": taxonomy.labels,
-        "parents": parents,
-        "children": children,
-        "synonyms": dict(taxonomy.synonyms),
-        "definitions": dict(taxonomy.definitions),
-        "deprecated": taxonomy.deprecated,
-        "foreign_names": dict(taxonomy.foreign_names),
-        "reserved": taxonomy.reserved,
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,12 +276,9 @@ def suspicious_relations(taxonomy: Taxonomy, scores: RelationScores) -> list[Sus
     ]  # fmt: skip
 
 
-def suspicious_relations_csv(
-    relations: Iterable[SuspiciousRelation], keep_formulas: bool = False
-) -> str:
-    """Return the relations as a CSV table; formulas are escaped unless `keep_formulas` is set."""
-    rows = (protect_cells(relation.as_dict(), keep_formulas) for relation in relations)
-    return csv_text(COLUMNS, rows)
+def suspicious_relations_csv(relations: Iterable[SuspiciousRelation]) -> str:
+    """Return the relations as a CSV table; formulas are escaped."""
+    return csv_text(COLUMNS, (protect_cells(relation.as_dict()) for relation in relations))
 
 
 def _six_digits(number: float) -> float:

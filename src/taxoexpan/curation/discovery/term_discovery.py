@@ -30,7 +30,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.formats.tables.formulas import protect_row
+from taxoexpan.formats.tables.formulas import protect_cell
 from taxoexpan.formats.tables.table import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress
@@ -103,15 +103,13 @@ def discover(
     return ranking.best(encoder or StaticEncoder(), top)
 
 
-def discovered_concepts_table(
-    path: Path, concepts: Sequence[DiscoveredConcept], keep_formulas: bool = False
-) -> str:
-    """Return a table of new concepts; formulas are escaped unless `keep_formulas` is set."""
+def discovered_concepts_table(path: Path, concepts: Sequence[DiscoveredConcept]) -> str:
+    """Return a table of new concepts; formulas are escaped."""
     rows = []
     for concept in concepts:
         synonyms, score = VALUE_SEPARATOR.join(concept.synonyms), f"{concept.score:.4f}"
         row = asdict(concept) | {"synonyms": synonyms, "score": score}
-        rows.append(protect_row([str(cell) for cell in row.values()], keep_formulas))
+        rows.append([protect_cell(str(cell)) for cell in row.values()])
     return table_text(path, COLUMNS, rows)
 
 

@@ -109,7 +109,6 @@ class ReviewDesk:
     curator: str
     definitions: Mapping[str, str] = field(default_factory=dict)
     file: TaxonomyFile | None = None
-    keep_formulas: bool = False
     listed: bytes | None = None
     tried: dict[Suggestion, str] = field(default_factory=dict)
     """Why the file cannot hold a text of a placed concept; an empty string if it can."""

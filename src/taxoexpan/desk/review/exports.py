@@ -117,14 +117,14 @@ def download(pages: Pages, request: Request) -> Response:
 def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
     """Return the name, the media type and the content of a file, or None if the file is unknown."""
     if name == "history.csv":
-        text = history_csv(reversed(desk.store.log()), desk.keep_formulas)
+        text = history_csv(reversed(desk.store.log()))
         return name, "text/csv; charset=utf-8", text.encode()
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:
         accepted, _ = writable(desk, decided)
-        return _expanded_file(desk.file, accepted, desk.keep_formulas)
+        return _expanded_file(desk.file, accepted)
     if name == "decisions.csv":
-        text = suggestions_csv(decided, desk.keep_formulas, details=True)
+        text = suggestions_csv(decided, details=True)
         return name, "text/csv; charset=utf-8", text.encode()
     if name in CHANGES:
         text, _ = changes_text(desk.expanded, desk.file, decided, CHANGES[name])
@@ -132,14 +132,12 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
     return None
 
 
-def _expanded_file(
-    file: TaxonomyFile, accepted: list[Suggestion], keep_formulas: bool
-) -> tuple[str, str, bytes]:
+def _expanded_file(file: TaxonomyFile, accepted: list[Suggestion]) -> tuple[str, str, bytes]:
     """Return the expanded taxonomy; several files and directories are in a ZIP archive."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / next_version(file.path)
         acceptance = accepted_kinds(accepted)
-        applied = apply_suggestions(file, accepted, output, acceptance, keep_formulas=keep_formulas)
+        applied = apply_suggestions(file, accepted, output, acceptance)
         written = applied.written.files
         if len(written) == 1 and written[0].is_file():
             return written[0].name, "application/octet-stream", written[0].read_bytes()

@@ -110,7 +110,7 @@ def _with_writable_texts(
         return accepted, []
     doubtful = {_trial(each): each for each in accepted if not _is_ordinary(each.query)}
     untried = [trial for trial in doubtful if trial not in desk.tried]
-    refused = _refusals(desk.file, untried, desk.keep_formulas)
+    refused = _refusals(desk.file, untried)
     desk.tried.update({trial: refused.get(trial, "") for trial in untried})
     left_out = [
         LeftOut(desk.tried[trial], each.query)
@@ -135,9 +135,7 @@ def _trial(each: Suggestion) -> Suggestion:
     )
 
 
-def _refusals(
-    file: TaxonomyFile, trials: list[Suggestion], keep_formulas: bool
-) -> dict[Suggestion, str]:
+def _refusals(file: TaxonomyFile, trials: list[Suggestion]) -> dict[Suggestion, str]:
     """Return why the file cannot be written with some of the suggestions.
 
     A concept of the file stands for a parent that is new itself.
@@ -147,7 +145,7 @@ def _refusals(
     known = file.taxonomy.concept(file.taxonomy.ids[0])
     placed = [e if e.parent.id in file.taxonomy else replace(e, parent=known) for e in trials]
     try:
-        apply_suggestions(file, placed, None, accepted_kinds(placed), keep_formulas=keep_formulas)
+        apply_suggestions(file, placed, None, accepted_kinds(placed))
     except TaxoExpanError as error:
         message = error.message if isinstance(error, FormatError) else str(error)
         named = [each for each in trials if repr(each.query.label) in message]
@@ -156,9 +154,5 @@ def _refusals(
         # Most messages name the concept; else it is found with few trials.
         first = named if 0 < len(named) < len(trials) else trials[: len(trials) // 2]
         parts = first, [each for each in trials if each not in first]
-        return {
-            trial: reason
-            for part in parts
-            for trial, reason in _refusals(file, part, keep_formulas).items()
-        }
+        return {trial: reason for part in parts for trial, reason in _refusals(file, part).items()}
     return {}

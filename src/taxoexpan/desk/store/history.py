@@ -108,9 +108,9 @@ def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str
     return found
 
 
-def history_csv(history: Iterable[Decision], keep_formulas: bool = False) -> str:
+def history_csv(history: Iterable[Decision]) -> str:
     """Return a CSV table with one row per decision; several parents are separated by `|`."""
-    rows = [protect_cells(_row(each), keep_formulas) for each in history]
+    rows = [protect_cells(_row(each)) for each in history]
     columns = list(_row(Decision("", Action.COMMENT, 0)))
     return csv_text(columns, rows)
 

@@ -6,7 +6,7 @@ Reading removes them only from our own tables; in a taxonomy, they become a part
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,20 +22,19 @@ _QUOTED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _QUOTED_OR_NOT = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 
 
-def protect_row(row: Sequence[str], keep_formulas: bool) -> list[str]:
-    """Return cells with an apostrophe before formulas, unless formulas are kept.
+def protect_cell(cell: str) -> str:
+    """Return a string with an apostrophe if it is a formula.
 
-    Formulas after an apostrophe always get another one, so that `unprotected` restores all strings.
+    A formula after an apostrophe gets another one, so that `unprotected` restores all strings.
     """
-    is_protected = (_QUOTED if keep_formulas else _QUOTED_OR_NOT).match
-    return [f"'{cell}" if is_protected(cell) else cell for cell in row]
+    return f"'{cell}" if _QUOTED_OR_NOT.match(cell) else cell
 
 
-def protect_cells(row: Mapping[str, object], keep_formulas: bool) -> dict[str, object]:
-    """Return the cells of a row by name, with strings protected as in `protect_row`."""
-    texts = {name: cell for name, cell in row.items() if isinstance(cell, str)}
-    protected = zip(texts, protect_row([*texts.values()], keep_formulas), strict=True)
-    return {**row, **dict(protected)}
+def protect_cells(row: Mapping[str, object]) -> dict[str, object]:
+    """Return the cells of a row by name, with strings protected as in `protect_cell`."""
+    return {
+        name: protect_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()
+    }
 
 
 def unprotected(cell: str) -> str:

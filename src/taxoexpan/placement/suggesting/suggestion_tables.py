@@ -35,14 +35,13 @@ WriteRows = Callable[[Sequence[Suggestion]], None]
 
 def suggestions_csv(
     suggestions: Iterable[Suggestion],
-    keep_formulas: bool = False,
     details: bool = False,
     header: bool = True,
 ) -> str:
-    """Return a CSV table; without `keep_formulas`, formulas get a leading apostrophe."""
+    """Return a CSV table; formulas get a leading apostrophe."""
     rows = (each.as_dict() | (_details(each) if details else {}) for each in suggestions)
     columns = (*COLUMNS, *DETAILS) if details else tuple(COLUMNS)
-    return csv_text(columns, (protect_cells(row, keep_formulas) for row in rows), header)
+    return csv_text(columns, (protect_cells(row) for row in rows), header)
 
 
 def _details(suggestion: Suggestion) -> dict[str, str | int | float | None]:
