@@ -1,6 +1,6 @@
 """Expand real taxonomy files, and compare the results with the originals by other libraries.
 
-python benchmarks/real_files.py FOLDER [--catalogue benchmarks/real_files.csv] [--show] [-o OUT]
+    python -m benchmarks.real_files FOLDER [--catalogue benchmarks/real_files.csv] [--show] [-o OUT]
 
 The folder has the files that the catalogue lists, with the names in its first column. Each file is
 read, checked, and gets two new concepts: one under the leaf in the middle of the file, which is
@@ -22,8 +22,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from independent_readers import Comparison, compare_files
-
+from benchmarks.independent_readers import Comparison, compare_files
 from taxoexpan.cli.main import build_parser
 from taxoexpan.cli.main import main as run_taxoexpan
 from taxoexpan.cli.parser import options_of

@@ -1,6 +1,6 @@
 """Measure `taxoexpan serve` over loopback: requests per second, latency, and what overload does.
 
-    python benchmarks/service_load.py MODEL NAMES [--seconds 30] [--clients 8]
+    python -m benchmarks.service_load MODEL NAMES [--seconds 30] [--clients 8]
 
 NAMES has one new concept per line; the text after a tab is ignored. Some clients send requests one
 after the other for batches of 1 and 100 concepts; then ten times as many clients do the same. A

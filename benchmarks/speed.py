@@ -22,10 +22,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from per_egonet_network import plain_step_maker
-from processes import print_processes
-from timing import CONCEPTS, MatrixProducts, measure_undisturbed, print_ratio, synthetic_taxonomy
 
+from benchmarks.per_egonet_network import plain_step_maker
+from benchmarks.processes import print_processes
+from benchmarks.timing import (
+    CONCEPTS,
+    MatrixProducts,
+    measure_undisturbed,
+    print_ratio,
+    synthetic_taxonomy,
+)
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.device import keep_freed_memory

@@ -26,7 +26,7 @@ class MatrixProducts:
     def __init__(
         self, network: MatchingNetwork, vectors: ConceptVectors, batch: TrainingBatch
     ) -> None:
-        e, device = batch.egonets, vectors.device
+        e = batch.egonets
         anchors, concepts, queries = e.size, len(e.concepts), len(batch.queries)
         tried = anchors if batch.negatives is None else len(batch.negatives)
         hidden, mixed = network.output.inputs, network.output.matrix().shape[1]
@@ -35,8 +35,7 @@ class MatrixProducts:
         shapes += [(queries, size, output)] * 2 + [(queries, output, mixed)] * 3
         shapes += [(tried, mixed, queries)] * 3  # scores
         self.operands = [
-            tuple(torch.randn(shape, device=device) for shape in ((m, k), (k, n), (m, n)))
-            for m, k, n in shapes
+            tuple(torch.randn(shape) for shape in ((m, k), (k, n), (m, n))) for m, k, n in shapes
         ]
 
     def run(self) -> None:

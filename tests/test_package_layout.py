@@ -26,7 +26,7 @@ PLACEMENT = sorted(
 )
 
 
-@pytest.mark.parametrize("package", ["network", "placement", *PLACEMENT, "training"])
+@pytest.mark.parametrize("package", ["github", "network", "placement", *PLACEMENT, "training"])
 def test_a_large_package_says_where_each_module_belongs(package: str) -> None:
     documented = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text()))
     names = {path.stem for path in (PACKAGE / package).glob("*.py")} - {"__init__"}
@@ -79,7 +79,7 @@ def test_only_the_command_line_names_flags() -> None:
         "shared_options.py",
     }
     commands |= {"git.py", "text_file.py", "documentation.py"}  # those of git and curl
-    modules = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]
+    modules = [p for p in PACKAGE.rglob("*.py") if p.parent.name not in ("cli", "github")]
     found = {path.name: flags_in(path) for path in modules if path.name not in commands}
     assert {name: texts for name, texts in found.items() if texts} == {}
     assert flags_in(PACKAGE / "cli" / "train.py")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+import json
 import runpy
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,15 +15,16 @@ import small_taxonomies
 import torch
 from builders import pantry_csv, random_taxonomy
 from error_detection import average_precision, plant, precision_at
-from independent_readers import compare_files
-from mag_shaped_taxonomy import generate_vectors, mag_shaped_taxonomy
-from per_egonet_network import PlainNetwork, plain_batch
 from recovery import recovery_of
 from reference_network import double_precision
-from scale import measure
 from simulated_review import Queue, answer
 from small_taxonomies import main, small_subtrees
 
+from benchmarks.independent_readers import compare_files
+from benchmarks.per_egonet_network import PlainNetwork, plain_batch
+from benchmarks.scale import __main__ as scale
+from benchmarks.scale.__main__ import COMMANDS, build_parser
+from benchmarks.scale.mag_shaped_taxonomy import generate_vectors, mag_shaped_taxonomy
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -35,14 +38,22 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(p.stem for p in FOLDER.glob("*.py") if "argparse" in p.read_text("utf-8"))
 
 
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS)])
+def test_every_command_of_scale_describes_its_arguments(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        build_parser().parse_args([*words, "--help"])
+    assert "usage" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_describes_its_arguments(
     script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", [script, "--help"])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(FOLDER / f"{script}.py"), run_name="__main__")
-    assert ended.value.code == 0
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module(f"benchmarks.{script}", run_name="__main__")
     assert "usage" in capsys.readouterr().out
 
 
@@ -72,11 +83,50 @@ def test_separately_encoded_egonets_have_the_loss_of_the_package(seed: int) -> N
             torch.testing.assert_close(network.loss(ConceptVectors.of(vectors), ours), plain)
 
 
-def test_every_step_of_scale_is_measured() -> None:
-    options = argparse.Namespace(device="cpu", threads=1, batches=1, queries=8)
-    found = measure(1_200, options)
-    assert len(found.seconds) == 7
-    assert all(seconds > 0 for seconds in found.seconds.values())
+def run_scale(*words: str | Path) -> Any:
+    """Run a command of `python -m benchmarks.scale`, and return its figures."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        path = Path(folder) / "figures.json"
+        patched.setattr(sys, "argv", ["scale", *map(str, words), "--json", str(path)])
+        scale.main()
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_every_step_of_training_and_ranking_is_measured() -> None:
+    found = run_scale("steps", "--concepts", "1200", "2400", "--batches", "1", "--queries", "8")
+    assert [each["concepts"] for each in found["sizes"]] == [1_200, 2_400]
+    for size in found["sizes"]:
+        assert len(size["seconds"]) == 7
+        assert all(seconds > 0 for seconds in size["seconds"].values())
+        assert size["memory"]["peak"] > 100
+    assert len(found["growth"][0]["exponents"]) == 7
+
+
+def test_every_stage_of_a_training_is_measured() -> None:
+    found = run_scale("training", "600", "--device", "cpu", "--held-out", "60")
+    stages = {each["stage"] for each in found["stages"]}
+    assert {"read the file", "one epoch", "weights of the fusion", "whole training"} <= stages
+
+
+def test_commands_on_awkward_shapes_end(tmp_path: Path) -> None:
+    words = ["--shapes", "chain", "--scale", "0.01", "--new", "3", "--commands", "info,diff"]
+    found = run_scale("shapes", tmp_path, *words)
+    assert [(each["command"], each["status"]) for each in found] == [("info", "0"), ("diff", "1")]
+
+
+def test_a_written_model_is_loaded(tmp_path: Path) -> None:
+    found = run_scale("loading", tmp_path / "model", "--concepts", "400")
+    assert list(found["steps"]) == ["start", "load", "ranker", "index", "first suggestion"]
+
+
+def test_an_update_is_the_same_as_encoding_everything(tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    figures = run_scale("generate", "400", path)
+    assert figures["concepts"] == 400
+    found = run_scale("updating", path, "--growth", "0.05")
+    assert found["added"] == 20
+    assert found["encoded"]["vectors"] < 400
+    assert found["largest_difference"] < 1e-5
 
 
 def test_generated_taxonomies_have_the_shape_of_mag() -> None:

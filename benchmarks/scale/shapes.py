@@ -1,6 +1,4 @@
-"""Measure commands on taxonomies of awkward shapes: a hub, a long chain, and many parents.
-
-    python benchmarks/awkward_shapes.py FOLDER --cpu-limit 400 --json results.json
+"""Commands on taxonomies of awkward shapes: a hub, a long chain, and many parents.
 
 The taxonomies, the new concepts and all outputs are written to FOLDER. Every command runs in a
 process of its own; the table has its CPU time and its peak memory.
@@ -11,7 +9,6 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
-import json
 import os
 import resource
 import subprocess
@@ -19,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -147,7 +145,7 @@ def measure(shape: str, name: str, arguments: str, folder: Path, limit: int) -> 
 
     with (folder / f"{name.replace(' ', '')}.log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "taxoexpan.cli.main", *arguments.split()],
+            [sys.executable, "-m", "taxoexpan", *arguments.split()],
             cwd=folder,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -160,9 +158,8 @@ def measure(shape: str, name: str, arguments: str, folder: Path, limit: int) -> 
     return Usage(shape, name, round(cpu, 1), round(usage.ru_maxrss / 1024), outcome)
 
 
-def main() -> None:
-    """Run the commands on every shape, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
     parser.add_argument("folder", type=Path)
     parser.add_argument("--shapes", default="hub,chain,many parents", help="comma-separated list")
     parser.add_argument("--commands", default="", help="comma-separated list (default: all)")
@@ -170,8 +167,10 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes")
     parser.add_argument("--new", type=int, default=2_000, help="number of new concepts")
     parser.add_argument("--cpu-limit", type=int, default=400, help="seconds per command")
-    parser.add_argument("--json", type=Path, help="also write the table as JSON")
-    options = parser.parse_args()
+
+
+def run(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Run the commands on every shape, and print a table."""
     new = options.new
 
     def scaled(size: int) -> int:
@@ -195,9 +194,4 @@ def main() -> None:
             used = measure(name, command, every[command], folder, options.cpu_limit)
             found.append(used)
             print(f"| {' | '.join(map(str, asdict(used).values()))} |", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(used) for used in found], indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    return [asdict(used) for used in found]

@@ -1,7 +1,4 @@
-"""Compare the CPU time of an update with that of encoding the whole newer version of a taxonomy.
-
-    python benchmarks/update_speed.py TAXONOMY --preset fast
-    python benchmarks/update_speed.py TAXONOMY --features static+pretrained
+"""CPU time of an update, against encoding the whole newer version of a taxonomy.
 
 The older version lacks some concepts of TAXONOMY, which are held out as taxonomies grow. Weights
 are random, and the fine-tuned encoder is the sentence model as it comes: neither the time nor the
@@ -12,13 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import torch
 
+from benchmarks.scale.measures import CPU_CLOCK
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.encoder_registry import make_encoder
@@ -29,7 +25,40 @@ from taxoexpan.placement.fitting.updating import EncodedTaxonomy, update_encodin
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.training.holdout import hold_out_growth
 
-Result = TypeVar("Result")
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("taxonomy", type=Path)
+    parser.add_argument("--preset", default="fast")
+    parser.add_argument("--features", default="static")
+    parser.add_argument("--growth", type=float, default=0.01)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure one taxonomy, and print the figures as JSON."""
+    config = load_preset(options.preset, features=options.features, use_mentions=False)
+    encoder, device = make_encoder(config.features, config.oov, "cpu"), torch.device("cpu")
+    part = encoder.part_with_model()
+    tower = None if part is None else TextTower(part, device, part.copy_model())
+    embedder = Embedder(encoder, config, device, tower)
+    network = MatchingNetwork(config, encoder.dimension)
+    network.reset(torch.Generator().manual_seed(0))
+    newer = Taxonomy.read(options.taxonomy).active
+    older = hold_out_growth(newer, 0.99, round(options.growth * len(newer)), 0).taxonomy
+    state = encode(older, network, embedder)
+    (updated, report), spent = CPU_CLOCK.timed(
+        lambda: update_encoding(state, newer, network, embedder)
+    )
+    whole, full = CPU_CLOCK.timed(lambda: encode(newer, network, embedder))
+    figures = {
+        "concepts": len(newer),
+        "added": len(newer) - len(older),
+        "encoded": {"vectors": report.vectors, "keys": report.keys, "texts": report.texts},
+        "cpu_seconds": {"update": round(spent, 2), "whole": round(full, 2)},
+        "largest_difference": largest_difference(updated, whole),
+    }
+    print(json.dumps(figures, indent=1))
+    return figures
 
 
 def encode(taxonomy: Taxonomy, network: MatchingNetwork, embedder: Embedder) -> EncodedTaxonomy:
@@ -46,46 +75,3 @@ def largest_difference(one: EncodedTaxonomy, other: EncodedTaxonomy) -> float:
     pairs = [(one.vectors.stacked(), other.vectors.stacked()), (one.keys, other.keys)]
     pairs += zip(one.texts.tower or (), other.texts.tower or (), strict=True)
     return max(float((mine - yours).abs().max()) for mine, yours in pairs)
-
-
-def timed(work: Callable[[], Result]) -> tuple[Result, float]:
-    """Return a result, and the CPU seconds that it took."""
-    began = time.process_time()
-    result = work()
-    return result, round(time.process_time() - began, 2)
-
-
-def main() -> None:
-    """Measure one taxonomy, and print the figures as JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("taxonomy", type=Path)
-    parser.add_argument("--preset", default="fast")
-    parser.add_argument("--features", default="static")
-    parser.add_argument("--growth", type=float, default=0.01)
-    options = parser.parse_args()
-    config = load_preset(options.preset, features=options.features, use_mentions=False)
-    encoder, device = make_encoder(config.features, config.oov, "cpu"), torch.device("cpu")
-    part = encoder.part_with_model()
-    tower = None if part is None else TextTower(part, device, part.copy_model())
-    embedder = Embedder(encoder, config, device, tower)
-    network = MatchingNetwork(config, encoder.dimension)
-    network.reset(torch.Generator().manual_seed(0))
-    newer = Taxonomy.read(options.taxonomy).active
-    older = hold_out_growth(newer, 0.99, round(options.growth * len(newer)), 0).taxonomy
-    state = encode(older, network, embedder)
-    (updated, report), spent = timed(lambda: update_encoding(state, newer, network, embedder))
-    whole, full = timed(lambda: encode(newer, network, embedder))
-    figures = {
-        "concepts": len(newer),
-        "added": len(newer) - len(older),
-        "encoded": {"vectors": report.vectors, "keys": report.keys, "texts": report.texts},
-        "cpu_seconds": {"update": spent, "whole": full, "ratio": round(full / spent, 1)},
-        "largest_difference": largest_difference(updated, whole),
-    }
-    print(json.dumps(figures))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,7 @@
 """A whole training from file to model: time and peak memory of every stage, for one size.
 
-    python benchmarks/scale_training.py 1000000 --device cuda --epochs 2 --json training.json
-
-The taxonomy is that of `mag_shaped_taxonomy.py`, written as CSV and read again. The settings are
-those of the preset `fast`. The word vectors are generated from the letters of each word, so neither
-an encoder nor the internet is needed. A stage that contains others is listed after them.
+The settings are those of the preset `thorough`, and the word vectors are generated from the letters
+of each word. A stage that contains others is listed after them.
 """
 
 from __future__ import annotations
@@ -22,14 +19,15 @@ from zlib import crc32
 
 import numpy as np
 import torch
-from mag_shaped_taxonomy import DIMENSION, mag_shaped_taxonomy, write_csv
-from scale import MEBIBYTE, describe_machine, peak_memory
 from scipy.sparse import csr_array
 
+from benchmarks.scale.mag_shaped_taxonomy import DIMENSION, mag_shaped_taxonomy, write_csv
+from benchmarks.scale.measures import MEBIBYTE, describe_machine, in_own_process, peak_memory
 from taxoexpan import TaxoExpan, Taxonomy, model
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.placement.fitting import calibrator_learning, preparation, session
-from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.learned.duplicates import DuplicateDetector
+from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.training import loop
 
@@ -38,15 +36,15 @@ STAGES: tuple[tuple[Any, str, str], ...] = (
     (model, "prepare_taxonomy", "hold out and embed"),
     (loop, "_train_epoch", "one epoch"),
     (Anchors, "encode", "keys of all anchors"),
+    (AnchorTexts, "of", "words of all labels"),
     (Ranker, "true_ranks", "ranks of the held-out concepts"),
     (session, "train_network", "training of the network"),
-    (calibrator_learning, "_learn_duplicates", "detection of duplicates"),
+    (DuplicateDetector, "learn", "detection of duplicates"),
     (calibrator_learning, "collect_examples", "examples for the fusion"),
-    (calibrator_learning, "_learn_weights", "weights of the fusion"),
+    (calibrator_learning, "learn_fusion", "weights of the fusion"),
     (calibrator_learning, "score_held_out_by_fold", "scores for the confidence"),
     (calibrator_learning, "learn_abstention", "abstention"),
     (session, "learn_calibrators", "fusion, confidence, abstention"),
-    (session, "_encode_anchors", "final keys and words"),
 )
 """The functions to measure: where they are looked up, their name, and the name of the stage."""
 
@@ -118,26 +116,27 @@ class Recorder:
             setattr(place, name, self.measured(getattr(place, name), stage))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
     parser.add_argument("concepts", type=int)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--held-out", type=int, default=1_000, help="concepts to hold out")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where to write the files (default: temporary)")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure a training, and print the figures as JSON."""
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        report = run(Path(folder), options)
-    print(json.dumps(report, indent=1))
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        figures = in_own_process(measure, Path(folder), options)
+    print(json.dumps(figures, indent=1))
+    return figures
 
 
-def run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Train, save, load and suggest; return the measurements."""
+    torch.set_num_threads(options.threads)
     path, recorder = folder / "taxonomy.csv", Recorder()
     write_csv(mag_shaped_taxonomy(options.concepts), path)
     taxonomy = recorder.measured(Taxonomy.read, "read the file")(path)
@@ -163,7 +162,3 @@ def run(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         "epochs": options.epochs,
         "stages": recorder.stages,
     }
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Annotations of a GitHub workflow, and the comment of the action on a pull request."""
+"""The comment of the GitHub Action on a pull request."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from taxoexpan.github.workflow import annotate
+
 MAX_COMMENT = 65_000
 """Characters of a comment; GitHub refuses more than 65,536."""
-
-
-def annotate(kind: str, message: str) -> None:
-    """Print an annotation."""
-    escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    print(f"::{kind} title=taxoexpan::{escaped}", flush=True)
 
 
 def comment_body(title: str, sections: Sequence[str]) -> str:

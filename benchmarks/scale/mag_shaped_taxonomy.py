@@ -1,9 +1,7 @@
-"""Generates taxonomies of any size with the shape of MAG-CS, and vectors for them.
+"""A generated taxonomy of any size with the shape of MAG-CS, and vectors for it.
 
 The number of concepts per level, of parents per concept, and of children per concept are
 distributed as in MAG-CS (29,654 concepts) at every size. The same seed gives the same taxonomy.
-
-    python benchmarks/mag_shaped_taxonomy.py 1000000 taxonomy.csv --vectors vectors.npy
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pronounceable_labels import draw_definitions, draw_labels, draw_synonyms
 
+from benchmarks.scale.pronounceable_labels import draw_definitions, draw_labels, draw_synonyms
 from taxoexpan import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -199,21 +197,21 @@ def write_csv(taxonomy: Taxonomy, path: Path) -> None:
             writer.writerow([id, label, parents, taxonomy.definitions.get(row, ""), synonyms])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Generate a taxonomy with the shape of MAG-CS.")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `generate`."""
     parser.add_argument("concepts", type=int, help="number of concepts")
     parser.add_argument("csv", type=Path, help="table to write")
     parser.add_argument("--vectors", type=Path, help="also write vectors to this .npy file")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--synonyms", type=float, default=0.0, help="share with a synonym")
     parser.add_argument("--definitions", type=float, default=0.0, help="share with a definition")
-    arguments = parser.parse_args()
-    shares = arguments.synonyms, arguments.definitions
-    taxonomy = mag_shaped_taxonomy(arguments.concepts, arguments.seed, *shares)
-    write_csv(taxonomy, arguments.csv)
-    if arguments.vectors:
-        generate_vectors(taxonomy, seed=arguments.seed, path=arguments.vectors)
 
 
-if __name__ == "__main__":
-    main()
+def run(options: argparse.Namespace) -> dict[str, int]:
+    """Write a taxonomy, and vectors if they are wanted."""
+    shares = options.synonyms, options.definitions
+    taxonomy = mag_shaped_taxonomy(options.concepts, options.seed, *shares)
+    write_csv(taxonomy, options.csv)
+    if options.vectors:
+        generate_vectors(taxonomy, seed=options.seed, path=options.vectors)
+    return {"concepts": len(taxonomy), "relations": len(taxonomy.relations)}

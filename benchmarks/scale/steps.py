@@ -1,35 +1,38 @@
-"""Training and ranking from ten thousand to a million concepts: time, memory, growth exponents.
+"""Steps of training and ranking at several sizes: time, memory, growth exponents.
 
-    python benchmarks/scale.py --json scale.json                 # CPU: CPU seconds, one thread
-    python benchmarks/scale.py --device cuda --json scale.json   # GPU: seconds on the clock
-
-The taxonomies are those of `mag_shaped_taxonomy.py` with generated vectors, so neither an encoder
-nor the internet is needed. The network is that of the preset `fast`. Every size runs in a process
-of its own, so that its peak memory is its own. Where an epoch or a ranking is long, a part of it is
-measured and multiplied; the output says which part. A growth exponent of 1 is linear time.
+Times are CPU seconds, or seconds on the clock with `--device cuda`. The network is that of the
+preset `thorough`. Every size runs in a process of its own, so that its peak memory is its own.
+Where an epoch or a ranking is long, a part of it is measured and multiplied; the output says which
+part. A growth exponent of 1 is linear time.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import platform
-import resource
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice, pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from mag_shaped_taxonomy import DIMENSION, NOISE, generate_vectors, mag_shaped_taxonomy, unit_rows
 
+from benchmarks.scale.mag_shaped_taxonomy import (
+    DIMENSION,
+    NOISE,
+    generate_vectors,
+    mag_shaped_taxonomy,
+    unit_rows,
+)
+from benchmarks.scale.measures import (
+    MEBIBYTE,
+    Clock,
+    describe_machine,
+    in_own_process,
+    peak_memory,
+)
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.device import fast_matmul
@@ -46,7 +49,6 @@ SIZES = (10_000, 100_000, 1_000_000)
 QUERIES = 1_000
 WARM_UP = 3
 """Batches before those that are measured."""
-MEBIBYTE = 2**20
 
 
 @dataclass
@@ -61,26 +63,6 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
 
 
-class Clock:
-    """Measures CPU time on a CPU, and time on the clock with a synchronized GPU."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.is_gpu = device.type == "cuda"
-
-    def now(self) -> float:
-        """Return the seconds since some moment."""
-        if self.is_gpu:
-            torch.cuda.synchronize()
-            return time.perf_counter()
-        return time.process_time()
-
-    def seconds(self, function: Callable[[], object]) -> float:
-        """Return the seconds that a function takes."""
-        began = self.now()
-        function()
-        return self.now() - began
-
-
 @dataclass(frozen=True)
 class Task:
     """A generated taxonomy with vectors, and queries that belong near random concepts."""
@@ -90,13 +72,20 @@ class Task:
     queries: Queries
 
 
-def main() -> None:
-    options = parse_arguments()
-    if options.one:
-        print(json.dumps(asdict(measure(options.one, options))))
-        return
-    found = [measure_in_own_process(size) for size in options.concepts]
-    report = {
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("--concepts", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batches", type=int, default=30, help="batches to measure per epoch")
+    parser.add_argument("--queries", type=int, default=64, help="queries to rank, and multiply")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure all sizes, and print a table."""
+    found = [in_own_process(measure, size, options) for size in options.concepts]
+    print(table(found))
+    return {
         "machine": describe_machine(options.device),
         "torch": torch.__version__,
         "threads": options.threads,
@@ -104,30 +93,6 @@ def main() -> None:
         "sizes": [asdict(each) for each in found],
         "growth": growth(found),
     }
-    print(table(found))
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--concepts", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batches", type=int, default=30, help="batches to measure per epoch")
-    parser.add_argument("--queries", type=int, default=64, help="queries to rank, and multiply")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def measure_in_own_process(size: int) -> Measurement:
-    """Measure one size in a new process with the same options."""
-    command = [sys.executable, *sys.argv, "--one", str(size)]
-    finished = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-    result = Measurement(**json.loads(finished.stdout.splitlines()[-1]))
-    print(json.dumps(asdict(result)), file=sys.stderr, flush=True)
-    return result
 
 
 def measure(size: int, options: argparse.Namespace) -> Measurement:
@@ -199,7 +164,7 @@ def measure_epoch(
     with fast_matmul(task.vectors.device):
         train_some(WARM_UP)
         measured = min(batches, sampler.batch_count - WARM_UP - 1)
-        seconds = clock.seconds(lambda: train_some(measured))
+        _, seconds = clock.timed(lambda: train_some(measured))
     found.seconds["one epoch"] = seconds / measured * sampler.batch_count
     found.notes.append(f"epoch: {measured} of {sampler.batch_count:,} batches measured")
     network.eval()
@@ -209,28 +174,19 @@ def measure_ranking(
     task: Task, network: MatchingNetwork, config: Config, clock: Clock, found: Measurement
 ) -> None:
     """Measure the keys of all anchors, and rankings of some queries, multiplied to a thousand."""
-    began = clock.now()
-    texts = AnchorTexts.of(task.taxonomy, None)
-    found.seconds["words of all labels"] = clock.now() - began
+    seconds = found.seconds
+    texts, seconds["words of all labels"] = clock.timed(lambda: AnchorTexts.of(task.taxonomy, None))
     anchors = Anchors(task.taxonomy, task.vectors, config.max_siblings, texts=texts)
-    began = clock.now()
-    keys = anchors.encode(network)
-    found.seconds["keys of all anchors"] = clock.now() - began
-    found.seconds["keys again, as in validation"] = clock.seconds(lambda: anchors.encode(network))
+    keys, seconds["keys of all anchors"] = clock.timed(lambda: anchors.encode(network))
+    _, seconds["keys again, as in validation"] = clock.timed(lambda: anchors.encode(network))
     ranker = Ranker(network, anchors, keys)
     few = task.queries[: max(1, len(task.queries) // 8)]
     for name, fusion in (("network", None), ("all signals", PRIOR_WITHOUT_TOWER)):
         ranker = ranker.with_fusion(fusion)
         ranker.rank(few, 10)
-        seconds = clock.seconds(partial(ranker.rank, task.queries, 10))
-        found.seconds[f"1,000 queries by {name}"] = seconds / len(task.queries) * QUERIES
+        _, taken = clock.timed(partial(ranker.rank, task.queries, 10))
+        seconds[f"1,000 queries by {name}"] = taken / len(task.queries) * QUERIES
     found.notes.append(f"ranking: {len(task.queries)} of {QUERIES:,} queries measured")
-
-
-def peak_memory() -> float:
-    """Return the peak memory of this process in MiB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (MEBIBYTE if sys.platform == "darwin" else 1024)
 
 
 def growth(found: Sequence[Measurement]) -> list[dict[str, Any]]:
@@ -271,14 +227,3 @@ def table(found: Sequence[Measurement]) -> str:
         lines.append("| " + " | ".join([*cells, *[""] * len(steps)]) + " |")
     notes = [f"{each.concepts:,}: {'; '.join(each.notes)}" for each in found]
     return "\n".join([*lines, "", *notes])
-
-
-def describe_machine(device: str) -> str:
-    """Return the name of the GPU, or the architecture of the CPU."""
-    if device.startswith("cuda"):
-        return torch.cuda.get_device_name(torch.device(device))
-    return f"{platform.machine()}, {platform.system()}"
-
-
-if __name__ == "__main__":
-    main()
