@@ -138,8 +138,10 @@ def load_result(path: Path) -> ConfidenceResult | AbstentionResult:
         }
         return kind(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"not a result ({error!r}); make it with benchmarks/confidence_calibration.py"
-        raise FormatError(path, message) from None
+        message = f"not a result ({error!r})"
+        raise FormatError(
+            path, message, fix="make it with benchmarks/confidence_calibration.py"
+        ) from None
 
 
 def by_test(results: Sequence[ConfidenceResult]) -> dict[str, list[ConfidenceResult]]:

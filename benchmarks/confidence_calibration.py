@@ -108,11 +108,11 @@ def draw(folders: Sequence[Path], output: Path) -> None:
     paths = [path for folder in folders for path in sorted(folder.glob("*-*.json"))]
     results = [load_result(path) for path in paths]
     if not results:
-        raise ModelError(f"no results in {', '.join(map(str, folders))}; run a test first")
+        raise ModelError(f"no results in {', '.join(map(str, folders))}", fix="run a test first")
     counts = Counter((each.name, each.seed) for each in results)
     (name, seed), count = counts.most_common(1)[0]
     if count > 1:
-        raise ModelError(f"{name}, seed {seed}, is in {count} files; keep one of them")
+        raise ModelError(f"{name}, seed {seed}, is in {count} files", fix="keep one of them")
     print(tables(results))
     confidence = [each for each in results if isinstance(each, ConfidenceResult)]
     if confidence:
@@ -180,11 +180,13 @@ def find_concept(taxonomy: Taxonomy, text: str) -> str:
         if normalize_name(label) == name
     ]
     if not ids:
-        raise TaxonomyError(f"no concept has the id or the label {text!r}; check the spelling")
+        raise TaxonomyError(
+            f"no concept has the id or the label {text!r}", fix="check the spelling"
+        )
     if len(ids) > 1:
         several = ", ".join(map(repr, ids[:5]))
         raise TaxonomyError(
-            f"{len(ids):,} concepts have the label {text!r}; give one of the ids {several}"
+            f"{len(ids):,} concepts have the label {text!r}", fix=f"give one of the ids {several}"
         )
     return ids[0]
 
@@ -193,7 +195,7 @@ def measure_confidence(model: TaxoExpan, trial: Trial) -> ConfidenceResult:
     """Return the first suggestion of every query, and whether it is right."""
     calibration, test = model.calibrators.calibration, trial.test
     if calibration is None:
-        raise ModelError("too few leaves to calibrate the confidence; use a larger taxonomy")
+        raise ModelError("too few leaves to calibrate the confidence", fix="use a larger taxonomy")
     # If a merge is suggested too, the parent is still in the list.
     first = [s for s in model._suggest(test.concepts, 1)[0] if s.kind != SuggestionKind.MERGE]
     ids = test.taxonomy.ids
@@ -214,7 +216,7 @@ def measure_abstention(model: TaxoExpan, trial: Trial) -> AbstentionResult:
     """Return the closeness to the taxonomy of the removed branch and for leaves."""
     abstention, branch = model.calibrators.abstention, trial.branch
     if abstention is None or branch is None:
-        raise ModelError("too few leaves to learn when to abstain; use a larger taxonomy")
+        raise ModelError("too few leaves to learn when to abstain", fix="use a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
         features = abstention_features(model._ranker, model._queries(concepts))

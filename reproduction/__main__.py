@@ -178,7 +178,7 @@ def _table(options: argparse.Namespace) -> None:
         return
     if options.semeval is None:
         message = "the table of SemEval-2016 Task 14 needs the gold keys"
-        raise ConfigurationError(f"{message}; give the folder of the task with --semeval")
+        raise ConfigurationError(message, fix="give the folder of the task with --semeval")
     results = SemEvalResults(experiments, options.runs, options.wordnet, options.semeval)
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)

@@ -85,8 +85,8 @@ def find_experiments(patterns: Sequence[str]) -> list[Experiment]:
         if not matches:
             groups = ", ".join(dict.fromkeys(e.group for e in all_experiments()))
             raise ConfigurationError(
-                f"no experiment matches {pattern!r}; the groups are {groups}, and "
-                "`make reproduce` lists every name"
+                f"no experiment matches {pattern!r}",
+                fix=f"the groups are {groups}, and `make reproduce` lists every name",
             )
         found.update((experiment.name, experiment) for experiment in matches)
     return list(found.values())

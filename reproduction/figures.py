@@ -77,14 +77,14 @@ def _choose_task(name: str, runs: Path, index: RunIndex, vectors: str | None) ->
     matching = sorted(task for task in features if vectors in (None, task, features[task]))
     if features and not matching:
         message = f"no run of {FIGURES[name]} has the vectors {vectors!r}"
-        raise ConfigurationError(f"{message}; choose one of {_list_tasks(features, features)}")
+        raise ConfigurationError(message, fix=f"choose one of {_list_tasks(features, features)}")
     complete = [task for task in tasks_for(name, index) if task in matching]
     if not complete:
         raise _missing_runs(name, runs, index, matching)
     if len(complete) > 1:
         message = f"{runs} has runs of several tasks for {name}"
         names = _list_tasks(complete, features)
-        raise ConfigurationError(f"{message}; choose one with --vectors NAME: {names}")
+        raise ConfigurationError(message, fix=f"choose one with --vectors NAME: {names}")
     return complete[0]
 
 
@@ -96,12 +96,12 @@ def _list_tasks(tasks: Iterable[str], features: dict[str, str]) -> str:
 def _missing_runs(name: str, runs: Path, index: RunIndex, tasks: Sequence[str]) -> FormatError:
     """Return the error that names the first run that the most complete task lacks."""
     if name == "cases":
-        return FormatError(runs, f"no runs of {FIGURES[name]}; run them first")
+        return FormatError(runs, f"no runs of {FIGURES[name]}", fix="run them first")
     counts = {task: sum(task in by_task for by_task in index.values()) for task in tasks}
     fullest = max(counts, key=counts.__getitem__, default=None)
     missing = next(experiment for experiment, by_task in index.items() if fullest not in by_task)
     suffix = f" for {fullest}" if fullest else ""
-    return FormatError(runs, f"no run of {missing}{suffix}; run it first")
+    return FormatError(runs, f"no run of {missing}{suffix}", fix="run it first")
 
 
 def _draw_loss(runs: Runs) -> Figure:

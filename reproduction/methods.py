@@ -66,5 +66,7 @@ METHODS: dict[str, Callable[..., Method]] = {
 def make_method(name: str, **settings: Any) -> Method:
     """Make the method of this name with these settings."""
     if name not in METHODS:
-        raise ConfigurationError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
+        raise ConfigurationError(
+            f"unknown method {name!r}", fix=f"choose one of {', '.join(METHODS)}"
+        )
     return METHODS[name](**settings)

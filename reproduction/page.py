@@ -45,7 +45,7 @@ def _setup(runs: Path, index: RunIndex) -> str:
     """List the tasks, devices and versions of all runs."""
     stored = [run for by_task in index.values() for group in by_task.values() for run in group]
     if not stored:
-        raise FormatError(runs, "no runs; make some with `make reproduce RUN=NAME`")
+        raise FormatError(runs, "no runs", fix="make some with `make reproduce RUN=NAME`")
     records = list({run.folder: run.record for run in stored}.values())
     lines = ["## Runs", "", f"The following tables are based on {len(records)} runs.", ""]
     for task in {(r.task.name, r.task.features): r.task for r in records}.values():

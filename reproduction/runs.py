@@ -203,13 +203,15 @@ def read_run(folder: Path, digest: str | None = None) -> Run:
         raise damaged_run(folder, str(error)) from None
     if digest is not None and record.task.sha256 != digest:
         message = "this run is of another task with the same name and vectors"
-        raise FormatError(folder, f"{message}; use another folder of runs for this task")
+        raise FormatError(folder, message, fix="use another folder of runs for this task")
     return run
 
 
 def damaged_run(folder: Path, reason: str) -> FormatError:
     """Return the error for a run that is damaged, or that an earlier version stored."""
-    return FormatError(folder, f"not a complete run ({reason}); delete the folder and run again")
+    return FormatError(
+        folder, f"not a complete run ({reason})", fix="delete the folder and run again"
+    )
 
 
 def safe_name(name: str) -> str:

@@ -26,7 +26,7 @@ def table_text(experiments: Sequence[Experiment], runs: Path) -> str:
     index = find_runs(runs, experiments)
     all_tasks = sorted({task for by_task in index.values() for task in by_task})
     if not all_tasks:
-        raise FormatError(runs, "no runs of these experiments; run them first")
+        raise FormatError(runs, "no runs of these experiments", fix="run them first")
     # If all runs were made for other tables, show them nevertheless.
     tasks = tasks_with_runs(experiments, index) or all_tasks
     return f"{markdown_tables(experiments, index, tasks)}\n{TIES_NOTE}\n"

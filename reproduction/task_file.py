@@ -75,9 +75,9 @@ def load_task(path: Path) -> Task:
                 raise ValueError(f"its kind is {arrays['kind']}, not {FILE_KIND}")
             return _task_from({name: arrays[name] for name in arrays.files})
     except FileNotFoundError:
-        raise FormatError(path, f"the file does not exist; {fix}") from None
+        raise FormatError(path, "the file does not exist", fix=fix) from None
     except _DAMAGE as error:
-        raise FormatError(path, f"not a task file ({error}); {fix}") from None
+        raise FormatError(path, f"not a task file ({error})", fix=fix) from None
 
 
 def _task_from(arrays: Arrays) -> Task:

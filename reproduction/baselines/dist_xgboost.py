@@ -126,7 +126,7 @@ def refuse_without_xgboost() -> None:
         import xgboost  # noqa: F401
     except ImportError as error:
         message = f"dist-XGBoost needs xgboost, which cannot be imported ({error})"
-        raise ConfigurationError(f"{message}; pip install xgboost-cpu") from None
+        raise ConfigurationError(message, fix="pip install xgboost-cpu") from None
 
 
 def _from_relations(
@@ -135,7 +135,7 @@ def _from_relations(
     """Make every relation a positive; the query, its parents and descendants are not negatives."""
     parents, children = taxonomy.relation_indices
     if not len(parents):
-        raise ModelError("the taxonomy has no relations to learn from; give one that has")
+        raise ModelError("the taxonomy has no relations to learn from", fix="give one that has")
     own, rows = np.unique(children, return_inverse=True)
     below, descendants = taxonomy.descendant_intervals.pairs(own)
     excluded = np.concatenate([rows, below]), np.concatenate([parents, descendants])

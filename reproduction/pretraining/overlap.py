@@ -56,7 +56,7 @@ class TestSet:
         name, _, paths = text.partition("=")
         old_path, _, new_path = paths.partition(",")
         if not (name and old_path and new_path):
-            raise ConfigurationError(f"{text!r} is not a test; give NAME=OLD,NEW")
+            raise ConfigurationError(f"{text!r} is not a test", fix="give NAME=OLD,NEW")
         old = Taxonomy.read(old_path).active
         if new_path.endswith(LABELS):
             new = read_labels(Path(new_path))
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         excluded = set(map(name_key, read_labels(options.exclude) if options.exclude else ()))
         paths = sorted(options.folder.glob(f"*{VOCABULARY}"))
         if not paths:
-            raise FormatError(options.folder, f"no file *{VOCABULARY}; give another folder")
+            raise FormatError(options.folder, f"no file *{VOCABULARY}", fix="give another folder")
         print(table([read_vocabulary(path, excluded) for path in paths], tests))
     except TaxoExpanError as error:
         sys.exit(f"error: {error}")

@@ -58,11 +58,11 @@ class SemEvalResults:
         if not self.by_features:
             message = f"no run on {' or '.join(TASKS)}"
             raise FormatError(
-                runs, f"{message}; prepare both from the files of SemEval, and run them first"
+                runs, message, fix="prepare both from the files of SemEval, and run them first"
             )
         if not any(self._has_both_parts(features) for features in self.by_features):
             message = f"no run on both {' and '.join(TASKS)} with the same vectors and seed"
-            raise FormatError(runs, f"{message}; prepare and run the missing part")
+            raise FormatError(runs, message, fix="prepare and run the missing part")
 
     def _add(self, name: str, run: Run) -> None:
         """Sort a run by its vectors, experiment, seed and part of speech."""
@@ -71,7 +71,7 @@ class SemEvalResults:
         by_task = seeds.setdefault(record.seed, {})
         if task.name in by_task:
             other = by_task[task.name].folder
-            raise FormatError(run.folder, f"the same run as {other}; keep one of them")
+            raise FormatError(run.folder, f"the same run as {other}", fix="keep one of them")
         by_task[task.name] = run
 
     def _has_both_parts(self, features: str) -> bool:

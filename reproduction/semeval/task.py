@@ -130,20 +130,20 @@ def read_half(directory: Path, half: str, wordnet: WordNet) -> Holdout:
     concepts, parents = [], []
     for concept in read_concepts(data, wordnet.pos):
         if concept.id not in gold:
-            raise FormatError(key, f"no line for {concept.id!r} of {data.name}; add it")
+            raise FormatError(key, f"no line for {concept.id!r} of {data.name}", fix="add it")
         entry = gold[concept.id]
         if f"#{wordnet.pos}#" not in entry.synset:
             continue
         id = wordnet.id_of(entry.synset)
         if id is None:
             message = f"{entry.synset!r} is not a synset of this WordNet"
-            raise FormatError(key, f"{message}; the task needs WordNet 3.0")
+            raise FormatError(key, message, fix="the task needs WordNet 3.0")
         merged = list(taxonomy.parents(id)) if entry.operation == "merge" else []
         concepts.append(concept)
         parents.append(np.array([taxonomy.index(parent) for parent in merged or [id]]))
     if not concepts:
         message = f"no concept of the file is a {PARTS_OF_SPEECH[wordnet.pos]}"
-        raise FormatError(data, f"{message}; restore the original file of the task")
+        raise FormatError(data, message, fix="restore the original file of the task")
     return Holdout(taxonomy, tuple(concepts), tuple(parents))
 
 
@@ -183,14 +183,14 @@ def _cells(path: Path, count: int) -> Iterator[list[str]]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (FileNotFoundError, NotADirectoryError):
-        message = "the file does not exist; give the folder of SemEval-2016 Task 14"
-        raise FormatError(path, message) from None
+        message = "the file does not exist"
+        raise FormatError(path, message, fix="give the folder of SemEval-2016 Task 14") from None
     except UnicodeDecodeError:
-        raise FormatError(path, "the file is not UTF-8; save it as UTF-8") from None
+        raise FormatError(path, "the file is not UTF-8", fix="save it as UTF-8") from None
     for number, line in enumerate(lines, start=1):
         cells = line.rstrip("\r").split("\t")
         if line.strip() and len(cells) < count:
-            message = f"expected {count} tab-separated cells, found {len(cells)}; restore the file"
-            raise FormatError(path, message, number)
+            message = f"expected {count} tab-separated cells, found {len(cells)}"
+            raise FormatError(path, message, fix="restore the file", line=number)
         if line.strip():
             yield [cell.strip() for cell in cells[:count]]

@@ -169,14 +169,11 @@ class Config(BaseModel):
     @model_validator(mode="after")
     def _has_a_text(self) -> Self:
         if not self.name_weight + self.definition_weight:
-            raise ValueError(
-                "name_weight and definition_weight are both 0; set one of them above 0"
-            )
+            problem = "name_weight and definition_weight are both 0"
+            raise ValueError(problem, "set one of them above 0")
         if not self.epochs and not self.learn_fusion:
-            raise ValueError(
-                "epochs is 0 and learn_fusion is false, so nothing ranks the parents; set epochs "
-                "above 0, or learn_fusion to true"
-            )
+            problem = "epochs is 0 and learn_fusion is false, so nothing ranks the parents"
+            raise ValueError(problem, "set epochs above 0, or learn_fusion to true")
         return self
 
 
@@ -219,7 +216,7 @@ def load_preset(name: str, **changes: Any) -> Config:
     """Return the config of a preset, with some settings changed."""
     if name not in PRESETS:
         raise ConfigurationError(
-            f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}"
+            f"no preset is called {name!r}", fix=f"choose one of {', '.join(PRESETS)}"
         )
     text = resources.files("taxoexpan").joinpath(f"presets/{name}.toml").read_text("utf-8")
     settings = tomllib.loads(text)
@@ -243,7 +240,7 @@ def changed_settings(options: FeatureOptions, epochs: int | None = None) -> dict
     for each in options.settings:
         name, value = parse_setting(each) if isinstance(each, str) else each
         if name in settings:
-            raise ConfigurationError(f"{name} is set twice; set it once")
+            raise ConfigurationError(f"{name} is set twice", fix="set it once")
         settings[name] = value
     return settings
 
@@ -252,7 +249,9 @@ def parse_setting(text: str) -> tuple[str, str]:
     """Split `NAME=VALUE` into a setting's name and its value, which `configure` converts."""
     name, sign, value = (part.strip() for part in text.partition("="))
     if not sign:
-        raise ConfigurationError(f"{text!r} sets nothing; write NAME=VALUE, such as hidden_dim=64")
+        raise ConfigurationError(
+            f"{text!r} sets nothing", fix="write NAME=VALUE, such as hidden_dim=64"
+        )
     if name not in SETTINGS:
         raise _unknown(name, SETTINGS)
     return name, value
@@ -262,7 +261,8 @@ def _translated(error: ValidationError) -> ConfigurationError:
     """Convert pydantic's errors about one setting into an error that names it and the fix."""
     first, *others = error.errors()
     if first["type"] == "value_error":
-        return ConfigurationError(str(first["ctx"]["error"]))
+        problem, fix = first["ctx"]["error"].args
+        return ConfigurationError(problem, fix=fix)
     is_quirk = first["loc"][0] == "quirks"
     path = first["loc"][: 1 + is_quirk]
     name = ".".join(map(str, path))
@@ -272,8 +272,10 @@ def _translated(error: ValidationError) -> ConfigurationError:
         return _unknown(name, AuthorQuirks.model_fields if is_quirk else SETTINGS)
     same = [each["msg"] for each in (first, *others) if each["loc"][: 1 + is_quirk] == path]
     allowed = " or ".join(message.removeprefix("Input should be ") for message in same)
-    return ConfigurationError(f"{name} is {first['input']!r}; it must be {allowed}")
+    return ConfigurationError(f"{name} is {first['input']!r}", fix=f"it must be {allowed}")
 
 
 def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
-    return ConfigurationError(f"no setting is called {name!r}; known: {', '.join(sorted(known))}")
+    return ConfigurationError(
+        f"no setting is called {name!r}", fix=f"known: {', '.join(sorted(known))}"
+    )

@@ -27,7 +27,8 @@ def choose_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, ImportError) as error:
         message = str(error).partition("\n")[0].partition(". ")[0]  # torch's message is a page long
         raise ConfigurationError(
-            f"the device {name!r} cannot be used here: {message}; choose auto, cpu, cuda or mps"
+            f"the device {name!r} cannot be used here: {message}",
+            fix="choose auto, cpu, cuda or mps",
         ) from None
     return device
 

@@ -1,4 +1,4 @@
-"""The errors that users see; every message names the problem, the place and the fix."""
+"""The errors that users see; each has a place, a problem and a fix."""
 
 from __future__ import annotations
 
@@ -16,20 +16,32 @@ MAX_LINES = 5
 class TaxoExpanError(Exception):
     """An error that the user can fix, and the base class of all errors of this package.
 
-    `option` is the Python parameter that the message is about; the command line shows it as a flag.
+    `fix` says what to do. `option` is the Python parameter that the error is about; the command
+    line shows it as a flag.
     """
 
-    def __init__(self, message: str, option: str = "") -> None:
-        self.option = option
-        super().__init__(message)
+    def __init__(self, problem: str, *, fix: str = "", option: str = "") -> None:
+        self.problem, self.fix, self.option = problem, fix, option
+        super().__init__(problem)
+
+    @property
+    def place(self) -> str:
+        """Where the error is, such as a file and a line."""
+        return ""
+
+    @property
+    def message(self) -> str:
+        """The problem and the fix in one line."""
+        separator = "\n" if "\n" in self.problem else "; "  # a list ends with a line of its own
+        return f"{self.problem}{separator}{self.fix}" if self.fix else self.problem
 
     def __str__(self) -> str:
-        """Return the message, with the option as a Python parameter."""
+        """Return place, problem and fix, with the option as a Python parameter."""
         return self.spelled(str)
 
     def spelled(self, spell: Callable[[str], str]) -> str:
-        """Return the message with the option as `spell` writes it; shorten long quotations."""
-        message = super().__str__()
+        """Return all parts in one line, with the option as `spell` writes it, and shorten it."""
+        message = f"{self.place}: {self.message}" if self.place else self.message
         if self.option:
             message += f" (option {spell(self.option)})"
         return shortened_message(message)
@@ -44,21 +56,29 @@ class CycleError(TaxonomyError):
 
     def __init__(self, cycles: list[list[str]]) -> None:
         self.cycles = cycles
-        super().__init__(cycle_message(cycles[0]))
+        super().__init__(describe_cycle(cycles[0]), fix=cycle_fix())
 
 
 class FormatError(TaxoExpanError):
     """A file that cannot be read or written."""
 
     def __init__(
-        self, path: Path | str, message: str, line: int | None = None, option: str = ""
+        self,
+        path: Path | str,
+        problem: str,
+        *,
+        fix: str = "",
+        line: int | None = None,
+        option: str = "",
     ) -> None:
-        self.path = Path(path)
-        self.message = message
-        self.line = line
-        name = visible(str(path))
-        place = name if line is None else f"{name}, line {line}"
-        super().__init__(f"{place}: {message}", option)
+        self.path, self.line = Path(path), line
+        self._name = visible(str(path))
+        super().__init__(problem, fix=fix, option=option)
+
+    @property
+    def place(self) -> str:
+        """The file, and the line if it is known."""
+        return self._name if self.line is None else f"{self._name}, line {self.line}"
 
 
 class FileCycleError(FormatError):
@@ -70,8 +90,10 @@ class FileCycleError(FormatError):
     def __init__(self, path: Path | str, cycles: list[list[str]], lines: list[list[int]]) -> None:
         self.cycles, self.lines = cycles, lines
         first_line = lines[0][0] if lines[0] else None
-        others = f"; `taxoexpan check` lists all {len(cycles)} cycles" if cycles[1:] else ""
-        super().__init__(path, cycle_message(cycles[0], lines[0]) + others, first_line)
+        fix = cycle_fix(lines[0])
+        if cycles[1:]:
+            fix += f"; `taxoexpan check` lists all {len(cycles)} cycles"
+        super().__init__(path, describe_cycle(cycles[0]), fix=fix, line=first_line)
 
 
 class ChangedFileError(FormatError):
@@ -90,12 +112,17 @@ class DamagedModelError(ModelError):
     """A model whose damage is noticed only when the model is used."""
 
 
-def cycle_message(cycle: list[str], lines: Sequence[int] = ()) -> str:
-    """Return a message with a cycle, the fix, and the first lines of the cycle."""
+def describe_cycle(cycle: list[str]) -> str:
+    """Return the ids of a cycle as a message."""
+    return f"a cycle: {_spell_cycle(cycle)}"
+
+
+def cycle_fix(lines: Sequence[int] = ()) -> str:
+    """Return what to do about a cycle, with its first lines."""
     places = ", ".join(map(str, lines[:MAX_LINES])) + (", …" if len(lines) > MAX_LINES else "")
     entries = "entry on line" if len(lines) == 1 else "entries on lines"
     where = f" (see the {entries} {places})" if lines else ""
-    return f"a cycle: {_spell_cycle(cycle)}; remove one of these relations{where}"
+    return f"remove one of these relations{where}"
 
 
 def started_at(cycle: list[str], id: str) -> list[str]:

@@ -305,7 +305,7 @@ def _refuse_outputs(options: ExpandOptions) -> None:
     if options.suggestions is None and table.exists() and not options.force:
         message = "already exists, and the suggestions would be written there"
         fix = "choose another file, or overwrite it with force"
-        raise FormatError(table, f"{message}; {fix}", option="suggestions")
+        raise FormatError(table, message, fix=fix, option="suggestions")
     others = [table, *filter(None, (options.report, options.model))]
     inputs = [options.new, *filter(None, [options.glossary])]
     preflight([options.output, *others], inputs, options.force)
@@ -369,7 +369,7 @@ def _write_suggestions(expansion: Expansion, observer: ExpansionObserver) -> Non
         other = path.with_name(f"{path.stem}-{os.getpid()}{path.suffix}")
         write_whole({other: content})
         kept = f"the suggestions are in {other}, and taxoexpan apply adds them without training"
-        raise FormatError(path, f"{error.message}; {kept}") from None
+        raise FormatError(path, error.problem, fix=kept) from None
     observer.saved("suggestions", path)
 
 

@@ -388,7 +388,7 @@ class TaxoExpan:
 
     def _fitted(self) -> Archive:
         if self._archive is None:
-            raise ModelError("the model is not trained; call fit, or load a trained one")
+            raise ModelError("the model is not trained", fix="call fit, or load a trained one")
         return self._archive
 
     @property

@@ -114,7 +114,7 @@ def read_intact(path: Path) -> IntactDirectory:
     for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
         name = file.relative_to(path).as_posix()
         if not file.is_dir() and name not in manifest.files:
-            raise ModelError(f"{path}: {name} is not listed in {MANIFEST}; {_RESTORE}")
+            raise ModelError(f"{path}: {name} is not listed in {MANIFEST}", fix=_RESTORE)
     tensor_files = {name: file for name, file in scanned.items() if file is not None}
     return IntactDirectory(path, manifest, tensor_files)
 
@@ -124,27 +124,29 @@ def read_manifest(path: Path) -> Manifest:
     if not path.is_dir():
         recover_output(path)
     if not path.is_dir():
-        raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
+        raise ModelError(f"{path}: no such model directory", fix="create one with taxoexpan train")
     if not (path / MANIFEST).exists():
         kind = "this is not a taxoexpan model, or it was saved by an older version"
-        raise ModelError(f"{path}: no {MANIFEST}; {kind}; train again")
+        raise ModelError(f"{path}: no {MANIFEST}; {kind}", fix="train again")
     try:
         fields = parse_json(read_regular(path / MANIFEST, MAX_MANIFEST))
     except (ValueError, OSError) as error:
         reason = reason_of(error)
-        raise ModelError(f"{path}: {MANIFEST} cannot be read ({reason}); {_RESTORE}") from None
+        raise ModelError(f"{path}: {MANIFEST} cannot be read ({reason})", fix=_RESTORE) from None
     if not isinstance(fields, dict) or fields.get("kind") != KIND:
         raise ModelError(f"{path}: {MANIFEST} does not belong to a taxoexpan model")
     if (version := fields.get("version")) != VERSION:
         is_older = isinstance(version, int) and version < VERSION
         age = "an older" if is_older else "a newer or unknown"
-        raise ModelError(f"{path}: this model was saved by {age} version of taxoexpan; train again")
+        raise ModelError(
+            f"{path}: this model was saved by {age} version of taxoexpan", fix="train again"
+        )
     try:
         manifest = Manifest.model_validate(fields)
     except ValidationError:
-        raise ModelError(f"{path}: {MANIFEST} is damaged; {_RESTORE}") from None
+        raise ModelError(f"{path}: {MANIFEST} is damaged", fix=_RESTORE) from None
     if manifest.sha256 != manifest.digest() or not _is_complete(manifest.files):
-        raise ModelError(f"{path}: {MANIFEST} is damaged; {_RESTORE}")
+        raise ModelError(f"{path}: {MANIFEST} is damaged", fix=_RESTORE)
     return manifest
 
 
@@ -188,18 +190,18 @@ def _check_file(path: Path, name: str, entry: FileEntry) -> TensorFile | None:
             found = scan_tensor_file(file)
         sha256 = found.sha256 if found else file_entry(file).sha256
     except FileNotFoundError:
-        raise ModelError(f"{path}: {name} is missing; {_RESTORE}") from None
+        raise ModelError(f"{path}: {name} is missing", fix=_RESTORE) from None
     except (OSError, ValueError) as error:
         reason = reason_of(error)
-        raise ModelError(f"{path}: {name} is damaged ({reason}); {_RESTORE}") from None
+        raise ModelError(f"{path}: {name} is damaged ({reason})", fix=_RESTORE) from None
     if sha256 != entry.sha256:
-        raise ModelError(f"{path}: {name} is damaged; {_RESTORE}")
+        raise ModelError(f"{path}: {name} is damaged", fix=_RESTORE)
     for tensor, info in (found.tensors if found else {}).items():
         # The buffers of some transformers have very large numbers on purpose.
         limit = MAX_NUMBER if info.is_floating_point and name != TOWER else math.inf
         if not info.is_finite or info.low < -limit or info.high > limit:
             message = f"{name} has NaN, infinity or a huge number in {tensor[:80]!r}"
-            raise ModelError(f"{path}: {message}; train again")
+            raise ModelError(f"{path}: {message}", fix="train again")
     return found
 
 

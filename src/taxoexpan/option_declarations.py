@@ -35,7 +35,7 @@ class Kind:
     def check(self, name: str, value: object) -> None:
         """Refuse an invalid Python value."""
         if not self.accepts(value):
-            raise ConfigurationError(f"{name} is {value!r}; it must be {self.words}")
+            raise ConfigurationError(f"{name} is {value!r}", fix=f"it must be {self.words}")
 
 
 def _whole(words: str, low: int) -> Kind:
@@ -88,7 +88,9 @@ class Option:
             return tuple(replace(self, is_repeated=False).checked(name, each) for each in value)
         (self.kind or SWITCH).check(name, value)
         if self.choices and value not in self.choices:
-            raise ConfigurationError(f"{name} is {value!r}; choose from {', '.join(self.choices)}")
+            raise ConfigurationError(
+                f"{name} is {value!r}", fix=f"choose from {', '.join(self.choices)}"
+            )
         return Path(value) if self.kind is PATH else value
 
 

@@ -30,7 +30,10 @@ SEPARATOR = Kind(
 )
 SETTING = Kind("NAME=VALUE", str, lambda value: isinstance(value, str | tuple))
 
-ALL_AND_THRESHOLD = "all suggestions are accepted, so a threshold has no meaning; omit it", "all"
+
+def _all_with_threshold() -> ConfigurationError:
+    problem = "all suggestions are accepted, so a threshold has no meaning"
+    return ConfigurationError(problem, fix="omit it", option="all")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +195,7 @@ class IdOptions(OptionGroup):
         super().__post_init__()
         if self.id_start is not None and self.id_range is not None:
             message = "a first number and a range both say where the numbers of ids begin"
-            raise ConfigurationError(f"{message}; give one of them", "id_range")
+            raise ConfigurationError(message, fix="give one of them", option="id_range")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +228,7 @@ class AcceptanceOptions(IdOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.all and (self.min_score, self.min_confidence) != (None, None):
-            raise ConfigurationError(*ALL_AND_THRESHOLD)
+            raise _all_with_threshold()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,30 +280,30 @@ class ExpandOptions(
         """The file for the suggestions, by default next to the output."""
         if self.suggestions is None and str(self.output) == "-":
             message = "standard output has no place for the suggestions next to it"
-            raise ConfigurationError(f"{message}; give a file", "suggestions")
+            raise ConfigurationError(message, fix="give a file", option="suggestions")
         return self.suggestions or self.output.with_suffix(".suggestions.csv")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         precision, confidence = self.accept_at_precision, self.min_confidence
         if self.all and precision is not None:
-            raise ConfigurationError(*ALL_AND_THRESHOLD)
+            raise _all_with_threshold()
         switches = [name for name in ("exact_only", "all", "together") if getattr(self, name)]
         numbers = ("truth", "accept_at_precision", "min_confidence", "min_score")
         rules = [*switches, *(name for name in numbers if getattr(self, name) is not None)]
         rules.sort(key=lambda name: name not in ("truth", "exact_only"))
         if len(rules) > 1 and rules[0] in ("truth", "exact_only"):
             message = f"{rules[0]} and {rules[1]} are different rules of what is accepted"
-            raise ConfigurationError(f"{message}; give one of them", rules[0])
+            raise ConfigurationError(message, fix="give one of them", option=rules[0])
         if self.truth is not None and self.top_k > 1:
             message = "with several parents, the confidence of each decides, not the truth"
-            raise ConfigurationError(f"{message}; give one parent, or no truth", "truth")
+            raise ConfigurationError(message, fix="give one parent, or no truth", option="truth")
         if precision is not None and confidence is not None:
-            message = "a minimum confidence and a precision both set a threshold; give one of them"
-            raise ConfigurationError(message, "accept_at_precision")
+            message = "a minimum confidence and a precision both set a threshold"
+            raise ConfigurationError(message, fix="give one of them", option="accept_at_precision")
         if self.together and (self.allow_moves or self.allow_merges):
-            message = "placing together proposes no moves and no merges; do not allow them"
-            raise ConfigurationError(message, "together")
+            message = "placing together proposes no moves and no merges"
+            raise ConfigurationError(message, fix="do not allow them", option="together")
         if self.together and (precision is not None or confidence):
             message = "placing together computes no confidence, so it cannot have a threshold"
-            raise ConfigurationError(f"{message}; omit one of the two", "together")
+            raise ConfigurationError(message, fix="omit one of the two", option="together")

@@ -11,7 +11,7 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
 
 def test_an_error_names_its_option_as_a_flag() -> None:
-    error = ConfigurationError("there is no confidence", "min_score")
+    error = ConfigurationError("there is no confidence", option="min_score")
     assert str(error) == "there is no confidence (option min_score)"
     assert error.spelled(flag) == "there is no confidence (option --min-score)"
 
@@ -29,7 +29,7 @@ def test_a_line_for_people_stays_one_line(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_an_error_does_not_repeat_a_whole_file() -> None:
-    error = FormatError(Path("x.csv"), f"{'y' * 18_000!r} is not a label", 7, option="name")
+    error = FormatError(Path("x.csv"), f"{'y' * 18_000!r} is not a label", line=7, option="name")
     shown = error.spelled(flag)
     assert len(shown) < 300
     assert shown.startswith("x.csv, line 7: 'yyy")

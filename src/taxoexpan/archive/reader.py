@@ -176,11 +176,12 @@ def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
     except (TaxoExpanError, OSError, ValueError) as error:  # a path may have any characters
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
         fix = "if they have moved, say where they are"
-        raise ModelError(f"{message}; {fix}", "features") from None
+        raise ModelError(message, fix=fix, option="features") from None
     if known != encoder.fingerprint():
         raise ModelError(
-            f"{path}: the vectors of {features!r} differ from the training ({known[:200]} "
-            f"then, {encoder.fingerprint()} now); restore the old ones, or train again"
+            f"{path}: the vectors of {features!r} differ from the training ("
+            f"{known[:200]} then, {encoder.fingerprint()} now)",
+            fix="restore the old ones, or train again",
         )
     return encoder
 
@@ -271,5 +272,5 @@ def _consistent_parts(path: Path) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         reason = reason_of(error)
-        message = f"{path}: the parts of the model do not fit together ({reason}); train again"
-        raise ModelError(message) from None
+        message = f"{path}: the parts of the model do not fit together ({reason})"
+        raise ModelError(message, fix="train again") from None

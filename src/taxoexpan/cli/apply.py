@@ -94,7 +94,7 @@ def _refuse_outputs(options: Options) -> None:
     from taxoexpan.formats.changes.change_set import change_format
 
     if not (options.output or options.patch):
-        raise ConfigurationError("no output is given; give -o OUT, or --patch FILE, or both")
+        raise ConfigurationError("no output is given", fix="give -o OUT, or --patch FILE, or both")
     for path in options.changes:
         change_format(path)
     inputs = [options.decisions, *filter(None, [options.concepts])]

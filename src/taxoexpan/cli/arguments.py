@@ -46,7 +46,7 @@ def require_extra(extra: str, *modules: str) -> None:
     for name in modules:
         if find_spec(name) is None:
             message = f"this command needs {name}, which is not installed"
-            raise ConfigurationError(f"{message}; pip install 'taxoexpan[{extra}]'")
+            raise ConfigurationError(message, fix=f"pip install 'taxoexpan[{extra}]'")
 
 
 def open_taxonomies(paths: Sequence[Path], options: ReadingOptions) -> list[TaxonomyFile]:

@@ -81,7 +81,9 @@ def run(options: Options) -> int:
 
     for code in (*(options.select or ()), *(options.ignore or ())):
         if code not in CODES:
-            raise ConfigurationError(f"unknown code {code!r}; choose from {', '.join(CODES)}")
+            raise ConfigurationError(
+                f"unknown code {code!r}", fix=f"choose from {', '.join(CODES)}"
+            )
     formats = {path: finding_format(path) for path in options.output}
     preflight(options.output, options.taxonomy, options.force)
     # The two files of one taxonomy have the same findings.

@@ -43,8 +43,10 @@ def run(options: Options) -> int:
     from taxoexpan.files import output_lock, preflight, write_whole
 
     if options.output.suffix not in EXTENSIONS:
-        message = f"unknown output format; the file name must end in {' or '.join(EXTENSIONS)}"
-        raise FormatError(options.output, message)
+        message = "unknown output format"
+        raise FormatError(
+            options.output, message, fix=f"the file name must end in {' or '.join(EXTENSIONS)}"
+        )
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, list(filter(None, (options.taxonomy, options.glossary))), options.force)
     from taxoexpan.config import changed_settings

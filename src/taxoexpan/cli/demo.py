@@ -30,7 +30,7 @@ def run(options: Options) -> int:
     folder = options.output
     check_output(folder, options.force)
     if folder.exists() and not folder.is_dir():
-        raise FormatError(folder, "is a file; give the name of a folder")
+        raise FormatError(folder, "is a file", fix="give the name of a folder")
     training = {each.name: getattr(options, each.name) for each in fields(TrainingOptions)}
     folder.mkdir(exist_ok=True)
     try:

@@ -56,8 +56,8 @@ def run(options: Options) -> int:
     )
     if not concepts:
         times = pluralize(options.min_count, "time")
-        message = f"no new phrase occurs at least {times}; lower --min-count or add more texts"
-        raise FormatError(options.corpus, message)
+        message = f"no new phrase occurs at least {times}"
+        raise FormatError(options.corpus, message, fix="lower --min-count or add more texts")
     if options.json:
         text = as_json([asdict(concept) for concept in concepts]) + "\n"
     else:

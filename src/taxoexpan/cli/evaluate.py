@@ -162,7 +162,9 @@ def _chosen(names: str | None) -> list[str]:
     chosen = list(dict.fromkeys(map(str.strip, given)))
     for name in chosen:
         if name not in METHODS:
-            raise ConfigurationError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")
+            raise ConfigurationError(
+                f"unknown method {name!r}", fix=f"choose from {', '.join(METHODS)}"
+            )
     return chosen
 
 

@@ -73,7 +73,7 @@ def _back_up(options: Options, backup: Path) -> int:
 
     if options.output or options.taxonomy or options.history:
         message = "--backup copies the whole store, without -o, --taxonomy and --history"
-        raise ConfigurationError(f"{message}; give these in a second command")
+        raise ConfigurationError(message, fix="give these in a second command")
     preflight([backup], [Path(options.store)], options.force)
     with DecisionStore.open(options.store, must_exist=True) as store:
         with whole_file(backup, options.force) as file:
@@ -88,18 +88,20 @@ def _change_format(options: Options) -> ChangeFormat | None:
 
     if options.output is None or options.output.suffix.lower() == ".csv":
         if options.taxonomy:
-            raise ConfigurationError("a CSV file needs no --taxonomy; omit it, or write .kgcl")
+            raise ConfigurationError(
+                "a CSV file needs no --taxonomy", fix="omit it, or write .kgcl"
+            )
         return None
     if options.history:
-        raise ConfigurationError("--history writes CSV; use a name that ends in .csv")
+        raise ConfigurationError("--history writes CSV", fix="use a name that ends in .csv")
     try:
         format = change_format(options.output)
     except ConfigurationError as error:
         other = "or in .csv (the decisions for apply, without --taxonomy)"
-        raise ConfigurationError(f"{error}, {other}") from None
+        raise ConfigurationError(error.problem, fix=f"{error.fix}, {other}") from None
     if not options.taxonomy:
         message = f"{options.output} describes the changes of a taxonomy file"
-        raise ConfigurationError(f"{message}; give it with --taxonomy, or use a name with .csv")
+        raise ConfigurationError(message, fix="give it with --taxonomy, or use a name with .csv")
     return format
 
 

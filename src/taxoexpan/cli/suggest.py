@@ -83,17 +83,19 @@ class Options(ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.json and self.table:
-            raise ConfigurationError("a table is not JSON; omit one of the two", "table")
+            raise ConfigurationError(
+                "a table is not JSON", fix="omit one of the two", option="table"
+            )
         if self.together and self.evidence:
             message = "concepts that are placed together have no evidence"
-            raise ConfigurationError(f"{message}; omit one of the two", "together")
+            raise ConfigurationError(message, fix="omit one of the two", option="together")
         for name in ("together", "report") if self.engine == RAY else ():
             if getattr(self, name):
                 message = "Ray places concepts in several processes, and this needs one"
-                raise ConfigurationError(f"{message}; omit it, or use --engine local", name)
+                raise ConfigurationError(message, fix="omit it, or use --engine local", option=name)
         for name in ("workers", "address") if self.engine != RAY else ():
             if getattr(self, name) is not None:
-                raise ConfigurationError("this belongs to Ray; add --engine ray", name)
+                raise ConfigurationError("this belongs to Ray", fix="add --engine ray", option=name)
 
     @property
     def needs_evidence(self) -> bool:
@@ -157,7 +159,7 @@ def _refuse_outputs(options: Options) -> None:
     if options.output and is_parquet(options.output):
         if options.json or options.table:
             message = f"{options.output} is the name of a Parquet file"
-            raise ConfigurationError(f"{message}; choose another, or omit --json and --table")
+            raise ConfigurationError(message, fix="choose another, or omit --json and --table")
         check_arrow(options.output)
     outputs = list(filter(None, (options.output, options.report)))
     inputs = filter(None, (options.new, options.model, options.glossary))

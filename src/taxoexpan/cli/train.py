@@ -67,13 +67,15 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
         super().__post_init__()
         if self.start is None and self.decisions is not None:
             message = "decisions are learned when the training of a model is continued"
-            raise ConfigurationError(f"{message}; give the model with --from", "decisions")
+            raise ConfigurationError(message, fix="give the model with --from", option="decisions")
         declared = declared_options(Options)
         for name in ("preset", "features", "settings", "epochs", "expect", "resume"):
             if self.start is not None and getattr(self, name) != declared[name][1]:
                 message = "a continued training has the settings and the vectors of the model"
                 flag = "set" if name == "settings" else name
-                raise ConfigurationError(f"{message}; omit this, or train without --from", flag)
+                raise ConfigurationError(
+                    message, fix="omit this, or train without --from", option=flag
+                )
 
     @property
     def checkpoints(self) -> list[Path]:
@@ -180,7 +182,7 @@ def _read_feedback(store: str) -> Feedback:
         feedback, name = opened.feedback(), opened.name
     if not feedback:
         message = f"{name} has no accepted or rejected placements to learn from"
-        raise ConfigurationError(f"{message}; review some concepts first, or omit --decisions")
+        raise ConfigurationError(message, fix="review some concepts first, or omit --decisions")
     return feedback
 
 
@@ -216,6 +218,6 @@ def _begin_checkpoint(options: Options) -> None:
         if not options.force:
             message = "holds an interrupted training"
             fix = "--resume continues it, --force deletes it and starts again"
-            raise FormatError(existing[0], f"{message}; {fix}")
+            raise FormatError(existing[0], message, fix=fix)
         for each in existing:
             each.unlink()

@@ -64,7 +64,7 @@ def check_ray() -> None:
     missing = [name for name in ("ray", "pyarrow") if find_spec(name) is None]
     if missing:
         message = f"the engine ray needs {' and '.join(missing)}"
-        raise ConfigurationError(f"{message}; pip install 'taxoexpan[cluster]'")
+        raise ConfigurationError(message, fix="pip install 'taxoexpan[cluster]'")
 
 
 def suggest_on_cluster(
@@ -104,7 +104,7 @@ def suggest_on_cluster(
             placed += len(table)
     if placed != len(concepts):
         message = f"only {placed:,} of {len(concepts):,} concepts came back"
-        raise ModelError(f"{message}; use the engine local, and report this error")
+        raise ModelError(message, fix="use the engine local, and report this error")
 
 
 def read_block(
@@ -175,4 +175,4 @@ def _next(tables: Iterator[Any]) -> Any:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             message = f"the workers failed ({lines[-1] if lines else type(error).__name__})"
             fix = "install the same taxoexpan everywhere and, if memory is short, use fewer workers"
-            raise ModelError(f"{message}; {fix}") from None
+            raise ModelError(message, fix=fix) from None

@@ -101,10 +101,10 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
             if address is None:
                 message = f"Ray did not start on this machine ({reason})"
                 fix = "try again when the machine is less busy, or use the engine local"
-                raise ModelError(f"{message}; {fix}") from None
+                raise ModelError(message, fix=fix) from None
             message = f"no connection to the Ray cluster at {address!r} ({reason})"
             fix = "start one, and check the address and the versions of Ray and Python"
-            raise ConfigurationError(f"{message}; {fix}") from None
+            raise ConfigurationError(message, fix=fix) from None
 
 
 def refuse_ray_client(address: str | None) -> None:
@@ -112,7 +112,7 @@ def refuse_ray_client(address: str | None) -> None:
     if address is not None and address.startswith("ray://"):
         message = f"Ray Data does not run through Ray Client ({address})"
         fix = "run the command on a machine of the cluster, with the address HOST:PORT"
-        raise ConfigurationError(f"{message}; {fix}")
+        raise ConfigurationError(message, fix=fix)
 
 
 def _refuse_closed_port(address: str) -> None:

@@ -101,7 +101,7 @@ def _load(task: WorkerTask) -> TaxoExpan:
     model = TaxoExpan.load(task.model, task.device, task.features)
     if model_digest(task.model) != task.digest:
         message = f"{task.model}: another model than on the machine that started the workers"
-        raise ModelError(f"{message}; put one model directory on a path that all machines share")
+        raise ModelError(message, fix="put one model directory on a path that all machines share")
     return model
 
 

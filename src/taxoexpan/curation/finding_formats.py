@@ -44,7 +44,7 @@ def finding_format(path: Path) -> FindingFormat:
             return format
     known = ", ".join(f"{suffix} ({format})" for suffix, format in _SUFFIXES.items())
     message = f"the name {path.name} does not say how to write the findings"
-    raise ConfigurationError(f"{message}; use a name that ends in one of {known}")
+    raise ConfigurationError(message, fix=f"use a name that ends in one of {known}")
 
 
 def render(findings: Sequence[Finding], format: FindingFormat, checked: Sequence[Path]) -> str:

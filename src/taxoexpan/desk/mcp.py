@@ -147,7 +147,7 @@ def printing_to_standard_error() -> Iterator[None]:
     """Send the output of libraries, also from C, to standard error; clients could not parse it."""
     if sys.stdin is None or sys.stdout is None:
         message = "standard input or output is closed"
-        raise ConfigurationError(f"{message}; let an MCP client start this command")
+        raise ConfigurationError(message, fix="let an MCP client start this command")
     sys.stdout.flush()
     original = os.dup(1)
     os.dup2(2, 1)

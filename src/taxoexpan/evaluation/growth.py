@@ -72,11 +72,12 @@ def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
     queries = tuple(concept for concept in unknown if parents[concept.id])
     if not added:
         message = "the new release has no concept that the old one lacks"
-        raise TaxonomyError(f"{message}; give the old release first, then a later one")
+        raise TaxonomyError(message, fix="give the old release first, then a later one")
     if not queries:
         raise TaxonomyError(
-            f"none of the {len(added):,} new concepts has a new label and a parent in the old "
-            "release; give two releases of one taxonomy with the same ids, the old one first"
+            f"none of the {len(added):,} new concepts has a new label and a parent "
+            "in the old release",
+            fix="give two releases of one taxonomy with the same ids, the old one first",
         )
     true_parents = tuple(np.array([anchors.index(p) for p in parents[c.id]]) for c in queries)
     return Growth(
@@ -103,7 +104,7 @@ def evaluate_growth(
     if (relations := len(growth.taxonomy.relations)) < 2:
         message = f"the old release has {pluralize(relations, 'active relation')}"
         fix = "give a release with some hundreds of them"
-        raise ModelError(f"too little to learn from: {message}; {fix}")
+        raise ModelError(f"too little to learn from: {message}", fix=fix)
     results: dict[str, MethodResult] = {}
     embedded: tuple[Tensor, LabeledQueries] | None = None
     for name, method in methods.items():

@@ -60,7 +60,7 @@ def refuse_unknown(both: Vectors, features: str) -> None:
     unknown, size = int((~both[0].any(axis=1)).sum()), both.shape[1]
     if unknown == size:
         message = f"{features!r} has no vector for any name of the taxonomy"
-        raise ModelError(f"{message}; use vectors of the same language and subject")
+        raise ModelError(message, fix="use vectors of the same language and subject")
     if unknown >= UNKNOWN_WARNING_FRACTION * size:
         message = f"{unknown:,} of {size:,} concepts have no vector in {features!r}"
         warnings.warn(f"{message}; add a second encoder, for example static+…", stacklevel=3)

@@ -95,11 +95,11 @@ def _make_one(name: str, oov: str, device: str, saved: Path | None) -> Encoder:
     if kind not in ARGUMENTS:
         known = ", ".join([*PLAIN, *(f"{kind}:{value}" for kind, value in ARGUMENTS.items())])
         raise ConfigurationError(
-            f"there are no features {name!r}; choose one of {known}, or join several with +"
+            f"there are no features {name!r}", fix=f"choose one of {known}, or join several with +"
         )
     if not argument:
         raise ConfigurationError(
-            f"features {name!r} need an argument; write {kind}:{ARGUMENTS[kind]}"
+            f"features {name!r} need an argument", fix=f"write {kind}:{ARGUMENTS[kind]}"
         )
     if kind == "vectors":
         return CachedEncoder(WordVectorEncoder(Path(argument), oov))

@@ -114,7 +114,7 @@ class SkipGramEncoder(Encoder):
                 raise ValueError("the fingerprint does not match")
         except (LookupError, TypeError, ValueError, OSError, SafetensorError) as error:
             message = f"{directory}: the vectors are damaged ({error})"
-            raise ModelError(f"{message}; restore the model, or train it again") from None
+            raise ModelError(message, fix="restore the model, or train it again") from None
         return encoder
 
     @cached_property
@@ -223,7 +223,9 @@ class CorpusEncoder(Encoder):
     @property
     def _encoder(self) -> SkipGramEncoder:
         if self._trained is None:
-            raise ModelError(f"{self.name} is not trained yet; call learn with the names first")
+            raise ModelError(
+                f"{self.name} is not trained yet", fix="call learn with the names first"
+            )
         return self._trained
 
     def _cache_folder(self, names: Sequence[str]) -> Path | None:

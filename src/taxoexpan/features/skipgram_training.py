@@ -76,7 +76,7 @@ def train_skipgram(
         model.build_vocab(sentences)
         if not len(model.wv):
             message = f"no word occurs {MIN_COUNT} times in documents that mention a concept"
-            raise FormatError(path, f"{message}; use a larger corpus")
+            raise FormatError(path, message, fix="use a larger corpus")
         total = epochs * model.corpus_count
         with Progress("learning words", total, "texts", shown=progress) as bar:
             counted = _CountedSentences(sentences, bar)
@@ -115,7 +115,7 @@ def check_gensim() -> None:
         import gensim.models.word2vec  # noqa: F401
     except ImportError as error:
         message = f"gensim is needed to learn vectors from a corpus, but cannot be used ({error})"
-        raise ConfigurationError(f"{message}; pip install 'taxoexpan[corpus]'") from None
+        raise ConfigurationError(message, fix="pip install 'taxoexpan[corpus]'") from None
 
 
 def join_names(path: Path, names: Sequence[str], workers: int | None = None) -> Iterator[str]:
@@ -157,7 +157,7 @@ def fit_space_mapping(learned: SkipGramVectors, encoder: Encoder) -> SpaceMappin
         count = pluralize(int(known.sum()), "name")
         message = f"the corpus mentions only {count} of the taxonomy often enough"
         fix = "use a corpus about the subject of the taxonomy"
-        raise ModelError(f"{message}, but {MIN_NAMES} are needed; {fix}")
+        raise ModelError(f"{message}, but {MIN_NAMES} are needed", fix=fix)
     x = sources[known].astype(np.float64)
     y = normalize_rows(learned.vectors[rows])[known].astype(np.float64)
     x_mean, y_mean = x.mean(axis=0), y.mean(axis=0)

@@ -56,7 +56,7 @@ class StaticEncoder(Encoder):
         """Return a digest of the file with the word vectors."""
         spec = find_spec("wordllama")
         if spec is None or spec.origin is None:
-            raise ConfigurationError("wordllama is not installed; pip install wordllama")
+            raise ConfigurationError("wordllama is not installed", fix="pip install wordllama")
         weights = sorted((Path(spec.origin).parent / "weights").glob("*.safetensors"))
         return " ".join(file_digest(path) for path in weights)
 

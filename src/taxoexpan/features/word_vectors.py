@@ -139,15 +139,15 @@ def read_layout(path: Path) -> VectorLayout:
     is_text = bool(numbers) and all(map(_is_number, numbers))
     if not header and not is_text:
         choices = "a word2vec text or binary file, a fastText .vec file or a GloVe text file"
-        raise FormatError(path, f"is not a file of word vectors; use {choices}", 1)
+        raise FormatError(path, "is not a file of word vectors", fix=f"use {choices}", line=1)
     words = int(header[1]) if header else None
     dimension = int(header[2]) if header else len(numbers)
     if not 0 < dimension <= MAX_DIMENSION:
         message = f"the vectors have {dimension} numbers, but 1 to {MAX_DIMENSION:,} are supported"
-        raise FormatError(path, f"{message}; use another file", 1)
+        raise FormatError(path, message, fix="use another file", line=1)
     if is_text and len(numbers) != dimension:
         message = f"the header declares {dimension} numbers per word, but the first word has"
-        raise FormatError(path, f"{message} {len(numbers)}; correct the header", 1)
+        raise FormatError(path, f"{message} {len(numbers)}", fix="correct the header", line=1)
     return VectorLayout(not is_text, words, dimension)
 
 
@@ -161,7 +161,7 @@ def read_vectors(path: Path, wanted: Collection[str]) -> dict[str, Vectors]:
         for number, word, vector in read(path, stream, layout, frozenset(wanted)):
             if not np.isfinite(vector).all():
                 message = f"the vector of {word!r} has NaN or a number that is too large"
-                raise FormatError(path, f"{message}; get the file again", number)
+                raise FormatError(path, message, fix="get the file again", line=number)
             lowered = word.lower()
             (exact if word == lowered else other).setdefault(lowered, vector)
     return {**other, **exact}
@@ -192,13 +192,13 @@ def _read_text(
         first, *fields = (b"." + line).rsplit(None, dimension)  # the dot stands before the word
         if len(fields) < dimension or not _is_number(fields[0]):
             message = f"the line needs a word and {dimension} numbers"
-            raise FormatError(path, f"{message}; get the file again", number)
+            raise FormatError(path, message, fix="get the file again", line=number)
         word = _decode(first[1:])
         if word.lower() in wanted:
             yield number, word, _parse(path, number, word, fields)
     if layout.words is not None and words < layout.words:
         message = f"the file ends after {words} of {layout.words} words"
-        raise FormatError(path, f"{message}; it is truncated, so get it again", number)
+        raise FormatError(path, message, fix="it is truncated, so get it again", line=number)
 
 
 def _parse(path: Path, number: int, word: str, fields: Sequence[bytes]) -> Vectors:
@@ -207,7 +207,7 @@ def _parse(path: Path, number: int, word: str, fields: Sequence[bytes]) -> Vecto
             return np.array(fields, dtype=np.float64).astype(np.float32)
     except ValueError as error:
         message = f"the vector of {word!r} has a wrong number ({error})"
-        raise FormatError(path, f"{message}; get the file again", number) from None
+        raise FormatError(path, message, fix="get the file again", line=number) from None
 
 
 def _read_binary(
@@ -224,7 +224,7 @@ def _read_binary(
         end = space + 1 + size
         if space < 0 or end > len(buffer):
             message = f"word {number} of {words}, with {layout.dimension} numbers, was not found"
-            raise FormatError(path, f"{message}; the file is damaged, so get it again")
+            raise FormatError(path, message, fix="the file is damaged, so get it again")
         word = _decode(buffer[start:space].lstrip(b"\n"))
         if word.lower() in wanted:
             yield None, word, np.frombuffer(buffer[space + 1 : end], "<f4").astype(np.float32)

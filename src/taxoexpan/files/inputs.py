@@ -26,7 +26,7 @@ def open_input(path: Path) -> BufferedReader:
     """Open a file or a pipe for reading; refuse a device or a socket."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
-        raise FormatError(path, "is a device or a socket; give a file or a pipe")
+        raise FormatError(path, "is a device or a socket", fix="give a file or a pipe")
     return path.open("rb")
 
 
@@ -34,7 +34,7 @@ def read_input(path: Path) -> bytes:
     """Return the content of a file, a pipe or standard input."""
     if path == STANDARD_STREAM:
         if sys.stdin is None:
-            raise FormatError(path, "standard input is closed; name a file instead of -")
+            raise FormatError(path, "standard input is closed", fix="name a file instead of -")
         return _read_stream(path, sys.stdin.buffer)
     with open_input(path) as file:
         return file.read() if path.is_file() else _read_stream(path, file)
@@ -47,7 +47,7 @@ def _read_stream(path: Path, stream: BinaryIO) -> bytes:
         content += chunk
         if len(content) > MAX_STREAM_BYTES:
             message = f"the stream has more than {MAX_STREAM_BYTES:,} bytes"
-            raise FormatError(path, f"{message}; save it as a file, and give the file")
+            raise FormatError(path, message, fix="save it as a file, and give the file")
         if len(chunk) < _CHUNK:  # the end: a terminal would wait for a second Ctrl-D
             break
     return bytes(content)

@@ -63,7 +63,7 @@ def _locked_file(lock: Path) -> int | None:
         with suppress(FileNotFoundError):
             if not stat.S_ISREG(lock.lstat().st_mode):
                 message = "is not a regular file, but has the name of a lock"
-                raise FormatError(lock, f"{message}; remove it, or choose another output")
+                raise FormatError(lock, message, fix="remove it, or choose another output")
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | _GUARDS, 0o666)
         if not _locked(descriptor):
             return None

@@ -36,7 +36,7 @@ def check_output(path: Path, force: bool) -> None:
     with _naming(path, "cannot be written"), output_lock(path):  # which creates a file there
         if path.exists() and not force and path != STANDARD_STREAM:
             fix = "choose another name, or overwrite it"
-            raise FormatError(path, f"already exists; {fix}", option="force")
+            raise FormatError(path, "already exists", fix=fix, option="force")
 
 
 def check_directory(path: Path, own: Collection[str], force: bool) -> None:
@@ -45,13 +45,13 @@ def check_directory(path: Path, own: Collection[str], force: bool) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        raise FormatError(path, "is a file; give the name of a directory")
+        raise FormatError(path, "is a file", fix="give the name of a directory")
     if not os.access(path, os.W_OK):
-        raise FormatError(path, "is read-only, and is not replaced; choose another name")
+        raise FormatError(path, "is read-only, and is not replaced", fix="choose another name")
     others = sorted(part.name for part in path.iterdir() if part.name not in own)
     if others:
         message = f"contains other files, such as {others[0]}"
-        raise FormatError(path, f"{message}, and is not replaced; choose another name")
+        raise FormatError(path, f"{message}, and is not replaced", fix="choose another name")
 
 
 def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> None:
@@ -61,14 +61,16 @@ def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> N
         check_output(output, force)
         if real_path(output) in taken and output != STANDARD_STREAM:
             message = "would overwrite another output or an input"
-            raise FormatError(output, f"{message}; give each file its own name")
+            raise FormatError(output, message, fix="give each file its own name")
         taken.append(real_path(output))
 
 
 def refuse_inside(path: Path, directory: Path, reason: str = "is written as a whole") -> None:
     """Refuse an output inside a model directory or among the files of a taxonomy."""
     if real_path(path).is_relative_to(real_path(directory)):
-        raise FormatError(path, f"is inside {directory}, which {reason}; choose another place")
+        raise FormatError(
+            path, f"is inside {directory}, which {reason}", fix="choose another place"
+        )
 
 
 def real_path(path: Path) -> Path:
@@ -91,16 +93,16 @@ def output_lock(path: Path) -> Iterator[None]:
     """Hold the lock of an output, which one thread may take twice; refuse all others."""
     if path == STANDARD_STREAM:
         if sys.stdout is None:
-            raise FormatError(path, "standard output is closed; name a file instead of -")
+            raise FormatError(path, "standard output is closed", fix="name a file instead of -")
         yield
         return
     with _naming(path, "cannot be written"):
         if path.is_symlink():
             fix = f"give the path that it leads to: {real_path(path)}"
-            raise FormatError(path, f"is a symbolic link, and is not written; {fix}")
+            raise FormatError(path, "is a symbolic link, and is not written", fix=fix)
     lock = _beside(path, _LOCK)
     if not lock.parent.is_dir():
-        raise FormatError(path, f"the folder {path.parent} does not exist; create it first")
+        raise FormatError(path, f"the folder {path.parent} does not exist", fix="create it first")
     if has_lock(lock):
         yield
         return
@@ -108,7 +110,7 @@ def output_lock(path: Path) -> Iterator[None]:
         descriptor = take_lock(lock)
     if descriptor is None:
         message = "another process works on this output, or another thread of this one"
-        raise FormatError(path, f"{message}; wait until it ends, or choose another name")
+        raise FormatError(path, message, fix="wait until it ends, or choose another name")
     try:
         with _naming(path, "cannot be written"):
             _repair(path)
@@ -132,7 +134,7 @@ def whole_file(
     def check() -> None:
         check_output(path, force)
         if path.exists() and not path.is_file():
-            raise FormatError(path, "is not a regular file; give the name of one")
+            raise FormatError(path, "is not a regular file", fix="give the name of one")
 
     with _staged(path, check, last_check) as new, new.open("xb") as file:
         _keep_access(path, new)

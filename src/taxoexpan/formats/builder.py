@@ -154,7 +154,7 @@ class TaxonomyBuilder:
     def finish(self) -> ParsedTaxonomy:
         """Check the columns and build the taxonomy."""
         if not self.ids:
-            raise FormatError(self.path, "the file has no concept; it needs at least one")
+            raise FormatError(self.path, "the file has no concept", fix="it needs at least one")
         self._refuse_unwritable()
         index = {id: i for i, id in enumerate(self.ids)}
         if len(index) < len(self.ids):
@@ -162,8 +162,13 @@ class TaxonomyBuilder:
         parents = self._indices(self.parents, index)
         children = self._indices(self.children, index)
         for own in np.flatnonzero(parents == children).tolist():
-            message = f"{self.children[own]!r} is its own parent; correct or remove this relation"
-            raise FormatError(self._relation_file, message, self.relation_lines[own] or None)
+            message = f"{self.children[own]!r} is its own parent"
+            raise FormatError(
+                self._relation_file,
+                message,
+                fix="correct or remove this relation",
+                line=self.relation_lines[own] or None,
+            )
         self._note_repeated_relations(parents, children)
         source = SourceLines(
             self.path,
@@ -216,8 +221,8 @@ class TaxonomyBuilder:
             is_writable = False
         if not is_writable:
             first = next(filter(_UNWRITABLE.search, texts))
-            message = f"{first[:100]!r} contains an invalid character; remove it"
-            raise FormatError(self.path, message)
+            message = f"{first[:100]!r} contains an invalid character"
+            raise FormatError(self.path, message, fix="remove it")
 
     def _indices(self, ids: list[str], index: dict[str, int]) -> Indices:
         try:
@@ -230,16 +235,23 @@ class TaxonomyBuilder:
         if unknown in self.labels:
             id = self.ids[self.labels.index(unknown)]
             fix = f"it is the label of {id!r}; relations need ids, so write that id"
-        message = f"no concept has the id {unknown!r}; {fix}"
-        raise FormatError(self._relation_file, message, self.relation_lines[relation] or None)
+        message = f"no concept has the id {unknown!r}"
+        raise FormatError(
+            self._relation_file, message, fix=fix, line=self.relation_lines[relation] or None
+        )
 
     def _refuse_repeated_id(self) -> None:
         seen: dict[str, int] = {}
         for id, line in zip(self.ids, self.lines, strict=True):
             if id in seen:
                 where = f"already used on line {seen[id]}" if seen[id] else "used twice"
-                message = f"the id {id!r} is {where}; ids must be unique, so change or remove one"
-                raise FormatError(self.path, message, line or None)
+                message = f"the id {id!r} is {where}"
+                raise FormatError(
+                    self.path,
+                    message,
+                    fix="ids must be unique, so change or remove one",
+                    line=line or None,
+                )
             seen[id] = line
 
     def _note_repeated_relations(self, parents: Indices, children: Indices) -> None:

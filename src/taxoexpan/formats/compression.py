@@ -51,11 +51,11 @@ def decompressed(path: Path, content: bytes) -> bytes:
             if len(text) > limit:
                 break
     except (OSError, EOFError, zlib.error) as error:
-        message = f"the compressed file is damaged ({error}); compress it again"
-        raise FormatError(path, message) from None
+        message = f"the compressed file is damaged ({error})"
+        raise FormatError(path, message, fix="compress it again") from None
     if len(text) > limit:
         message = f"the file has more than {limit:,} bytes after decompression"
-        raise FormatError(path, f"{message}; decompress it yourself, or give a smaller one")
+        raise FormatError(path, message, fix="decompress it yourself, or give a smaller one")
     return _refuse_archive(path, bytes(text))
 
 
@@ -64,8 +64,8 @@ def _refuse_archive(path: Path, content: bytes) -> bytes:
     kind = next((kind for start, kind in _ARCHIVES.items() if content.startswith(start)), "")
     kind = "a tar archive" if content.startswith(_TAR_MARK, _TAR_OFFSET) else kind
     if kind:
-        message = f"the file is {kind}; unpack it, and give the taxonomy file inside it"
-        raise FormatError(path, message)
+        message = f"the file is {kind}"
+        raise FormatError(path, message, fix="unpack it, and give the taxonomy file inside it")
     return content
 
 

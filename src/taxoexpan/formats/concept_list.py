@@ -71,7 +71,7 @@ def read_concepts(path: Path) -> list[Concept]:
     """
     if format_suffix(path) in _TAXONOMY_SUFFIXES:
         message = f"a {format_suffix(path)} file is a taxonomy, not a list of new concepts"
-        raise FormatError(path, f"{message}; give a text file with one name per line, or a table")
+        raise FormatError(path, message, fix="give a text file with one name per line, or a table")
     file = TextFile.load(path)
     table = open_if_table(file, titles=False)
     if table is not None and table.has("label") and not _has_bullets(file, table):
@@ -93,14 +93,16 @@ def read_concepts(path: Path) -> list[Concept]:
     for line, concept in found:
         label = " ".join(concept.label.split())
         if not label:
-            raise FormatError(path, "the name is empty; add a name, or remove the row", line)
+            raise FormatError(
+                path, "the name is empty", fix="add a name, or remove the row", line=line
+            )
         if len(label) > MAX_NAME_LENGTH:
             message = f"the name has {len(label):,} characters, but at most {MAX_NAME_LENGTH:,}"
             fix = "shorten it, or move the text to a definition column"
-            raise FormatError(path, f"{message} are allowed; {fix}", line)
+            raise FormatError(path, f"{message} are allowed", fix=fix, line=line)
         concepts.append(replace(concept, label=label))
     if not concepts:
-        raise FormatError(path, "there is no concept below the header; add at least one name")
+        raise FormatError(path, "there is no concept below the header", fix="add at least one name")
     return concepts
 
 
@@ -124,7 +126,7 @@ def _bare_names(file: TextFile, table: Table | None) -> list[_ListedName]:
         if len(row) > 1:
             message = f"{len(row)} cells, but no header"
             fix = f"{_HEADER_FIX}, or quote a name with a comma"
-            raise FormatError(file.path, f"{message}; {fix}", line)
+            raise FormatError(file.path, message, fix=fix, line=line)
         names.append(_ListedName(line, row[0]))
     return names
 
@@ -184,8 +186,8 @@ def _listed_name(file: TextFile, number: int, line: str) -> _ListedName:
     """Return the name on a line of text, and its definition after a tab or, in Markdown, a link."""
     label, *others = (cell.strip() for cell in line.split("\t"))
     if len(others) > 1:
-        message = f"{1 + len(others)} cells, but no header; {_HEADER_FIX}"
-        raise FormatError(file.path, message, number)
+        message = f"{1 + len(others)} cells, but no header"
+        raise FormatError(file.path, message, fix=_HEADER_FIX, line=number)
     if file.suffix in _MARKDOWN_SUFFIXES:
         shown, definition = next(readings(label))
         return _ListedName(number, shown or label, *(others or [definition]))

@@ -91,7 +91,9 @@ def target_format(path: Path, name: str | None = None) -> Format:
     if name is not None:
         format = named_format(name)
         if not format.is_written:
-            raise ConfigurationError(f"the format {name} is only read; choose another one to write")
+            raise ConfigurationError(
+                f"the format {name} is only read", fix="choose another one to write"
+            )
         return format
     owner = FORMATS.owner(format_suffix(path))
     if owner is not None:
@@ -101,7 +103,7 @@ def target_format(path: Path, name: str | None = None) -> Format:
     rows = [f"  {f.name:<{width}}  {', '.join(f.suffixes) or '-'}" for f in formats]
     message = f"the name {path.name} does not say in which format to write"
     fix = "use one of these suffixes, or give one of these names as the format to write"
-    raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows]))
+    raise ConfigurationError(message, fix="\n".join([f"{fix}:", *rows]))
 
 
 def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
@@ -156,7 +158,7 @@ def _read_back(contents: Mapping[Path, bytes], target: Path, format: Format) -> 
     if found != format.name:
         known = ", ".join(format.suffixes) or format.usual_suffix
         message = f"a file with this name would be read as {found}, not as {format.name}"
-        raise FormatError(target, f"{message}; use a name that ends in {known}")
+        raise FormatError(target, message, fix=f"use a name that ends in {known}")
     return format.read(file).taxonomy
 
 

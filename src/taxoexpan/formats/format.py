@@ -143,7 +143,7 @@ def labels_as_ids(file: TextFile, expanded: Taxonomy, additions: Additions) -> d
     for id, name in names.items():
         if name in seen or (id != name and name in expanded):
             message = f"the label {name!r} is already used, and labels are ids in this file"
-            raise FormatError(file.path, f"{message}; give the new concept another label")
+            raise FormatError(file.path, message, fix="give the new concept another label")
         seen.add(name)
     return names
 

@@ -35,21 +35,21 @@ def read_version(path: Path) -> bytes:
         reason = result.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
         message = f"there is no such file, and git has no such version ({reason})"
         fix = "check the path, or write REVISION:FILE with the path from the root of the repository"
-        raise FormatError(path, f"{message}; {fix}")
+        raise FormatError(path, message, fix=fix)
     return result.stdout
 
 
 def refuse_unpatchable(path: Path) -> None:
     """Refuse streams, compressed files and workbooks, which have no readable patch."""
     if shutil.which("git") is None:
-        raise FormatError(path, "a patch needs git, which is not installed; install it")
+        raise FormatError(path, "a patch needs git, which is not installed", fix="install it")
     if path.is_dir():
         return
     if not path.is_file():
-        raise FormatError(path, "a patch is for a file; give a file as the taxonomy")
+        raise FormatError(path, "a patch is for a file", fix="give a file as the taxonomy")
     if b"\0" in path.read_bytes():
         message = "this is not a text file, so there can be no patch of it"
-        raise FormatError(path, f"{message}; write the whole file instead")
+        raise FormatError(path, message, fix="write the whole file instead")
 
 
 def git_patch(contents: Mapping[Path, bytes]) -> bytes:

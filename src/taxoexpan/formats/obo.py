@@ -162,7 +162,7 @@ def _describe(source: TextFile, builder: TaxonomyBuilder, row: int, clause: Clau
             message += "; remove one of them, or change one of the ids"
         texts[row] = value
     if message:
-        raise FormatError(source.path, message, clause.line)
+        raise FormatError(source.path, message, line=clause.line)
 
 
 def _add_missing_parents(source: TextFile, builder: TaxonomyBuilder) -> None:
@@ -259,8 +259,13 @@ def parse_stanzas(source: TextFile) -> list[Stanza]:
     for stanza in stanzas:
         ids = [clause for clause in stanza.clauses if clause.tag == "id"]
         if len(ids) != 1:
-            message = f"a [Term] with {len(ids) or 'no'} id lines; it needs one line 'id: …'"
-            raise FormatError(source.path, message, ids[1].line if ids else stanza.line)
+            message = f"a [Term] with {len(ids) or 'no'} id lines"
+            raise FormatError(
+                source.path,
+                message,
+                fix="it needs one line 'id: …'",
+                line=ids[1].line if ids else stanza.line,
+            )
         stanza.id = _value(source, ids[0])
     return stanzas
 
@@ -274,8 +279,8 @@ def _split_stanzas(source: TextFile) -> Iterator[Stanza]:
                 yield stanza
             head = _HEAD.fullmatch(content)
             if head is None:
-                message = f"{content[:80]!r} is not the start of a stanza; write [Term]"
-                raise FormatError(source.path, message, number)
+                message = f"{content[:80]!r} is not the start of a stanza"
+                raise FormatError(source.path, message, fix="write [Term]", line=number)
             stanza = Stanza(number, number) if head[1] == "Term" else None
         elif stanza is not None and content and not content.startswith("!"):
             stanza.last_line = number
@@ -293,12 +298,14 @@ def _value(source: TextFile, clause: Clause) -> str:
         message = f"{clause.tag}: {clause.value[:80]!r} is not valid OBO"
         remedy = r"write \ before { } ! \ in a text, and before a space in an id"
         remedy += "; begin a def or synonym with a text in double quotes"
-        raise FormatError(source.path, f"{message}; {remedy}", clause.line)
+        raise FormatError(source.path, message, fix=remedy, line=clause.line)
     value = _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), match[1])
     if clause.tag not in ("id", "is_a"):
         return value.strip()
     if not value.strip():
-        raise FormatError(source.path, "the id is blank; give the term an id", clause.line)
+        raise FormatError(
+            source.path, "the id is blank", fix="give the term an id", line=clause.line
+        )
     return value
 
 

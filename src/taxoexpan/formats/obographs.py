@@ -52,7 +52,7 @@ class OboGraphs(JsonDocument):
     def __init__(self, source: TextFile, value: Any) -> None:
         super().__init__(source, value)
         if not isinstance(value, dict):
-            raise FormatError(source.path, 'not OBO Graphs: write {"graphs": […]}', 1)
+            raise FormatError(source.path, 'not OBO Graphs: write {"graphs": […]}', line=1)
         self.graphs = self._objects(value, "graphs")
         self.nodes: dict[str, list[Any]] = {}
         for graph in self.graphs:
@@ -275,7 +275,7 @@ def _insertions(graphs: OboGraphs, additions: Additions) -> Iterator[Insertion]:
     graph = next((graph for graph in graphs.graphs if graph.get("nodes")), None)
     if graph is None:
         message = "no graph has a list of nodes, to which new ones can be added"
-        raise FormatError(graphs.source.path, f"{message}; write at least one class into 'nodes'")
+        raise FormatError(graphs.source.path, message, fix="write at least one class into 'nodes'")
     found = [node for id in graphs.classes for node in graphs.nodes.get(id, ())]
     classes = found or graph["nodes"]
     editor = JsonEditor(graphs.source, classes, {"edges": graph["nodes"]})
@@ -290,8 +290,8 @@ def _insertions(graphs: OboGraphs, additions: Additions) -> Iterator[Insertion]:
     yield from _move(graphs, editor, additions)
     for id, names in additions.names.items():
         if id not in graphs.nodes:
-            message = f"{id!r} has no node of its own, so it cannot get a synonym; add a node"
-            raise FormatError(graphs.source.path, message)
+            message = f"{id!r} has no node of its own, so it cannot get a synonym"
+            raise FormatError(graphs.source.path, message, fix="add a node")
         node, values = graphs.nodes[id][0], list(map(_synonym, names))
         if node.get("meta"):
             yield from editor.add(node["meta"], "synonyms", values)
@@ -306,6 +306,6 @@ def _move(graphs: OboGraphs, editor: JsonEditor, additions: Additions) -> Iterat
         pair = graphs.ends(edge)
         if pair in new and edge.get("meta"):
             message = f"the edge from {pair[1]!r} to {pair[0]!r} has a 'meta' of its own"
-            raise graphs.error(f"{message}, so it cannot be moved; change it by hand", edge)
+            raise graphs.error(f"{message}, so it cannot be moved", edge, fix="change it by hand")
         if pair in new:
             yield editor.set(edge, "obj", new[pair])

@@ -137,8 +137,8 @@ class OutlineFormat(Format):
         found = {item.parts for item in changed.parsed(Outline.of).items}
         lost = next((parts[-1] for parts in new if parts not in found), None)
         if lost is not None:
-            message = f"{lost!r} would not be read back as one item; rename it"
-            raise FormatError(file.path, message)
+            message = f"{lost!r} would not be read back as one item"
+            raise FormatError(file.path, message, fix="rename it")
         return {file.path: insertions}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -239,7 +239,7 @@ def _refuse_underlines(file: TextFile, unmarked: Sequence[Item]) -> None:
         if not item.indent and below and _UNDERLINE.fullmatch(below[0]):
             sign = "#" if below[0].startswith("=") else "##"
             message = f"the heading {item.label!r} is underlined; write '{sign} {item.label}'"
-            raise FormatError(file.path, f"{message}, and remove the line below it", item.line)
+            raise FormatError(file.path, f"{message}, and remove the line below it", line=item.line)
 
 
 @dataclass(frozen=True)
@@ -281,11 +281,13 @@ class Outline:
                 under = f" below {above[-1].label!r}" if above else ""
                 message = f"{found.label[:80]!r} is indented like no other line{under}"
                 fix = "give it the same spaces or tabs as its siblings"
-                raise FormatError(file.path, f"{message}; {fix}", found.line)
+                raise FormatError(file.path, message, fix=fix, line=found.line)
             over = (above or headings)[-1].parts if above or headings else ()
             if len(over) >= MAX_DEPTH:
-                message = f"more than {MAX_DEPTH} levels; check that this is an outline"
-                raise FormatError(file.path, message, found.line)
+                message = f"more than {MAX_DEPTH} levels"
+                raise FormatError(
+                    file.path, message, fix="check that this is an outline", line=found.line
+                )
             texts = list(_readings(file, found.label))
             unused = (text for text in texts if (*over, text[0]) not in paths)
             label, definition = next(unused, texts[-1])

@@ -140,18 +140,20 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
         wordnet = FORMATS["wordnet"]
         if wordnet.can_read(file) and name in (None, wordnet.name):
             return wordnet
-        message = "this is a directory, but neither WordNet nor a complete model; give a file"
-        raise FormatError(file.path, message)
+        message = "this is a directory, but neither WordNet nor a complete model"
+        raise FormatError(file.path, message, fix="give a file")
     if name is not None:
         return named_format(name)
     # The columns of suggestions could be read as a taxonomy.
     table = open_if_table(file) if is_table(file) and not file.options.columns else None
     if table is not None and SUGGESTION_COLUMNS.issubset(table.header):
-        message = "this is a table of suggestions, not a taxonomy; check the order of the arguments"
-        raise FormatError(file.path, message, table.line)
+        message = "this is a table of suggestions, not a taxonomy"
+        raise FormatError(
+            file.path, message, fix="check the order of the arguments", line=table.line
+        )
     if file.suffix in MIND_MAPS:
-        message = "OPML files and mind maps are not read; export it as Markdown or indented text"
-        raise FormatError(file.path, message)
+        message = "OPML files and mind maps are not read"
+        raise FormatError(file.path, message, fix="export it as Markdown or indented text")
     for candidate in _candidates(file):
         if FORMATS[candidate].can_read(file):
             return FORMATS[candidate]
@@ -162,7 +164,7 @@ def named_format(name: str) -> Format:
     """Return the format with this name."""
     if name not in FORMATS:
         known = ", ".join(FORMATS)
-        raise ConfigurationError(f"there is no format {name!r}; choose one of {known}")
+        raise ConfigurationError(f"there is no format {name!r}", fix=f"choose one of {known}")
     return FORMATS[name]
 
 
@@ -183,13 +185,13 @@ def _candidates(file: TextFile) -> list[str]:
 def _unrecognized(file: TextFile) -> FormatError:
     """Return an error that lists the columns of a table, or else all formats."""
     if "\r" in file.text and "\n" not in file.text:
-        message = "the lines end with CR, as Excel for Mac can save them; save the file with LF"
-        return FormatError(file.path, message)
+        message = "the lines end with CR, as Excel for Mac can save them"
+        return FormatError(file.path, message, fix="save the file with LF")
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
         return column_error(table, "; ".join([table.problem, *file.remarks]))
     if file.delimiter:
         message = "; ".join(["the sheet has only one column", *file.remarks])
         return FormatError(file.path, message)
-    message = "the format is not recognized; if it is one of these, name it with the option format"
-    return FormatError(file.path, f"{message}:\n{FORMATS.table()}")
+    fix = f"if it is one of these, name it with the option format:\n{FORMATS.table()}"
+    return FormatError(file.path, "the format is not recognized", fix=fix)

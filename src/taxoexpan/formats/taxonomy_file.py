@@ -90,7 +90,7 @@ class TaxonomyFile:
             kinds = {"sheet": "an Excel file", "separator": "a table with lists or paths in cells"}
             kind = kinds.get(name, "a table")
             message = f"this file is not {kind} ({self.format.name}), so an option has no meaning"
-            raise FormatError(self.path, f"{message}; leave it out", option=name)
+            raise FormatError(self.path, message, fix="leave it out", option=name)
 
     @property
     def path(self) -> Path:
@@ -122,7 +122,7 @@ class TaxonomyFile:
         message = f"{found.count:,} of {len(concepts):,} new terms look like {found.language}"
         message += f", but the labels of {self.path.name} are read in {languages.tag}"
         fix = f"choose {found.language}, or {languages.tag} if that is right"
-        raise FormatError(path, f"{message}; {fix}", option="language")
+        raise FormatError(path, message, fix=fix, option="language")
 
     def can_hold(
         self,
@@ -205,7 +205,7 @@ class TaxonomyFile:
             message += f" ({self.format.name}) without rewriting it"
             fix = f"leave them out, or first run taxoexpan convert {name} {other}"
             option = "allow_moves" if kind == "moves" else "allow_merges"
-            raise FormatError(self.path, f"{message}; {fix}", option=option)
+            raise FormatError(self.path, message, fix=fix, option=option)
 
     def write(self, additions: Additions, output: Path | None, force: bool = False) -> WrittenFiles:
         """Write the file with the additions to `output`, and keep every other byte.
@@ -239,7 +239,7 @@ class TaxonomyFile:
             kept = outputs.unused_name(output)
             self._write_parts(contents, kept)
             fix = f"it was not replaced; the result, without these changes, is {kept.name}"
-            raise ChangedFileError(output, f"{error.message}; {fix}") from None
+            raise ChangedFileError(output, error.problem, fix=fix) from None
 
     def _is_replaced_by(self, output: Path) -> bool:
         """Return whether an output has a file of this taxonomy, under any of its names."""
@@ -265,7 +265,7 @@ class TaxonomyFile:
         for concept in additions.concepts:
             if concept.id in self.taxonomy.reserved:
                 message = f"the id {concept.id!r} is already used in this file for something else"
-                raise FormatError(self.path, f"{message}; give {concept.label!r} another id")
+                raise FormatError(self.path, message, fix=f"give {concept.label!r} another id")
         lists = {"moves": additions.moves, "synonyms": additions.synonyms}
         self.check_changes([kind for kind, changed in lists.items() if changed])
         insertions = self.format.extend(self.file, self.taxonomy.expanded(additions), additions)
@@ -293,7 +293,7 @@ class TaxonomyFile:
             if FORMATS.owner(new) and new != old and not {new, old} <= PLAIN_SUFFIXES:
                 message = f"a {new} file would be read in another format than {self.path.name}"
                 fix = f"use a name that ends in {old or self.path.name}"
-                raise FormatError(output, f"{message}; {fix}")
+                raise FormatError(output, message, fix=fix)
         written = zip(targets, contents.values(), strict=True)
         return {target: compressed(target, content) for target, content in written}
 
@@ -360,7 +360,8 @@ def _check_read_back(
     try:
         parsed = format.read(file)
     except FormatError as error:
-        raise FormatError(file.path, f"with these changes: {error.message}") from None
+        problem = f"with these changes: {error.problem}"
+        raise FormatError(file.path, problem, fix=error.fix) from None
     reread = parsed.taxonomy
     different = _facts(old, reread, expanded) ^ _facts(old, expanded, reread)
     if different:
@@ -374,7 +375,7 @@ def _check_read_back(
             what = f"the name {lost[0]!r}" if lost else f"the names of {label!r}"
         message = f"the changed file would not be read back as intended: {what} would differ"
         fix = "leave out this change, or rename the new concept"
-        raise FormatError(file.path, f"{message}; {fix}")
+        raise FormatError(file.path, message, fix=fix)
     return parsed
 
 
@@ -408,7 +409,7 @@ def _refuse_changed_texts(
             if f"{kind}s" in fields and text and text != found:
                 message = f"the {kind} {text[:80]!r} of {label!r} would be read back as"
                 fix = "change the signs that this file cannot store"
-                raise FormatError(path, f"{message} {found[:80]!r}; {fix}")
+                raise FormatError(path, f"{message} {found[:80]!r}", fix=fix)
 
 
 def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[object, ...]]:

@@ -32,7 +32,7 @@ class TermsFormat(Format):
         """Return the paths of both files from either name; both are compressed, or neither."""
         if path == STANDARD_STREAM:
             message = "a file of terms and a file of relations do not fit into one stream"
-            raise FormatError(path, f"{message}; give the name of a file")
+            raise FormatError(path, message, fix="give the name of a file")
         end = path.suffix if path.suffix.lower() == compression.SUFFIX else ""
         stem = path.with_suffix("") if end else path
         stem = stem.with_suffix("") if stem.suffix.lower() in self.suffixes else stem
@@ -55,7 +55,7 @@ class TermsFormat(Format):
         for text in (text for c in additions.concepts for text in (c.id, c.label)):
             if _BREAKS.search(text):
                 message = f"{text!r} contains a tab or a line break, which this format cannot store"
-                raise FormatError(terms, f"{message}; remove it")
+                raise FormatError(terms, message, fix="remove it")
         names = [f"{concept.id}\t{concept.label}" for concept in additions.concepts]
         pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
         relations = file.sibling(taxo, optional=True)
@@ -94,8 +94,13 @@ def _columns(file: TextFile, shape: str) -> tuple[list[str], list[str], list[int
             continue
         cells = line.split("\t")
         if len(cells) != 2 or not cells[0].strip() or not cells[1].strip():
-            message = f"{len(cells)} cells; the line must be {shape}, without empty cells"
-            raise FormatError(file.path, message, number)
+            message = f"{len(cells)} cells"
+            raise FormatError(
+                file.path,
+                message,
+                fix=f"the line must be {shape}, without empty cells",
+                line=number,
+            )
         ids.append(cells[0].strip())
         others.append(cells[1].strip())
         lines.append(number)

@@ -99,7 +99,7 @@ class TextFile:
         bom = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
         file = cls(path, _decode(path, content), options, bom)
         if not may_be_blank and not file.text.strip():
-            raise FormatError(path, "the file is empty; it needs at least one concept")
+            raise FormatError(path, "the file is empty", fix="it needs at least one concept")
         return file
 
     def parsed(self, parse: Callable[[TextFile], Parsed]) -> Parsed:
@@ -185,7 +185,7 @@ class TextFile:
                 line = self.line_at(one.offset)
                 message = f"{one.replaced!r} occurs twice here, or with other spaces"
                 fix = "leave out the move, or correct this line"
-                raise FormatError(self.path, f"{message}; {fix}", line)
+                raise FormatError(self.path, message, fix=fix, line=line)
             pieces += [self.text[done : one.offset], one.text]
             done = one.offset + len(one.replaced)
         return self.bom + "".join([*pieces, self.text[done:]]).encode("utf-8")
@@ -207,9 +207,9 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         if is_version(path):
             return read_version(path)
-        raise FormatError(path, "there is no such file; check the path") from None
+        raise FormatError(path, "there is no such file", fix="check the path") from None
     except IsADirectoryError:
-        raise FormatError(path, "this is a directory; give a file inside it") from None
+        raise FormatError(path, "this is a directory", fix="give a file inside it") from None
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror}") from None
 
@@ -229,19 +229,19 @@ def _chosen_sheet(file: TextFile) -> TextFile:
 def _decode(path: Path, content: bytes) -> str:
     """Decode a file; errors name the line and a fix."""
     if content.startswith(_OLD_EXCEL):
-        raise FormatError(path, "this is an old Excel file; save it as .xlsx or as CSV")
+        raise FormatError(path, "this is an old Excel file", fix="save it as .xlsx or as CSV")
     for bom, encoding in _OTHER_ENCODINGS.items():
         if content.startswith(bom):
             fix = f"for example: iconv -f {encoding} -t UTF-8 {path.name} > new{path.suffix}"
-            raise FormatError(path, f"the file is {encoding}; save it as UTF-8 ({fix})")
+            raise FormatError(path, f"the file is {encoding}", fix=f"save it as UTF-8 ({fix})")
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         message = "contains a NUL character, so it is not a text file"
-        raise FormatError(path, f"{message}; save it as UTF-8 text, or get it again", line)
+        raise FormatError(path, message, fix="save it as UTF-8 text, or get it again", line=line)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
         message = f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        raise FormatError(path, f"{message} (if it is from Windows: {fix})", line) from None
+        raise FormatError(path, f"{message} (if it is from Windows: {fix})", line=line) from None

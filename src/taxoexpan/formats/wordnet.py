@@ -75,7 +75,7 @@ class WordNetFiles:
         _, offsets = self.lemmas.get(lemma, (0, []))
         if synset.offset not in offsets:
             message = f"{self.index.path.name} has no sense of {lemma!r} at {synset.offset}"
-            raise FormatError(self.data.path, f"{message}; add it there", synset.line)
+            raise FormatError(self.data.path, message, fix="add it there", line=synset.line)
         return f"{lemma}#{self.pos}#{offsets.index(synset.offset) + 1}"
 
 
@@ -103,7 +103,7 @@ def _numbered_lines(source: TextFile) -> Iterator[tuple[int, str]]:
 
 def _invalid(file: TextFile, number: int, kind: str) -> FormatError:
     message = f"not {kind} line as in wndb(5WN): {file.lines[number - 1][:60]!r}"
-    return FormatError(file.path, f"{message}; correct or remove the line", number)
+    return FormatError(file.path, message, fix="correct or remove the line", line=number)
 
 
 def _parse_synset(number: int, line: str, pos: str, symbols: frozenset[str]) -> Synset:
@@ -138,7 +138,7 @@ class WordNetFormat(Format):
         """Read every synset as a concept below its hypernyms, and its classes if requested."""
         if not self.can_read(source):
             message = "WordNet is a directory that contains data.noun or data.verb"
-            raise FormatError(source.path, f"{message}; give the path of that directory")
+            raise FormatError(source.path, message, fix="give the path of that directory")
         # Relations do not cross files, so each file is checked alone, and errors name it.
         files = [*source.parsed(open_parts).values()]
         parsed = [_build(part).finish() for part in [f for f in files if f.synsets] or files]
@@ -155,19 +155,23 @@ class WordNetFormat(Format):
         name = source.path.name
         message = "the database files of WordNet are read, but not changed"
         fix = f"first run taxoexpan convert {name} {name}.ttl, and work on that file"
-        raise FormatError(source.path, f"{message}; {fix}")
+        raise FormatError(source.path, message, fix=fix)
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Refuse to write new database files."""
-        raise FormatError(target.path, "WordNet is not a format to write; choose another format")
+        raise FormatError(
+            target.path, "WordNet is not a format to write", fix="choose another format"
+        )
 
 
 def _build(files: WordNetFiles) -> TaxonomyBuilder:
     builder, ids = TaxonomyBuilder(files.data.path), dict[str, str]()
     for synset in files.synsets:
         if synset.offset in ids:
-            message = f"the offset {synset.offset} occurs twice; remove one of the lines"
-            raise FormatError(files.data.path, message, synset.line)
+            message = f"the offset {synset.offset} occurs twice"
+            raise FormatError(
+                files.data.path, message, fix="remove one of the lines", line=synset.line
+            )
         ids[synset.offset] = files.id_of(synset)
         label, *synonyms = (word.replace("_", " ") for word in synset.words)
         builder.add(ids[synset.offset], label, synset.line, synonyms, synset.definition)

@@ -50,7 +50,7 @@ def check(inputs: Inputs, report: Report, folder: Path) -> None:
     result = subprocess.run(_program(*command), stderr=subprocess.PIPE, check=False)
     _log(result.stderr)
     if result.returncode not in (0, 1):
-        raise ActionError("taxoexpan check could not run; its message is in the log")
+        raise ActionError("taxoexpan check could not run", fix="its message is in the log")
     count = len(json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"])
     report.outputs |= {"findings": str(count), "sarif": str(sarif)}
     report.sections.append(markdown.read_text(encoding="utf-8"))
@@ -136,7 +136,7 @@ def _run_logged(command: Sequence[str]) -> None:
     with without_commands():
         status = subprocess.run(_program(*command), check=False).returncode
     if status:
-        raise ActionError(f"taxoexpan {command[0]} failed; its message is in the log")
+        raise ActionError(f"taxoexpan {command[0]} failed", fix="its message is in the log")
 
 
 def _log(printed: bytes) -> None:

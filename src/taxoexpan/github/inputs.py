@@ -74,7 +74,7 @@ def _known_commands(text: str) -> tuple[str, ...]:
     unknown = [name for name in commands if name not in COMMANDS]
     if unknown or not commands:
         wrong = f"unknown command {unknown[0]!r}" if unknown else "no command is given"
-        raise ActionError(f"{wrong}; choose from {', '.join(COMMANDS)}")
+        raise ActionError(wrong, fix=f"choose from {', '.join(COMMANDS)}")
     return commands
 
 
@@ -85,8 +85,8 @@ def _matching(patterns: Sequence[str]) -> tuple[str, ...]:
         # Path.glob refuses absolute patterns.
         names = [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207
         if not names:
-            raise ActionError(f"no file matches {pattern!r}; correct the input files")
+            raise ActionError(f"no file matches {pattern!r}", fix="correct the input files")
         found |= dict.fromkeys(sorted(names))
     if not found:
-        raise ActionError("the input files is empty; give at least one file or pattern")
+        raise ActionError("the input files is empty", fix="give at least one file or pattern")
     return tuple(f"./{name}" if name.startswith("-") else name for name in found)

@@ -33,7 +33,7 @@ def fetch_commit(base: str) -> None:
     if not _has_commit(base):
         _git("fetch", "--no-tags", "--depth=1", "origin", base)
     if not _has_commit(base):
-        raise ActionError(f"git has no commit {base}; set fetch-depth: 0 in actions/checkout")
+        raise ActionError(f"git has no commit {base}", fix="set fetch-depth: 0 in actions/checkout")
 
 
 def is_changed(base: str, path: str) -> bool:

@@ -36,7 +36,7 @@ def with_ids(
             start = "up to" if policy.first is None else f"from {policy.first} to"
             span = f"{start} {policy.last}"
             message = f"new ids needed: {len(unnamed)}; free numbers {span}: {len(ids)}"
-            raise TaxonomyError(f"{message}; give a larger range of ids")
+            raise TaxonomyError(message, fix="give a larger range of ids")
         taken.add(id)
         ids.append(id)
     made = iter(ids)
@@ -54,7 +54,7 @@ def _id_maker(taxonomy: Taxonomy, policy: IdPolicy) -> IdMaker:
         if style is None:
             message = "the ids of this taxonomy have no common numbering, so a range has no meaning"
             fix = "also give a template of ids, as in ABC:{number:07}"
-            raise ConfigurationError(f"{message}; {fix}")
+            raise ConfigurationError(message, fix=fix)
         stem, width = style[0].replace("{", "{{").replace("}", "}}"), min(style[1], 99)
         policy = replace(policy, template=IdTemplate(f"{stem}{{number:0{width}}}"))
     return policy.maker("", taxonomy.ids)
@@ -116,7 +116,7 @@ def _ids_below_parents(
             if not id:
                 message = f"no id is free below {parent!r} for {concept.label!r}"
                 raise TaxonomyError(
-                    f"{message}; give it an id, a template or a larger range of ids"
+                    message, fix="give it an id, a template or a larger range of ids"
                 )
             siblings[parent].append(id)
             taken.add(id)

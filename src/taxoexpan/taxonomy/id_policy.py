@@ -36,9 +36,11 @@ class IdTemplate:
         for name, spec in fields:
             if name not in FIELDS:
                 known = ", ".join(f"{{{field}}}" for field in FIELDS)
-                raise self._error(f"{{{name}}} is not a field; the fields are {known}")
+                raise self._error(f"{{{name}}} is not a field", fix=f"the fields are {known}")
             if spec and (name != "number" or not _WIDTH.fullmatch(spec)):
-                raise self._error(f"{spec!r} is not a width; write {{number:07}} for seven digits")
+                raise self._error(
+                    f"{spec!r} is not a width", fix="write {number:07} for seven digits"
+                )
         if not {name for name, _ in fields} & {"number", "slug", "uuid"}:
             raise self._error("it needs {number}, {slug} or {uuid}, so that the ids differ")
 
@@ -46,10 +48,10 @@ class IdTemplate:
         try:
             return list(Formatter().parse(self.text))
         except ValueError as error:
-            raise self._error(f"{error}; write {{{{ or }}}} for a brace") from None
+            raise self._error(str(error), fix="write {{ or }} for a brace") from None
 
-    def _error(self, message: str) -> ConfigurationError:
-        return ConfigurationError(f"the id template {self.text!r}: {message}")
+    def _error(self, problem: str, fix: str = "") -> ConfigurationError:
+        return ConfigurationError(f"the id template {self.text!r}: {problem}", fix=fix)
 
     def has(self, field: str) -> bool:
         """Return whether the template has a field."""

@@ -69,12 +69,13 @@ def _refuse_taken_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
         other = taxonomy.concept(concept.id).label if known else given.get(concept.id)
         if other is not None:
             raise TaxonomyError(
-                f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {other!r}; "
-                "give it another id, or none"
+                f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {other!r}",
+                fix="give it another id, or none",
             )
         if concept.id in taxonomy.reserved:
             raise TaxonomyError(
-                f"the id {concept.id!r} of the new concept {concept.label!r} is used for something "
-                "else in the taxonomy's file; give it another id, or none"
+                f"the id {concept.id!r} of the new concept {concept.label!r} is used "
+                "for something else in the taxonomy's file",
+                fix="give it another id, or none",
             )
         given[concept.id] = concept.label

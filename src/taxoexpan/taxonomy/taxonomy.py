@@ -147,7 +147,7 @@ class Taxonomy:
         self.reserved: frozenset[str] = frozenset()
         if len(self._index) < len(self.ids):
             repeated = next(id for id, count in Counter(self.ids).items() if count > 1)
-            raise TaxonomyError(f"two concepts have the id {repeated!r}; give one another id")
+            raise TaxonomyError(f"two concepts have the id {repeated!r}", fix="give one another id")
 
     def _relate(self, parents: Indices, children: Indices) -> None:
         size = len(self.ids)
@@ -191,7 +191,7 @@ class Taxonomy:
         try:
             return self._index[id]
         except KeyError:
-            raise TaxonomyError(f"no concept has the id {id!r}; check the id") from None
+            raise TaxonomyError(f"no concept has the id {id!r}", fix="check the id") from None
 
     def concept(self, id: str) -> Concept:
         """Return the concept with this id."""
@@ -413,8 +413,9 @@ class Taxonomy:
         for child, old, parent in additions.moves:
             if old not in self.parents(child) or (old, parent) not in new:
                 raise TaxonomyError(
-                    f"cannot move {child!r} from {old!r} to {parent!r}; the new concept must be a "
-                    "child of the old parent, and the moved one must be too"
+                    f"cannot move {child!r} from {old!r} to {parent!r}",
+                    fix="the new concept must be a child of the old parent, and the moved one "
+                    "must be too",
                 )
             moved[old, child] = parent
         for id in names:

@@ -122,11 +122,11 @@ def check_tensorboard(folder: Path) -> None:
         import torch.utils.tensorboard  # noqa: F401
     except ImportError as error:
         raise ConfigurationError(
-            f"TensorBoard cannot be used here ({error}); pip install tensorboard"
+            f"TensorBoard cannot be used here ({error})", fix="pip install tensorboard"
         ) from None
     if not folder.exists():
         check_output(folder, force=True)  # this checks the parent folder
     elif not folder.is_dir():
-        raise FormatError(folder, "is a file; give the name of a folder")
+        raise FormatError(folder, "is a file", fix="give the name of a folder")
     elif not os.access(folder, os.W_OK):
-        raise FormatError(folder, "the folder is not writable; choose another one")
+        raise FormatError(folder, "the folder is not writable", fix="choose another one")

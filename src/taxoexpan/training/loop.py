@@ -91,7 +91,7 @@ def _train_epoch(
         fix = "train again with a lower learning_rate or less dropout"
         if run.config.quirks.double_exp:
             fix += ", or without the quirk double_exp"
-        raise ModelError(f"the loss became {mean} in epoch {number}; {fix}")
+        raise ModelError(f"the loss became {mean} in epoch {number}", fix=fix)
     return mean
 
 

@@ -72,13 +72,13 @@ def per_query(
     """Return the contribution of each query to a metric [Q], whose mean is the metric."""
     if averaging not in get_args(Averaging):
         choices = ", ".join(get_args(Averaging))
-        raise ConfigurationError(f"{averaging!r} is unknown; choose one of {choices}")
+        raise ConfigurationError(f"{averaging!r} is unknown", fix=f"choose one of {choices}")
     counts = np.array([len(r) for r in ranks], dtype=np.int64)
     if not len(counts):
-        raise TaxoExpanError("there are no ranks; give the ranks of at least one query")
+        raise TaxoExpanError("there are no ranks", fix="give the ranks of at least one query")
     if not counts.all():
         message = f"query {np.argmin(counts)} has no true parent, so it has no rank"
-        raise TaxoExpanError(f"{message}; leave it out")
+        raise TaxoExpanError(message, fix="leave it out")
     flat, starts = np.concatenate(ranks).astype(np.float64), np.cumsum(counts) - counts
     value = RANK_VALUES[metric]
     if averaging == "any":

@@ -75,13 +75,15 @@ class Checkpoint:
             values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
         except (OSError, SafetensorError, KeyError, ValueError):
             raise ModelError(
-                f"{self.path}: not a readable checkpoint, or a damaged one, or one of another "
-                "version of taxoexpan; remove the file to train from the beginning"
+                f"{self.path}: not a readable checkpoint, or a damaged one, or one of "
+                "another version of taxoexpan",
+                fix="remove the file to train from the beginning",
             ) from None
         if values.pop("identity", None) != self.identity:
             raise ModelError(
-                f"{self.path}: the checkpoint belongs to another training, with another taxonomy, "
-                "seed or other settings; use the same ones again, or remove the file"
+                f"{self.path}: the checkpoint belongs to another training, with another "
+                "taxonomy, seed or other settings",
+                fix="use the same ones again, or remove the file",
             )
         return State(tensors, values)
 
@@ -94,8 +96,9 @@ class Checkpoint:
         """Refuse an existing file, because this training would neither use nor replace it."""
         if self.path.exists():
             raise ModelError(
-                f"{self.path}: the checkpoint belongs to another training, because this one "
-                "fine-tunes no encoder; use the same settings again, or remove the file"
+                f"{self.path}: the checkpoint belongs to another training, because this "
+                "one fine-tunes no encoder",
+                fix="use the same settings again, or remove the file",
             )
 
     def of_tower(self) -> Checkpoint:

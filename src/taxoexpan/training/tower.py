@@ -289,7 +289,7 @@ class TowerRun(Run):
         loss = total.item() / self.batches
         if not math.isfinite(loss):
             fix = "train again with a lower tower_learning_rate"
-            raise ModelError(f"the loss of the fine-tuning became {loss}; {fix}")
+            raise ModelError(f"the loss of the fine-tuning became {loss}", fix=fix)
         self.optimizer.zero_grad(set_to_none=True)
         release_memory()
         rate, seconds = self.optimizer.param_groups[0]["lr"], time.monotonic() - started

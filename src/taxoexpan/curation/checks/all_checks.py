@@ -24,7 +24,7 @@ from taxoexpan.curation.checks.structure import (
     orphan_concepts,
     redundant_relations,
 )
-from taxoexpan.errors import FileCycleError, FormatError, cycle_message
+from taxoexpan.errors import FileCycleError, FormatError, cycle_fix, describe_cycle
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
@@ -82,7 +82,8 @@ def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = lambda _: {}) -> 
 def _cycles(error: FileCycleError) -> Iterator[Finding]:
     """Yield one finding per cycle, on the first of its lines."""
     for cycle, lines in zip(error.cycles, error.lines, strict=True):
-        finding = make_finding("cycle", cycle[0], cycle_message(cycle, lines))
+        message = f"{describe_cycle(cycle)}; {cycle_fix(lines)}"
+        finding = make_finding("cycle", cycle[0], message)
         yield replace(finding, path=error.path, line=lines[0] if lines else 0)
 
 

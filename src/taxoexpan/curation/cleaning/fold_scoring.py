@@ -38,8 +38,9 @@ class ModelOptions:
         """Return an untrained model that will calibrate its confidence on held-out leaves."""
         if self.settings.get("validation", "leaves") != "leaves":
             raise ConfigurationError(
-                "cleaning checks the relations of single leaves, so the confidence must be "
-                "calibrated on single leaves too; remove the setting validation"
+                "cleaning checks the relations of single leaves, so the confidence "
+                "must be calibrated on single leaves too",
+                fix="remove the setting validation",
             )
         settings = {**self.settings, "validation": "leaves"}
         return TaxoExpan(self.preset, self.seed, self.device, **settings)

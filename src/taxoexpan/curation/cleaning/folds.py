@@ -38,11 +38,11 @@ def concepts_to_check(taxonomy: Taxonomy, inner: bool = False) -> Indices:
 def split_into_folds(concepts: Indices, folds: int, seed: int) -> list[Indices]:
     """Split the concepts at random into `folds` groups of about the same size."""
     if not isinstance(folds, int) or folds < 2:
-        raise ConfigurationError(f"folds is {folds!r}; it must be a whole number, at least 2")
+        raise ConfigurationError(f"folds is {folds!r}", fix="it must be a whole number, at least 2")
     if len(concepts) < folds:
         raise ConfigurationError(
-            f"{pluralize(len(concepts), 'concept')} to check cannot be split into {folds} folds; "
-            "use fewer folds or a larger taxonomy"
+            f"{pluralize(len(concepts), 'concept')} to check cannot be split into {folds} folds",
+            fix="use fewer folds or a larger taxonomy",
         )
     shuffled = np.random.default_rng(seed).permutation(concepts)
     return [np.sort(group) for group in np.array_split(shuffled, folds)]
@@ -149,13 +149,14 @@ class FoldFiles:
                 columns = {name: arrays[name] for name in _COLUMNS}
                 evidence = {(concept, parent): reason for concept, parent, reason in reasons}
         except Exception as error:  # damaged files cause errors of many kinds
-            message = f"cannot read this fold ({error}); delete it to compute it again"
-            raise FormatError(path, message) from None
+            message = f"cannot read this fold ({error})"
+            raise FormatError(path, message, fix="delete it to compute it again") from None
         if identity != self.identity:
             raise FormatError(
                 path,
-                "this fold belongs to another run with another taxonomy, settings, seed, folds or "
-                f"top; repeat that command, delete {self.folder}, or {_OTHER_FOLDER}",
+                "this fold belongs to another run with another taxonomy, settings, "
+                "seed, folds or top",
+                fix=f"repeat that command, delete {self.folder}, or {_OTHER_FOLDER}",
                 option="work",
             )
         return RelationScores(**columns, reasons=evidence)
@@ -177,7 +178,7 @@ def _remove_if_empty(folder: Path) -> None:
 def _files_in(folder: Path) -> list[tuple[int, Path]]:
     """Return the numbers and files of the saved folds in a directory."""
     if folder.exists() and not folder.is_dir():
-        raise FormatError(folder, f"is a file; {_OTHER_FOLDER}", option="work")
+        raise FormatError(folder, "is a file", fix=_OTHER_FOLDER, option="work")
     paths = folder.iterdir() if folder.exists() else ()
     return [(int(name[1]), path) for path in paths if (name := _NAME.fullmatch(path.name))]
 

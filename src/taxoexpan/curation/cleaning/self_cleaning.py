@@ -46,8 +46,8 @@ def clean(
     relations of each fold get evidence.
     """
     if not isinstance(explained, int) or explained < 0:
-        message = f"explained is {explained!r}; it must be a whole number, at least 0"
-        raise ConfigurationError(message)
+        message = f"explained is {explained!r}"
+        raise ConfigurationError(message, fix="it must be a whole number, at least 0")
     options, known = options or ModelOptions(), taxonomy.canonical.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)

@@ -93,7 +93,7 @@ def discover(
     if not tracked.known:
         times = pluralize(min_count, "time")
         message = f"no name of the taxonomy occurs at least {times} in this corpus"
-        raise FormatError(corpus, f"{message}; check that both are about the same domain")
+        raise FormatError(corpus, message, fix="check that both are about the same domain")
     if not tracked.candidates:
         return []
     del phrase_counts  # the largest object in memory

@@ -86,10 +86,10 @@ def read_decision(form: FormData, queued: QueuedConcept, places: Places) -> Deci
     """
     version, comment = natural(text_of(form, "version")), text_of(form, "comment").strip()
     if version is None:
-        raise FormError("the form is incomplete; open the concept again")
+        raise FormError("the form is incomplete", fix="open the concept again")
     if len(comment) > MAX_COMMENT:
         message = f"the comment has {len(comment):,} characters, but {MAX_COMMENT:,} are allowed"
-        raise FormError(f"{message}; shorten it")
+        raise FormError(message, fix="shorten it")
     action, suggestions = _chosen(form, queued, places)
     reason = text_of(form, "reason") if action == Action.REJECT else ""
     return Decision(
@@ -114,7 +114,7 @@ def _chosen(
     if merged := text_of(form, "merge"):
         if form.getlist("with"):
             message = "a concept that is merged has no parents"
-            raise FormError(f"{message}; clear the marks at “also” first")
+            raise FormError(message, fix="clear the marks at “also” first")
         return Action.ACCEPT, (_suggestion(queued, places, merged, SuggestionKind.MERGE),)
     if level := text_of(form, "coarse"):
         proposals = *queued.proposals, *queued.rejected
@@ -122,12 +122,12 @@ def _chosen(
         levels = places.usable(coarse_places(first, places.taxonomy)) if first else []
         chosen = tuple(each for each in levels if each.parent.id == level)
         if not chosen:
-            raise FormError("this place is no longer shown; look at the concept again")
+            raise FormError("this place is no longer shown", fix="look at the concept again")
         return Action.ACCEPT, chosen
     if dropped := text_of(form, "drop"):
         shown = [each for each in queued.proposals if each.parent.id == dropped]
         if not shown:
-            raise FormError("this proposal is no longer shown; look at the concept again")
+            raise FormError("this proposal is no longer shown", fix="look at the concept again")
         return Action.REJECT_PROPOSAL, (shown[0],)
     if action == "insert" or accepted or inserted:
         first = _suggestion(queued, places, inserted or accepted)
@@ -141,7 +141,7 @@ def _chosen(
         also = [replace(each, kind=SuggestionKind.ALSO) for each in others]
         return Action.ACCEPT, (first, *also)
     if action not in (Action.DEFER, Action.COMMENT, Action.REJECT, Action.EDIT):
-        raise FormError("no decision was chosen; press one of the buttons")
+        raise FormError("no decision was chosen", fix="press one of the buttons")
     return Action(action), ()
 
 
@@ -151,7 +151,7 @@ def _edited(form: FormData, old: Concept) -> Concept:
     lines = (" ".join(line.split()) for line in text_of(form, "synonyms").splitlines())
     synonyms = tuple(dict.fromkeys(line for line in lines if line and line != label))
     if max(map(len, (label, *synonyms))) > MAX_NAME:
-        raise FormError(f"a name has more than {MAX_NAME:,} characters; shorten it")
+        raise FormError(f"a name has more than {MAX_NAME:,} characters", fix="shorten it")
     definition = text_of(form, "definition").strip()
     return replace(old, label=label, synonyms=synonyms, definition=definition)
 
@@ -165,14 +165,16 @@ def _suggestion(
     """Return the proposal with this concept, or a new suggestion with rank 0; it moves nothing."""
     own, is_merge, taxonomy = queued.concept, kind == SuggestionKind.MERGE, places.taxonomy
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
-        raise FormError("this is the concept itself, learned from a decision; choose another one")
+        raise FormError(
+            "this is the concept itself, learned from a decision", fix="choose another one"
+        )
     _refuse_marked(places, id)
     for each in (*queued.proposals, *queued.rejected):
         if each.parent.id == id and each.is_merge == is_merge:
             is_coarse = each.kind == SuggestionKind.COARSE
             return replace(each, kind=each.kind if is_coarse else kind, moves=())
     if id not in taxonomy:
-        raise FormError(f"no concept has the id {id[:80]!r}; search for it again")
+        raise FormError(f"no concept has the id {id[:80]!r}", fix="search for it again")
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
 
 
@@ -181,15 +183,15 @@ def _refuse_marked(places: Places, id: str) -> None:
     if mark := places.mark(id):
         label = places.taxonomy.concept(id).label if id in places.taxonomy else id
         fix = "choose a concept that is in use" if mark == OBSOLETE else "accept that concept first"
-        raise FormError(f"{label!r} is {mark}, so nothing can be placed below it; {fix}")
+        raise FormError(f"{label!r} is {mark}, so nothing can be placed below it", fix=fix)
 
 
 def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
     """Return the children of a parent that a form moves, or refuse others."""
     if not moves:
-        raise FormError("no child was chosen; choose those that belong below the new concept")
+        raise FormError("no child was chosen", fix="choose those that belong below the new concept")
     if not set(taxonomy.children(parent.parent.id)).issuperset(moves):
-        raise FormError("only children of the parent can move; choose them again")
+        raise FormError("only children of the parent can move", fix="choose them again")
     return moves
 
 

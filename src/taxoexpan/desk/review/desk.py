@@ -312,7 +312,7 @@ def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
         message = f"the {what} in {store.name} are about another taxonomy"
         fix = "use the model of that taxonomy, or another store"
         raise ConfigurationError(
-            f"{message}: none of their parents is in the model's; {fix}", "decisions"
+            f"{message}: none of their parents is in the model's", fix=fix, option="decisions"
         )
 
 
@@ -321,4 +321,4 @@ def refuse_other_file(taxonomy: Taxonomy, file: TaxonomyFile) -> None:
     if not any(id in file.taxonomy for id in taxonomy):
         message = "has none of the concepts of the model's taxonomy"
         fix = "give the file that the model was trained on, or a later version of it"
-        raise FormatError(file.path, f"{message}; {fix}")
+        raise FormatError(file.path, message, fix=fix)

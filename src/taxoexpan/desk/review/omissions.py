@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.store.exports import exportable_decisions
-from taxoexpan.errors import FormatError, TaxoExpanError
+from taxoexpan.errors import TaxoExpanError
 from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.phrasing import join_words
@@ -147,7 +147,7 @@ def _refusals(file: TaxonomyFile, trials: list[Suggestion]) -> dict[Suggestion, 
     try:
         apply_suggestions(file, placed, None, accepted_kinds(placed))
     except TaxoExpanError as error:
-        message = error.message if isinstance(error, FormatError) else str(error)
+        message = error.message
         named = [each for each in trials if repr(each.query.label) in message]
         if len(trials) == 1:
             return {trials[0]: message if named else f"{trials[0].query.label!r}: {message}"}

@@ -34,8 +34,8 @@ def invalid_request(errors: Sequence[Mapping[str, Any]]) -> Problem:
     problems = [_field_problem(error) for error in errors[:MAX_ERRORS]]
     first = problems[0]
     more = f" ({len(errors) - 1:,} more errors)" if len(errors) > 1 else ""
-    detail = f"{first.field}: {first.problem}; {first.fix}{more}"
-    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, problems)
+    problem = f"{first.field}: {first.problem}"
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, problem, f"{first.fix}{more}", problems)
 
 
 def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
@@ -44,10 +44,12 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
         parts = []  # it is a position in the text
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     fix = FIXES.get(error["type"], "see /openapi.json for the expected form")
-    message = str(error["msg"]).removeprefix("Value error, ")
-    problem, _, own_fix = message.partition("; ")
-    fix = own_fix or fix.format(**error.get("ctx", {}))
-    return FieldProblem(field=path.lstrip(".") or str(place), problem=problem, fix=fix)
+    context = error.get("ctx", {})
+    return FieldProblem(
+        field=path.lstrip(".") or str(place),
+        problem=context.get("problem", error["msg"]),
+        fix=context.get("fix") or fix.format(**context),
+    )
 
 
 def add_error_answers(app: FastAPI) -> None:
@@ -60,8 +62,8 @@ def add_error_answers(app: FastAPI) -> None:
             return invalid_request(error.errors()).as_json()
         if isinstance(error, HTTPException):
             return _http_problem(error).as_json()
-        detail = "the server failed; its output says why. Please report it"
-        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail).as_json()
+        fix = "its output says why; please report it"
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed", fix).as_json()
 
     for kind in (ProblemError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, answer)
@@ -70,11 +72,12 @@ def add_error_answers(app: FastAPI) -> None:
 def _http_problem(error: HTTPException) -> Problem:
     status = HTTPStatus(error.status_code)
     details = {
-        HTTPStatus.NOT_FOUND: "there is nothing at this path; see /openapi.json for all paths",
-        HTTPStatus.METHOD_NOT_ALLOWED: "this path has other methods; see /openapi.json",
-        HTTPStatus.BAD_REQUEST: "the body cannot be read; send JSON in UTF-8",
+        HTTPStatus.NOT_FOUND: ("there is nothing at this path", "see /openapi.json for all paths"),
+        HTTPStatus.METHOD_NOT_ALLOWED: ("this path has other methods", "see /openapi.json"),
+        HTTPStatus.BAD_REQUEST: ("the body cannot be read", "send JSON in UTF-8"),
     }
-    return Problem(status, details.get(status, str(error.detail)), headers=error.headers)
+    problem, fix = details.get(status, (str(error.detail), ""))
+    return Problem(status, problem, fix, headers=error.headers)
 
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "No concept has this id"}}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from taxoexpan.desk.service.suggester import PlacedQuery
-from taxoexpan.desk.web.problem import FieldProblem, ProblemError
+from taxoexpan.desk.web.problem import FieldProblem, ProblemError, invalid
 from taxoexpan.placement.suggesting.suggestions import COLUMNS, Place, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
@@ -130,14 +130,14 @@ class NewConcept(BaseModel):
     @classmethod
     def _is_object(cls, value: object) -> object:
         if not isinstance(value, dict | cls):
-            raise ValueError('a concept is an object; send it as {"label": "cashew milk"}')
+            raise invalid("a concept is an object", 'send it as {"label": "cashew milk"}')
         return value
 
     @field_validator("label")
     @classmethod
     def _not_blank(cls, label: str) -> str:
         if not label.strip():
-            raise ValueError("the label is blank; send a name")
+            raise invalid("the label is blank", "send a name")
         return label
 
     def concept(self) -> Concept:

@@ -151,7 +151,7 @@ def _by_key(
         label = suggestion.query.label
         key = next((key for key in keys[label, suggestion.query.id] if key in numbers), None)
         if key is None:
-            raise StoreError(f"{label!r} is not in the queue; add the concept first")
+            raise StoreError(f"{label!r} is not in the queue", fix="add the concept first")
         proposed.setdefault(key, []).append(suggestion)
     return numbers, proposed
 

@@ -75,7 +75,7 @@ class Database:
         if scheme[1] in ("postgresql", "postgres"):
             return _open_postgresql(url)
         message = f"decisions cannot be stored at {scheme[1]}://…"
-        raise StoreError(f"{message}; give a file, or postgresql://USER:PASSWORD@HOST/DATABASE")
+        raise StoreError(message, fix="give a file, or postgresql://USER:PASSWORD@HOST/DATABASE")
 
     @property
     def is_sqlite(self) -> bool:
@@ -121,7 +121,7 @@ class Database:
         """Copy a SQLite store to a file while other programs may use it."""
         if not self.is_sqlite:
             fix = "make a dump with pg_dump"
-            raise StoreError(f"{self.name}: only a SQLite store is copied to a file; {fix}")
+            raise StoreError(f"{self.name}: only a SQLite store is copied to a file", fix=fix)
         with self.reading() as connection, closing(sqlite3.connect(path)) as copy:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
@@ -162,16 +162,16 @@ class Database:
 def _open_sqlite(path: Path, must_exist: bool) -> Database:
     folder = path.absolute().parent
     if path.is_dir():
-        raise StoreError(f"{path}: is a folder; give the name of a file in it")
+        raise StoreError(f"{path}: is a folder", fix="give the name of a file in it")
     if must_exist and not path.exists():
-        raise StoreError(f"{path}: does not exist; taxoexpan review creates a store")
+        raise StoreError(f"{path}: does not exist", fix="taxoexpan review creates a store")
     if not os.access(folder, os.W_OK):
         raise StoreError(f"{path}: the folder {folder} does not exist, or is not writable")
     journals = (path.with_name(f"{path.name}-{ending}") for ending in ("journal", "wal"))
     journal = next((each for each in journals if each.exists()), None)
     if not path.exists() and journal:
         fix = f"put it back, or remove {journal} to begin anew"
-        raise StoreError(f"{path}: is missing, but its journal is there; {fix}")
+        raise StoreError(f"{path}: is missing, but its journal is there", fix=fix)
     if not path.exists():
         try:
             path.touch()
@@ -243,9 +243,11 @@ def _open_postgresql(url: str) -> Database:
         # The library's message would repeat parts of the URL, perhaps of the password.
         message = "the URL of the database is malformed"
         fix = "it must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %-codes for @ : / %"
-        raise StoreError(f"{message}; {fix}") from None
+        raise StoreError(message, fix=fix) from None
     except (NoSuchModuleError, ModuleNotFoundError):
-        raise StoreError("PostgreSQL needs psycopg; pip install 'taxoexpan[postgresql]'") from None
+        raise StoreError(
+            "PostgreSQL needs psycopg", fix="pip install 'taxoexpan[postgresql]'"
+        ) from None
     place = parsed.host or str(parsed.query.get("host", "localhost"))
     port = f":{parsed.port}" if parsed.port else ""
     name = f"postgresql://{place}{port}/{parsed.database or ''}"

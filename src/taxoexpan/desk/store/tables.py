@@ -248,12 +248,12 @@ def _version(database: Database, connection: sa.Connection) -> str | None:
         foreign = names if database.is_sqlite else names & set(metadata.tables)
         if foreign:
             found = f"the table {min(foreign)} of another program"
-            raise StoreError(f"{database.name}: has {found}; give another name")
+            raise StoreError(f"{database.name}: has {found}", fix="give another name")
         return None
     version = connection.scalar(sa.select(versions.c.version_num))
     if version is not None and version not in VERSIONS:
         message = f"was written by a newer version of taxoexpan (schema {version})"
-        raise StoreError(f"{database.name}: {message}; update taxoexpan")
+        raise StoreError(f"{database.name}: {message}", fix="update taxoexpan")
     return version
 
 

@@ -50,7 +50,7 @@ def append_decisions(
             raise StoreError(f"{decision.concept!r}: {problem}")
     known = _repeated(connection, new)
     if known and len(known) < len(new):
-        raise StoreError("the request id was used before, for other decisions; use a new one")
+        raise StoreError("the request id was used before, for other decisions", fix="use a new one")
     if known:
         return known
     queued = _queued_concepts(connection, new)
@@ -177,7 +177,7 @@ def _queued_concepts(connection: Connection, about: Sequence[Decision]) -> dict[
     found = read_concepts(connection, keys)
     missing = next((key for key in keys if key not in found), None)
     if missing is not None:
-        raise StoreError(f"{missing!r} is not in the queue; add the concept first")
+        raise StoreError(f"{missing!r} is not in the queue", fix="add the concept first")
     return found
 
 
@@ -191,7 +191,7 @@ def _refuse_other_version(
     if earlier and decision.version < concept.version:
         raise ConflictError(earlier[-1])
     message = f"{concept.concept.label!r}: there is no version {decision.version}"
-    raise StoreError(f"{message}, only {concept.version}; look at the concept again")
+    raise StoreError(f"{message}, only {concept.version}", fix="look at the concept again")
 
 
 def _passed_over(decision: Decision, shown: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
@@ -225,7 +225,7 @@ def _target(connection: Connection, curator: str, number: int | None) -> Decisio
         return next(iter(read_decisions(connection, latest)), None)
     found = read_decision(connection, number)
     if found is None:
-        raise StoreError(f"there is no decision {number}; look at the history again")
+        raise StoreError(f"there is no decision {number}", fix="look at the history again")
     if found.undone or found.action == Action.UNDO:
         state = "has been undone already" if found.undone else "is an undo; decide again instead"
         raise StoreError(f"decision {number} {state}")

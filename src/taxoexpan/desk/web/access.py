@@ -40,12 +40,13 @@ class Access:
                 raise ConfigurationError(
                     f"other machines can connect to the host {self.host!r}, so a token is needed: "
                     "a long random text, such as openssl rand -hex 16 prints",
-                    "token",
+                    option="token",
                 )
         elif len(self.token) < MIN_TOKEN_LENGTH or not re.fullmatch("[!-~]+", self.token):
             raise ConfigurationError(
-                f"the token must have at least {MIN_TOKEN_LENGTH} letters and digits, without "
-                "spaces; openssl rand -hex 16 prints one"
+                f"the token must have at least {MIN_TOKEN_LENGTH} letters and digits, "
+                "without spaces",
+                fix="openssl rand -hex 16 prints one",
             )
 
     def accepts(self, candidate: str) -> bool:
@@ -146,13 +147,13 @@ class AccessControl:
 
 FOREIGN_HOST = Problem(
     HTTPStatus.MISDIRECTED_REQUEST,
-    "the Host header does not name this machine; use the URL that the server printed, or start "
-    "the server with a token",
+    "the Host header does not name this machine",
+    "use the URL that the server printed, or start the server with a token",
 )
 NO_TOKEN = Problem(
     HTTPStatus.UNAUTHORIZED,
-    "the token is missing or wrong; add ?token=TOKEN to the URL, or send the header "
-    "'Authorization: Bearer TOKEN'",
+    "the token is missing or wrong",
+    "add ?token=TOKEN to the URL, or send the header 'Authorization: Bearer TOKEN'",
     headers={"WWW-Authenticate": "Bearer"},
 )
 

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel, Field
+from pydantic_core import PydanticCustomError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Scope
@@ -25,12 +26,18 @@ class FieldProblem(BaseModel):
 
 @dataclass(frozen=True)
 class Problem:
-    """The reason why a request is refused: status, detail with the fix, and fields."""
+    """The reason why a request is refused: status, problem, fix, and fields."""
 
     status: HTTPStatus
-    detail: str
+    problem: str
+    fix: str = ""
     errors: Sequence[FieldProblem] = ()
     headers: Mapping[str, str] | None = None
+
+    @property
+    def detail(self) -> str:
+        """The problem and the fix in one line."""
+        return f"{self.problem}; {self.fix}" if self.fix else self.problem
 
     def as_dict(self) -> dict[str, Any]:
         """Return the members of the problem object."""
@@ -40,6 +47,8 @@ class Problem:
             "status": self.status.value,
             "detail": self.detail,
         }
+        if self.fix:
+            members["fix"] = self.fix
         if self.errors:
             members["errors"] = [error.model_dump() for error in self.errors]
         return members
@@ -68,4 +77,9 @@ class ProblemError(Exception):
     def in_field(cls, status: HTTPStatus, field: str, problem: str, fix: str) -> ProblemError:
         """Return the error for a problem with one field."""
         errors = [FieldProblem(field=field, problem=problem, fix=fix)]
-        return cls(Problem(status, f"{field}: {problem}; {fix}", errors))
+        return cls(Problem(status, f"{field}: {problem}", fix, errors))
+
+
+def invalid(problem: str, fix: str) -> PydanticCustomError:
+    """Return an error for a validator of pydantic, which keeps problem and fix apart."""
+    return PydanticCustomError("invalid", "{problem}; {fix}", {"problem": problem, "fix": fix})

@@ -29,22 +29,26 @@ CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so that the connection cannot be used again."""
 FORGED = Problem(
     HTTPStatus.FORBIDDEN,
-    "the request does not come from a page of this server; open the page again and repeat it",
+    "the request does not come from a page of this server",
+    "open the page again and repeat it",
 )
 TOO_SLOW = Problem(
     HTTPStatus.REQUEST_TIMEOUT,
-    f"the request took longer than {RECEIVE_SECONDS:.0f} seconds to arrive; send less at a time",
+    f"the request took longer than {RECEIVE_SECONDS:.0f} seconds to arrive",
+    "send less at a time",
     headers=CLOSE,
 )
 BUSY = Problem(
     HTTPStatus.SERVICE_UNAVAILABLE,
-    "the server is busy; send the request again later",
+    "the server is busy",
+    "send the request again later",
     headers={"Retry-After": "1"},
 )
 TOO_MANY_BODIES = replace(BUSY, headers={**CLOSE, "Retry-After": "1"})
 TWO_LENGTHS = Problem(
     HTTPStatus.BAD_REQUEST,
-    "the request has both Content-Length and Transfer-Encoding; send only one of them",
+    "the request has both Content-Length and Transfer-Encoding",
+    "send only one of them",
     headers=CLOSE,
 )
 
@@ -162,8 +166,10 @@ class BodyLimit:
 
     def _refuse_large(self, size: int) -> None:
         if size > self.max_bytes:
-            detail = f"the request has more than {self.max_bytes:,} bytes; send it in several parts"
-            raise ProblemError(Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, headers=CLOSE))
+            problem = f"the request has more than {self.max_bytes:,} bytes"
+            fix = "send it in several parts"
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            raise ProblemError(Problem(status, problem, fix, headers=CLOSE))
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

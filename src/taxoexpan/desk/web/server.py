@@ -128,8 +128,8 @@ def listen(host: str, port: int, or_next: bool = False) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         fix = "choose an address of this machine, such as 127.0.0.1, and another port, or 0 for any"
-        message = f"cannot listen on {host}, port {port}: {reason}; {fix}"
-        raise ConfigurationError(message) from None
+        message = f"cannot listen on {host}, port {port}: {reason}"
+        raise ConfigurationError(message, fix=fix) from None
     # Accepted connections inherit these options. With Nagle's algorithm, the body of a response
     # would wait 40 ms for the acknowledgment of its header.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

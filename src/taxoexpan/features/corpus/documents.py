@@ -40,11 +40,11 @@ def open_unpacked(path: Path) -> Iterator[tuple[BufferedReader, BufferedReader]]
                     return
             yield packed, packed
     except FileNotFoundError:
-        raise FormatError(path, "there is no such file; check the path") from None
+        raise FormatError(path, "there is no such file", fix="check the path") from None
     except (EOFError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.strerror:
             raise FormatError(path, f"cannot be read: {error.strerror}") from None
-        raise FormatError(path, f"cannot be unpacked ({error}); get it again") from None
+        raise FormatError(path, f"cannot be unpacked ({error})", fix="get it again") from None
 
 
 def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> Iterator[str]:
@@ -56,14 +56,14 @@ def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> It
                 number += 1
                 if len(line) == MAX_LINE_BYTES:
                     message = f"the line is longer than {MAX_LINE_BYTES >> 20} MB"
-                    raise FormatError(path, f"{message}; split it into several lines", number)
+                    raise FormatError(path, message, fix="split it into several lines", line=number)
                 if number % _LINES_PER_REPORT == 0 and packed.seekable():
                     report(packed.tell())
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        message = f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-        raise FormatError(path, message, number) from None
+        message = f"byte 0x{byte:02x} is not UTF-8"
+        raise FormatError(path, message, fix="save the file as UTF-8", line=number) from None
 
 
 SUFFIXES = (".txt", ".tsv", ".csv", ".jsonl")
@@ -90,7 +90,7 @@ def read_documents(path: Path, report: Report = lambda _: None) -> Iterator[str]
     stripped = (document for document in map(str.strip, documents) if document)
     first = next(stripped, None)
     if first is None:
-        raise FormatError(path, "the corpus is empty; it needs at least one document")
+        raise FormatError(path, "the corpus is empty", fix="it needs at least one document")
     yield first
     yield from stripped
 
@@ -101,7 +101,9 @@ def corpus_files(path: Path) -> list[Path]:
         return [path]
     files = sorted(file for file in path.iterdir() if _suffix(file) in SUFFIXES and file.is_file())
     if not files:
-        raise FormatError(path, f"contains no corpus files; add files that end in {_SUFFIX_LIST}")
+        raise FormatError(
+            path, "contains no corpus files", fix=f"add files that end in {_SUFFIX_LIST}"
+        )
     return files
 
 
@@ -131,7 +133,7 @@ def _suffix(path: Path) -> str:
 def _read_file(path: Path, report: Report) -> Iterator[str]:
     readers = {".txt": read_lines, ".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl}
     if _suffix(path) not in readers:
-        raise FormatError(path, f"is not a corpus file; its name must end in {_SUFFIX_LIST}")
+        raise FormatError(path, "is not a corpus file", fix=f"its name must end in {_SUFFIX_LIST}")
     return readers[_suffix(path)](path, report)
 
 
@@ -144,8 +146,13 @@ def _read_csv(path: Path, report: Report) -> Iterator[str]:
     try:
         yield from map(_join_columns, rows)
     except csv.Error as error:
-        message = f"{error}; check the quotes, and write long documents as .jsonl"
-        raise FormatError(path, message, rows.line_num) from None
+        message = str(error)
+        raise FormatError(
+            path,
+            message,
+            fix="check the quotes, and write long documents as .jsonl",
+            line=rows.line_num,
+        ) from None
 
 
 def _join_columns(cells: Sequence[str]) -> str:
@@ -161,11 +168,11 @@ def _read_jsonl(path: Path, report: Report) -> Iterator[str]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            message = f"the line is not JSON ({error}); write one record per line"
-            raise FormatError(path, message, number) from None
+            message = f"the line is not JSON ({error})"
+            raise FormatError(path, message, fix="write one record per line", line=number) from None
         if not isinstance(record, dict):
-            message = "the line is not a JSON object; write one object per line"
-            raise FormatError(path, message, number)
+            message = "the line is not a JSON object"
+            raise FormatError(path, message, fix="write one object per line", line=number)
         strings = {key: value for key, value in record.items() if isinstance(value, str)}
         fields = [strings[key] for key in strings if key in TEXT_FIELDS] or strings.values()
         yield ". ".join(value.strip() for value in fields if value.strip())

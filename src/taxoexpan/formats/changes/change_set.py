@@ -44,7 +44,7 @@ def change_format(path: Path) -> ChangeFormat:
             return format
     known = ", ".join(f"{suffix} ({format})" for suffix, format in _SUFFIXES.items())
     message = f"the name {path.name} does not say how to write the changes"
-    raise ConfigurationError(f"{message}; use a name that ends in one of {known}")
+    raise ConfigurationError(message, fix=f"use a name that ends in one of {known}")
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,7 @@ class _Parser:
         found = found if offset < len(self.text) else "the end of the file"
         fix = "look for a missing or extra quote, comma or bracket"
         message = message or f"not valid JSON at {found}; {fix}"
-        return FormatError(self.source.path, message, self.source.line_at(offset))
+        return FormatError(self.source.path, message, line=self.source.line_at(offset))
 
 
 class JsonDocument:
@@ -267,9 +267,12 @@ class JsonDocument:
         name = repr(key) if isinstance(key, str) else "an entry of a list"
         raise self.error(f"{name} has the wrong type; write {expected}", container, key)
 
-    def error(self, message: str, container: Any, key: str | int | None = None) -> FormatError:
+    def error(
+        self, problem: str, container: Any, key: str | int | None = None, fix: str = ""
+    ) -> FormatError:
         """Return an error with the line of a container or of a part of it."""
-        return FormatError(self.source.path, message, self.line(container, key) or None)
+        line = self.line(container, key) or None
+        return FormatError(self.source.path, problem, fix=fix, line=line)
 
 
 class DocumentFormat(Format):

@@ -91,8 +91,8 @@ class Inserter:
         roots = [id for id in self.new if not self.parents[id]]
         if roots and not self.root_lists:
             label = self.new[roots[0]].label
-            message = f"the file can hold only one root; choose a parent for {label!r}"
-            raise FormatError(self.path, message)
+            message = "the file can hold only one root"
+            raise FormatError(self.path, message, fix=f"choose a parent for {label!r}")
         if roots:
             yield from self.editor.append(self.root_lists[-1], [full[id] for id in roots])
         for parent in self.old_parents:
@@ -129,7 +129,7 @@ class Inserter:
         objects = self.concepts.objects_by_id.get(parent, [])
         if not objects:
             message = f"{parent!r} has no object of its own, so it cannot get children"
-            raise FormatError(self.path, f"{message}; add one, or choose another parent")
+            raise FormatError(self.path, message, fix="add one, or choose another parent")
         if self.conventions.nests and self.conventions.copies:
             return objects
         if self.conventions.lists_children and parent in self.top_objects:
@@ -208,12 +208,12 @@ class Inserter:
         for concept in self.new.values():
             if conventions.integer_ids and not _INTEGER.fullmatch(concept.id):
                 message = f"the ids of this file are integers, but {concept.id!r} is not"
-                raise FormatError(self.path, f"{message}; give {concept.label!r} another id")
+                raise FormatError(self.path, message, fix=f"give {concept.label!r} another id")
             is_path = conventions.nests and not self.concepts.has_ids
             is_single = is_path or (conventions.names_parents and conventions.single_parent)
             if len(self.parents[concept.id]) > 1 and is_single:
                 message = f"a concept of this file has one parent, but {concept.label!r} was given"
-                raise FormatError(self.path, f"{message} several; choose one")
+                raise FormatError(self.path, f"{message} several", fix="choose one")
 
 
 class _Conventions:

@@ -83,8 +83,8 @@ class JsonFormat(DocumentFormat):
         try:
             return {source.path: Inserter(concepts, expanded, additions).insertions()}
         except RecursionError:
-            message = "hundreds of new concepts would be nested in each other; add them in steps"
-            raise FormatError(source.path, message) from None
+            message = "hundreds of new concepts would be nested in each other"
+            raise FormatError(source.path, message, fix="add them in steps") from None
 
     def supported_fields(self, source: TextFile) -> frozenset[str]:
         """Return all fields, but ids only if the file has ids."""
@@ -144,7 +144,7 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
         if old and new and old != new:
             message = f"two values for the {field} of {builder.ids[row]!r}: {old!r} and {new!r}"
             remedy = "make them equal, or give one of the concepts another id"
-            raise concepts.error(f"{message}; {remedy}", entry)
+            raise concepts.error(message, entry, fix=remedy)
     builder.labels[row] = label or builder.labels[row]
     if others := [name for _, name in concepts.translated(entry) if name != label]:
         builder.foreign_names[row] = tuple(dict.fromkeys(others))

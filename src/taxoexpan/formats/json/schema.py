@@ -217,8 +217,10 @@ class JsonConcepts(JsonDocument):
             self.root_lists = [value]
             return value
         if not isinstance(value, dict):
-            message = "a single value is not a taxonomy; write an object or a list of objects"
-            raise FormatError(self.source.path, message, 1)
+            message = "a single value is not a taxonomy"
+            raise FormatError(
+                self.source.path, message, fix="write an object or a list of objects", line=1
+            )
         value = self._graph_in(value)
         nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
         children = find_key(value, "children")
@@ -297,7 +299,7 @@ class JsonConcepts(JsonDocument):
             remaining -= len(ids[-1])
             if remaining < 0:
                 message = "the paths that serve as ids would need too much memory"
-                raise FormatError(self.source.path, f"{message}; give the concepts ids")
+                raise FormatError(self.source.path, message, fix="give the concepts ids")
         return ids
 
     def _own_id(self, entry: dict[str, Any]) -> str:

@@ -72,7 +72,7 @@ def refuse_unread_objects(concepts: JsonConcepts) -> None:
     message += f" of a file with more objects under {named_sizes(entries.items())}"
     fix = 'write the concepts as {"concepts": [{"id": "a", "label": "apple", "parents": ["f"]}]}'
     fix += ', or nest them under the key "children"'
-    raise concepts.error(f"{message}; {fix}", concepts.value)
+    raise concepts.error(message, concepts.value, fix=fix)
 
 
 def unread_remarks(concepts: JsonConcepts, has_relations: bool) -> Iterator[Remark]:
@@ -207,7 +207,7 @@ def _listed_objects(value: Any) -> list[Any]:
 
 def _unread_relation(concepts: JsonConcepts, entry: Any, key: str, fix: str) -> FormatError:
     message = f"no relation is known, but {key!r} names other concepts"
-    return concepts.error(f"{message}; rename it to {fix}, or else remove it", entry, key)
+    return concepts.error(message, entry, key, fix=f"rename it to {fix}, or else remove it")
 
 
 def _texts(value: Any, numbers: bool = True) -> set[str]:

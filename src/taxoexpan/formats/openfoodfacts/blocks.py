@@ -236,7 +236,7 @@ class Blocks:
         if not keys[0]:
             message = f"{match[0][:60]!r} starts with no name that has a letter or a digit"
             fix = "add a name, or remove the line"
-            raise FormatError(self.source.path, f"{message}; {fix}", number)
+            raise FormatError(self.source.path, message, fix=fix, line=number)
         block.names.append(NameLine(number, language, names, keys))
 
 

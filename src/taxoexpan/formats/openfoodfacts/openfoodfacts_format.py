@@ -167,7 +167,7 @@ class BlockInserter:
         tag = self.blocks.languages.tag or NO_LANGUAGE
         if len(tag) != 2:
             message = f"Open Food Facts has no entries in the language {tag!r}"
-            raise FormatError(self.source.path, f"{message}; choose another language")
+            raise FormatError(self.source.path, message, fix="choose another language")
         return tag
 
     def new_blocks(self) -> Iterator[Insertion]:
@@ -205,7 +205,7 @@ class BlockInserter:
         for id, names in self.additions.names.items():
             if id not in self.blocks.by_id:
                 message = f"{id!r} has no block in this file, so it cannot get synonyms"
-                raise FormatError(self.source.path, f"{message}; leave them out")
+                raise FormatError(self.source.path, message, fix="leave them out")
             label = self.blocks.by_id[id].label
             self._refuse_known(id, names, label.language)
             line = self.source.lines[label.line - 1].rstrip()
@@ -228,8 +228,10 @@ class BlockInserter:
             for name in line.names if len(line.language) == 2 else ():
                 if self.blocks.find(line.language, label_key(line.language, name)) == id:
                     return line.language, name
-        message = f"every name of {id!r} also belongs to another entry; give it a name of its own"
-        raise FormatError(self.source.path, message, entry.blocks[0].line)
+        message = f"every name of {id!r} also belongs to another entry"
+        raise FormatError(
+            self.source.path, message, fix="give it a name of its own", line=entry.blocks[0].line
+        )
 
     @cached_property
     def _new_labels(self) -> dict[str, str]:
@@ -244,7 +246,7 @@ class BlockInserter:
             owner = self.blocks.owners.get((language, key)) or self._new_labels.get(key, id)
             if owner != id:
                 message = f"the new name {name!r} is the same as a name of {owner!r} ({key})"
-                raise FormatError(self.source.path, f"{message}; rename it, or leave it out")
+                raise FormatError(self.source.path, message, fix="rename it, or leave it out")
 
 
 def _single_line(text: str) -> str:

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import pyoxigraph as ox
 
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.languages import Languages, Text
@@ -211,8 +213,8 @@ class GraphIndex:
         others = {iri: n for iri, n in self.predicate_counts.items() if iri not in used}
         return {_short_name(iri, self._namespaces): count for iri, count in others.items()}
 
-    def without_concepts(self) -> str:
-        """Describe the content of a file without concepts, and what to do."""
+    def without_concepts(self, path: Path) -> FormatError:
+        """Return an error that describes the content of a file without concepts."""
         types = Counter(type for found in self.types.values() for type in found)
         counts = self.predicate_counts
         likely = sorted(counts, key=lambda iri: (not _LIKELY_RELATION.search(iri), -counts[iri]))
@@ -222,7 +224,8 @@ class GraphIndex:
             short = ", ".join(_short_name(iri, self._namespaces) for iri in some)
             message += f"; its {kind} are {short}" if some else ""
         fix = "write them as skos:Concept, skos:prefLabel and skos:broader"
-        return f"{message}; {fix}, for example with a CONSTRUCT query of SPARQL"
+        fix += ", for example with a CONSTRUCT query of SPARQL"
+        return FormatError(path, message, fix=fix)
 
     @cached_property
     def _namespaces(self) -> dict[str, str]:

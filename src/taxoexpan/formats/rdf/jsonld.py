@@ -34,8 +34,8 @@ def refuse_deep_nesting(source: TextFile) -> None:
     bare = np.frombuffer(_STRING.sub(b"", source.text.encode("utf-8")), dtype=np.uint8)
     steps = np.isin(bare, list(b"[{")).astype(np.int64) - np.isin(bare, list(b"]}"))
     if int(np.cumsum(steps).max(initial=0)) > _MAX_DEPTH:
-        message = f"nested more than {_MAX_DEPTH} levels deep; use the flattened form of JSON-LD"
-        raise FormatError(source.path, message)
+        message = f"nested more than {_MAX_DEPTH} levels deep"
+        raise FormatError(source.path, message, fix="use the flattened form of JSON-LD")
 
 
 def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:

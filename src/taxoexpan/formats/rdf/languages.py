@@ -51,8 +51,8 @@ class Languages:
         known = sorted(language for language in counts if language)
         if requested and not any(_is_variant(chosen, other) for other in known):
             listed = ", ".join(known[:_MAX_LISTED]) or "none"
-            message = f"no label is in the language {requested!r}; choose one of: {listed}"
-            raise FormatError(source.path, message)
+            message = f"no label is in the language {requested!r}"
+            raise FormatError(source.path, message, fix=f"choose one of: {listed}")
         tags = counts + Counter(language for texts in names for language, _ in texts)
         del tags[""]
         return cls(chosen, main, frozenset(counts), _most_frequent(tags), by_tag)

@@ -206,7 +206,7 @@ def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:
         child, _, parent = parts = tuple(axiom.get(part) for part in _ANNOTATED)
         if parts in moved:
             message = f"an owl:Axiom annotates that {child!r} is a subclass of {parent!r}"
-            raise FormatError(source.path, f"{message}; move this class by hand")
+            raise FormatError(source.path, message, fix="move this class by hand")
 
 
 def _is_language_term(iri: str) -> bool:

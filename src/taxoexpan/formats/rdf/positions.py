@@ -130,7 +130,7 @@ def move_links(
             insertions.append(Insertion(one.start, turtle.format_iri(new, old), old))
     for parent, child in new_parents.keys() - found:
         message = f"the link from {child!r} to {parent!r} was not found in the text"
-        raise FormatError(source.path, f"{message}; {_REMEDY}", option="allow_moves")
+        raise FormatError(source.path, message, fix=_REMEDY, option="allow_moves")
     return insertions, linked_down
 
 
@@ -218,7 +218,9 @@ class TurtleLinks:
             if token is None:
                 message = f"{text[offset : offset + 20]!r} is not supported when links are moved"
                 line = self.source.line_at(offset)
-                raise FormatError(self.source.path, f"{message}; {_REMEDY}", line, "allow_moves")
+                raise FormatError(
+                    self.source.path, message, fix=_REMEDY, line=line, option="allow_moves"
+                )
             offset = token.end()
             if token.lastgroup != "skip":
                 yield token

@@ -77,7 +77,7 @@ class RdfFormat(Format):
         """Read all concepts and relations; cycles get the lines of their concepts."""
         index = source.parsed(self.index.read)
         if not index.concepts:
-            raise FormatError(source.path, index.without_concepts())
+            raise index.without_concepts(source.path)
         builder = _read_concepts(source, index)
         builder.notes += [*index.notes(), *index.statements.notes()]
         builder.notes += index.unread_relations(self.parent_predicate)
@@ -101,7 +101,7 @@ class RdfFormat(Format):
         for concept in additions.concepts:
             if not is_iri(concept.id):
                 message = f"the id {concept.id!r} of {concept.label!r} is not an IRI"
-                raise FormatError(source.path, f"{message}; write an IRI, or leave the id blank")
+                raise FormatError(source.path, message, fix="write an IRI, or leave the id blank")
         moved, linked = move_links(source, additions.moves, self.up, self.down)
         index = source.parsed(self.index.read)
         style, language = self.style(index), index.languages(source).tag

@@ -53,8 +53,8 @@ def scan_elements(source: TextFile) -> RootElement:
     """Find the root element; refuse deep nesting, too many attributes, and growing entities."""
     encoding = _ENCODING.match(source.text)
     if encoding and encoding[1].lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
-        message = f"the file declares the encoding {encoding[1]}; save it as UTF-8 and declare that"
-        raise FormatError(source.path, message, 1)
+        message = f"the file declares the encoding {encoding[1]}"
+        raise FormatError(source.path, message, fix="save it as UTF-8 and declare that", line=1)
     _refuse_growing_entities(source)
     parser = expat.ParserCreate()
     root, counts = RootElement(), [0]
@@ -70,10 +70,12 @@ def scan_elements(source: TextFile) -> RootElement:
             before = line[: parser.CurrentColumnNumber]
             root.indents[depth] = None if before.strip() else before
         if depth > _MAX_DEPTH:
-            raise refused(f"elements are nested more than {_MAX_DEPTH} levels deep; flatten them")
+            raise refused(
+                f"elements are nested more than {_MAX_DEPTH} levels deep", fix="flatten them"
+            )
         if counts[-1] > _MAX_ATTRIBUTES:
             message = f"{name} has more than {_MAX_ATTRIBUTES:,} attributes or namespaces"
-            raise refused(f"{message}; remove those that are not used")
+            raise refused(message, fix="remove those that are not used")
 
     def end(name: str) -> None:
         counts.pop()
@@ -83,10 +85,10 @@ def scan_elements(source: TextFile) -> RootElement:
     def entity(name: str, parameter: bool, value: str | None, *_: object) -> None:
         if parameter or value is None:
             message = f"the entity {name} is external, and taxoexpan never fetches anything"
-            raise refused(f"{message}; write it out")
+            raise refused(message, fix="write it out")
 
-    def refused(message: str) -> FormatError:
-        return FormatError(source.path, message, parser.CurrentLineNumber)
+    def refused(problem: str, fix: str) -> FormatError:
+        return FormatError(source.path, problem, fix=fix, line=parser.CurrentLineNumber)
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.EntityDeclHandler = entity
@@ -94,7 +96,7 @@ def scan_elements(source: TextFile) -> RootElement:
         parser.Parse(source.text, True)
     except expat.ExpatError as error:
         message = f"not well-formed: {expat.ErrorString(error.code)}"
-        raise FormatError(source.path, message, error.lineno) from None
+        raise FormatError(source.path, message, line=error.lineno) from None
     return root
 
 
@@ -112,8 +114,9 @@ def _refuse_growing_entities(source: TextFile) -> None:
         is_large = length > _MAX_ENTITY_LENGTH or growth > _MAX_GROWTH * len(source.text)
         if is_large or name in lengths:
             message = f"the entity {name} makes the file too large, is declared twice, or contains"
-            fix = "an entity that is not declared before it; write it out"
-            raise FormatError(source.path, f"{message} {fix}", source.line_at(match.start()))
+            message += " an entity that is not declared before it"
+            line = source.line_at(match.start())
+            raise FormatError(source.path, message, fix="write it out", line=line)
         lengths[name] = length
 
 
@@ -138,7 +141,7 @@ def refuse_predicates_without_name(source: TextFile, triples: Iterable[ox.Triple
     for iri in {triple.predicate.value for triple in triples}:
         if not _FINAL_NAME.search(iri):
             message = f"RDF/XML cannot express the predicate {iri!r}"
-            raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .jsonld instead")
+            raise FormatError(source.path, message, fix="convert to .ttl, .nt or .jsonld instead")
 
 
 def insert_elements(
@@ -148,11 +151,11 @@ def insert_elements(
     root = source.parsed(scan_elements)
     before = source.text.encode("utf-8")[: root.end].decode("utf-8")
     if not source.text.startswith(f"</{root.name}", len(before)) or "RDF" not in root.name:
-        message = "the root is not an rdf:RDF element with an end tag; add one around the content"
-        raise FormatError(source.path, message)
+        message = "the root is not an rdf:RDF element with an end tag"
+        raise FormatError(source.path, message, fix="add one around the content")
     if forbidden := next((t.object for t in triples if has_forbidden(t.object)), None):
-        message = f"{str(forbidden)[:100]} has a character that XML cannot contain; remove it"
-        raise FormatError(source.path, message)
+        message = f"{str(forbidden)[:100]} has a character that XML cannot contain"
+        raise FormatError(source.path, message, fix="remove it")
     named = {name.partition(":")[::2]: iri for name, iri in root.attributes.items()}
     own = {prefix: iri for (name, prefix), iri in named.items() if name == "xmlns"}
     usual = {name: iri for name, iri in usual_prefixes.items() if iri not in own.values()}

@@ -63,7 +63,7 @@ def transcode(source: TextFile, target: Target) -> tuple[str, list[str]]:
             losses.append(f"without characters that XML forbids: {pluralize(changed, 'text')}")
     if syntax == JSON_LD and any(isinstance(triple.object, ox.Triple) for triple in triples):
         message = "JSON-LD cannot express statements about statements"
-        raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .rdf instead")
+        raise FormatError(source.path, message, fix="convert to .ttl, .nt or .rdf instead")
     # JSON-LD has no empty prefix.
     own = {name: iri for name, iri in statements.prefixes.items() if name or syntax != JSON_LD}
     text = _document(triples, syntax, _with_defaults(own, vocabulary.PREFIXES))

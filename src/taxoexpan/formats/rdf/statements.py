@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
+from pathlib import Path
 
 import pyoxigraph as ox
 
@@ -120,7 +121,7 @@ class Statements:
         if len(graphs) > 1 and default not in graphs:
             named = ", ".join(map(str, [*graphs][:3])) + (", …" if len(graphs) > 3 else "")
             message = f"the concepts are in {len(graphs)} named graphs ({named})"
-            raise FormatError(self.source.path, f"{message}; write one of them to its own file")
+            raise FormatError(self.source.path, message, fix="write one of them to its own file")
         self.graph = default if default in graphs or not graphs else next(iter(graphs))
         chosen = [quad for quad in quads if not graphs or quad.graph_name == self.graph]
         self.others = len(quads) - len(chosen)
@@ -136,14 +137,16 @@ class Statements:
             parser = ox.parse(self.source.text, format=self.syntax, base_iri=self.base)
             yield from parser
         except SyntaxError as error:
-            raise FormatError(self.source.path, _describe(error), error.lineno) from None
+            raise _syntax_error(self.source.path, error) from None
         except ValueError as error:
             raise FormatError(self.source.path, f"not well-formed: {error}") from None
         except MemoryError as error:
             if "buffer" not in str(error):
                 raise
-            message = f"a text has more than {_BUFFER:,} bytes; shorten it"
-            raise FormatError(self.source.path, message, self._long_text_line()) from None
+            message = f"a text has more than {_BUFFER:,} bytes"
+            raise FormatError(
+                self.source.path, message, fix="shorten it", line=self._long_text_line()
+            ) from None
         self.prefixes = dict(parser.prefixes)
 
     def _long_text_line(self) -> int:
@@ -176,14 +179,16 @@ def _refuse_other_owl_syntaxes(source: TextFile) -> None:
         if pattern.search(source.text[:_SNIFF_LENGTH]):
             message = f"this is OWL in {name}, which is not RDF"
             fix = "save it as RDF/XML or Turtle (for example: robot convert -i a.owl -o a.ttl)"
-            raise FormatError(source.path, f"{message}; {fix}")
+            raise FormatError(source.path, message, fix=fix)
 
 
-def _describe(error: SyntaxError) -> str:
-    message = str(error.msg)
-    if "LoadDocumentCallback" in message:
-        message = "the @context is on the network, and taxoexpan never fetches anything"
-        return f"{message}; copy the context into the file"
-    if "No scheme found" in message:
-        return f"{message}; a relative IRI needs an @base (or xml:base) in the file"
-    return f"not well-formed: {message}"
+def _syntax_error(path: Path, error: SyntaxError) -> FormatError:
+    problem = f"not well-formed: {error.msg}"
+    fix = ""
+    if "LoadDocumentCallback" in str(error.msg):
+        problem = "the @context is on the network, and taxoexpan never fetches anything"
+        fix = "copy the context into the file"
+    if "No scheme found" in str(error.msg):
+        problem = str(error.msg)
+        fix = "a relative IRI needs an @base (or xml:base) in the file"
+    return FormatError(path, problem, fix=fix, line=error.lineno)

@@ -74,8 +74,8 @@ def is_iri(text: str) -> bool:
 def as_iris(taxonomy: Taxonomy, base: str) -> dict[str, str]:
     """Return an IRI for every id; ids that are not IRIs are appended to the base."""
     if not is_iri(base):
-        message = f"the base {base!r} is not an IRI; write http://…/ or urn:…:"
-        raise ConfigurationError(message)
+        message = f"the base {base!r} is not an IRI"
+        raise ConfigurationError(message, fix="write http://…/ or urn:…:")
     return clean_ids(taxonomy, lambda id: _as_iri(id, base))
 
 

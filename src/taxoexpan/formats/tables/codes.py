@@ -81,7 +81,7 @@ def refuse_other_codes(path: Path, expanded: Taxonomy, additions: Additions) -> 
             over = ", ".join(map(repr, parents)) or "no other concept"
             message = f"the parents come from codes, and {concept.id!r} is not a code below {over}"
             fix = f"give {concept.label!r} another id or one other parent"
-            raise FormatError(path, f"{message}; {fix}, or write the parents into the file")
+            raise FormatError(path, message, fix=f"{fix}, or write the parents into the file")
 
 
 def _bare_codes(codes: Sequence[str]) -> list[str]:

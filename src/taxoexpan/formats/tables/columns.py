@@ -158,14 +158,14 @@ def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
         name, text = _ALIASES.get(given, given), str(column).strip()
         if name not in COLUMN_NAMES and not LEVEL.fullmatch(name):
             known = ", ".join(n for n in COLUMN_NAMES if n != "parents")
-            message = f"there is no column {given!r}; choose from {known}, level1, level2, …"
-            raise ConfigurationError(message)
+            message = f"there is no column {given!r}"
+            raise ConfigurationError(message, fix=f"choose from {known}, level1, level2, …")
         if name in checked:
-            raise ConfigurationError(f"the column {name} is chosen twice; give it once")
+            raise ConfigurationError(f"the column {name} is chosen twice", fix="give it once")
         other = next((other for other, same in checked.items() if text and same == text), None)
         if other is not None:
             message = f"{given} and {other} are the same column"
-            raise ConfigurationError(f"{message}; choose a column of its own for each")
+            raise ConfigurationError(message, fix="choose a column of its own for each")
         checked[name] = text
     _refuse_two_relations({name for name, text in checked.items() if text})
     return checked
@@ -177,7 +177,7 @@ def _refuse_two_relations(chosen: Set[str]) -> None:
         unused = sorted(chosen & others)
         if name in chosen and unused:
             message = f"the column {name} states the relations, so {unused[0]} would not be read"
-            raise ConfigurationError(f"{message}; choose only one of both", "columns")
+            raise ConfigurationError(message, fix="choose only one of both", option="columns")
 
 
 def _parse_choice(text: str) -> Iterator[tuple[str, str]]:
@@ -186,7 +186,7 @@ def _parse_choice(text: str) -> Iterator[tuple[str, str]]:
         match = _CHOICE.match(text, position)
         if match is None:
             message = f"{text[position:]!r} is not a list of columns"
-            raise ConfigurationError(f"{message}; write it like {_EXAMPLE}", "columns")
+            raise ConfigurationError(message, fix=f"write it like {_EXAMPLE}", option="columns")
         value = match[2].strip()
         yield match[1], value[1:-1].replace('""', '"') if value.startswith('"') else value
         position = match.end()

@@ -40,7 +40,9 @@ class EdgesFormat(Format):
         for row in table.rows:
             child, parent, line = row["child"], row["parent"], row.line
             if not child:
-                raise FormatError(file.path, "the child is empty; name it, or remove the row", line)
+                raise FormatError(
+                    file.path, "the child is empty", fix="name it, or remove the row", line=line
+                )
             first_lines.setdefault(child, line)
             if parent not in children and is_root_marker(parent):
                 markers.setdefault(parent, []).append(line)

@@ -100,10 +100,12 @@ class PathSeparator:
         parts = tuple(self.pattern.split(bare))
         if not all(parts):
             message = f"the path {path.strip()!r} has an empty part"
-            raise FormatError(source, f"{message}; name it, or remove the {self.sign!r}", line)
+            raise FormatError(
+                source, message, fix=f"name it, or remove the {self.sign!r}", line=line
+            )
         if len(parts) > MAX_DEPTH:
             message = f"a path with {len(parts)} parts, but at most {MAX_DEPTH} are allowed"
-            raise FormatError(source, f"{message}; check that this is a file of paths", line)
+            raise FormatError(source, message, fix="check that this is a file of paths", line=line)
         return parts
 
     def offsets(self, path: str, parts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -135,7 +137,7 @@ def find_separator(source: Path, cells: Sequence[tuple[int, str]]) -> PathSepara
         line = next(line for line, path in cells if sign in path)
         message = f"the paths have no '>', and it is not clear whether {sign!r} separates labels"
         fix = "write ' > ' between the labels of a path, or give the text between them"
-        raise FormatError(source, f"{message}; {fix}", line, "separator")
+        raise FormatError(source, message, fix=fix, line=line, option="separator")
     return DEFAULT_SEPARATOR
 
 
@@ -209,7 +211,7 @@ class PathLines:
             is_same = match is not None and (match["id"], match["path"]) == (new.id, path)
             if line.startswith("#") or (known and not is_same):
                 message = f"{line!r} would not be read back as {new.parts[-1]!r}"
-                raise FormatError(self.file.path, f"{message}; give it another id or label")
+                raise FormatError(self.file.path, message, fix="give it another id or label")
             lines.append(line)
         return self.file.append(lines)
 
@@ -332,15 +334,17 @@ class LevelTable(PathTable):
             cells = level_texts(self.table, row)
             filled = [index for index, cell in enumerate(cells) if cell]
             if not filled:
-                message = "all level columns of this row are empty; fill one, or remove the row"
-                raise FormatError(self.table.file.path, message, row.line)
+                message = "all level columns of this row are empty"
+                raise FormatError(
+                    self.table.file.path, message, fix="fill one, or remove the row", line=row.line
+                )
             first, last = filled[0], filled[-1]
             if len(filled) < last - first + 1 or first > len(above):
                 start = min(first, len(above))
                 empty = self.table.columns.levels[cells.index("", start)]
                 name = self.table.header[self.table.columns.indices[empty]]
-                message = f"the column {name!r} is empty between two levels; fill it"
-                raise FormatError(self.table.file.path, message, row.line)
+                message = f"the column {name!r} is empty between two levels"
+                raise FormatError(self.table.file.path, message, fix="fill it", line=row.line)
             above = (*above[:first], *cells[first : last + 1])
             paths.append(above)
         return paths
@@ -355,7 +359,7 @@ class LevelTable(PathTable):
         for parts in (new.parts for new in added if len(new.parts) > len(levels)):
             message = f"{parts[-1]!r} would be on level {len(parts)}, but the table has"
             fix = "add a level column, or choose a parent closer to a root"
-            raise FormatError(file.path, f"{message} {len(levels)} levels; {fix}")
+            raise FormatError(file.path, f"{message} {len(levels)} levels", fix=fix)
         is_last = self.style is LevelStyle.LAST
         is_outline = is_last and not file.delimiter
         style = LevelStyle.LAST if is_outline else LevelStyle.FULL

@@ -170,7 +170,7 @@ def written_paths(
         parts[id] = (*parts[parents[id]], names[id])
         if len(parts[id]) > MAX_DEPTH:
             message = f"the path of {id!r} would have more than {MAX_DEPTH} parts"
-            raise FormatError(path, f"{message}; choose another format")
+            raise FormatError(path, message, fix="choose another format")
     return {id: parts[id] for id in taxonomy}
 
 
@@ -199,8 +199,8 @@ def path_ids(
         first = firsts.setdefault(category.parts, category)
         if first is not category and not (may_repeat and first.id and category.id):
             path = SEPARATOR.join(category.parts)
-            message = f"the path {path!r} is already on line {first.line}; remove one"
-            raise FormatError(file.path, message, category.line)
+            message = f"the path {path!r} is already on line {first.line}"
+            raise FormatError(file.path, message, fix="remove one", line=category.line)
     return {each.parts: each.id or SEPARATOR.join(each.parts) for each in categories}
 
 
@@ -210,8 +210,10 @@ def _refuse_outline(layout: PathLines, categories: Sequence[Category]) -> None:
     indented = next((number for number, line in lines if line[0].isspace()), 0)
     bullets = bool(lines) and all(_BULLET.match(line) for _, line in lines)
     if (indented or bullets) and all(len(category.parts) == 1 for category in categories):
-        message = "this is a line of an outline, not a path; choose the format outline"
-        raise FormatError(layout.file.path, message, indented or lines[0][0])
+        message = "this is a line of an outline, not a path"
+        raise FormatError(
+            layout.file.path, message, fix="choose the format outline", line=indented or lines[0][0]
+        )
 
 
 def _refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
@@ -223,7 +225,7 @@ def _refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
     if found != DEFAULT_SEPARATOR:
         message = "without relations, signs in the labels would be read as separators of paths"
         fix = "choose a name that ends in .txt, or another format"
-        raise FormatError(path, f"{message}; {fix}")
+        raise FormatError(path, message, fix=fix)
 
 
 def refuse_unsupported(
@@ -232,22 +234,24 @@ def refuse_unsupported(
     """Refuse several parents, long paths, repeated paths and labels that do not read back."""
     label, parents, path = expanded.concept(id).label, expanded.parents(id), expanded.path(id)
     if len(parents) > 1:
-        message = f"{label!r} has {len(parents)} parents, but a path has only one; choose one"
-        raise FormatError(file.path, message)
+        message = f"{label!r} has {len(parents)} parents, but a path has only one"
+        raise FormatError(file.path, message, fix="choose one")
     if len(path) > MAX_DEPTH:
         message = f"the path of {label!r} would have {len(path)} parts, but at most {MAX_DEPTH}"
-        raise FormatError(file.path, f"{message} are allowed; choose a parent closer to a root")
+        raise FormatError(
+            file.path, f"{message} are allowed", fix="choose a parent closer to a root"
+        )
     if not label or label != label.strip() or forbidden.search(label):
-        message = f"{label!r} would not be read back as one category; rename it"
-        raise FormatError(file.path, message)
+        message = f"{label!r} would not be read back as one category"
+        raise FormatError(file.path, message, fix="rename it")
     if _has_namesake(expanded, id):
-        message = f"the path {SEPARATOR.join(path)!r} would occur twice; rename the new concept"
-        raise FormatError(file.path, message)
+        message = f"the path {SEPARATOR.join(path)!r} would occur twice"
+        raise FormatError(file.path, message, fix="rename the new concept")
     while parents:
         if _has_namesake(expanded, parents[0]):
             over = SEPARATOR.join(expanded.path(parents[0]))
             message = f"{label!r} cannot be added: two categories have the path {over!r}"
-            raise FormatError(file.path, f"{message}; rename one of them")
+            raise FormatError(file.path, message, fix="rename one of them")
         parents = expanded.parents(parents[0])
 
 

@@ -126,8 +126,8 @@ def _read_table(file: TextFile) -> _ConceptTable:
     for row in table.rows:
         id, label = _id_and_label(table, row)
         if not id:
-            message = "the row has neither an id nor a label; add one, or remove the row"
-            raise FormatError(file.path, message, row.line)
+            message = "the row has neither an id nor a label"
+            raise FormatError(file.path, message, fix="add one, or remove the row", line=row.line)
         synonyms = row.many("synonyms", table.synonym_separator)
         deprecated = table.is_deprecated(row)
         builder.add(id, label or id, row.line, synonyms, row["definition"], deprecated)
@@ -248,7 +248,7 @@ def _relate(
                 kind = "label" if names_labels else "id"
                 message = f"no concept has the {kind} {value!r}; add the concept, or correct the"
                 message += f" {kind}, or if these are several parents, give the text between them"
-                raise FormatError(table.file.path, message, row.line, "separator")
+                raise FormatError(table.file.path, message, line=row.line, option="separator")
             parent = value
             if names_labels:
                 parent = _resolve(builder, with_label.get(value, []), value, row.line)
@@ -277,14 +277,16 @@ def _resolve(builder: TaxonomyBuilder, found: Sequence[str], label: str, line: i
     if len(found) == 1:
         return found[0]
     if not found:
-        message = f"no concept has the label {label!r}; add the concept, or correct the label"
-        raise FormatError(builder.path, message, line)
+        message = f"no concept has the label {label!r}"
+        raise FormatError(
+            builder.path, message, fix="add the concept, or correct the label", line=line
+        )
     lines = dict(zip(builder.ids, builder.lines, strict=True))
     places = [f"{lines[id]} (id {id!r})" for id in found[:MAX_NAMED_LINES]]
     places += ["…"] if len(found) > MAX_NAMED_LINES else []
     message = f"the parent {label!r} is the label of several concepts, on lines "
     fix = "write the id of one of them, or rename the others"
-    raise FormatError(builder.path, f"{message}{', '.join(places)}; {fix}", line)
+    raise FormatError(builder.path, f"{message}{', '.join(places)}", fix=fix, line=line)
 
 
 def is_root_marker(value: str) -> bool:
@@ -338,7 +340,7 @@ class _RowWriter:
         has_separator = separator in concept.id and concept.id != concept.label
         if has_separator and not any(separator in id for id in self.read.parsed.taxonomy.ids):
             message = f"the id {concept.id!r} contains {separator!r}, which separates values"
-            raise FormatError(self.read.table.file.path, f"{message}; give another id")
+            raise FormatError(self.read.table.file.path, message, fix="give another id")
         cells = {
             "id": concept.id,
             "label": concept.label,
@@ -394,7 +396,7 @@ class _RowWriter:
                 if self._label_counts[label] > 1:
                     message = f"several concepts have the label {label!r}, and parents are labels"
                     fix = f"rename one of them, or choose another parent than {id!r}"
-                    raise FormatError(self.read.table.file.path, f"{message} here; {fix}")
+                    raise FormatError(self.read.table.file.path, f"{message} here", fix=fix)
         texts = {"parents": labels if by_label else parents, "parent_label": labels}
         return {name: self.read.separators[name].join(values) for name, values in texts.items()}
 
@@ -411,7 +413,7 @@ class _RowWriter:
         if found:
             message = f"the id {found!r} contains {separator!r}, which separates parents"
             path = self.read.table.file.path
-            raise FormatError(path, f"{message}; choose one parent for {label!r}")
+            raise FormatError(path, message, fix=f"choose one parent for {label!r}")
 
 
 def _separators_are_safe(taxonomy: Taxonomy) -> bool:

@@ -174,7 +174,7 @@ class SheetXml:
         return cells
 
     def _unusual(self, problem: str) -> FormatError:
-        return FormatError(self.path, f"{problem}; save it again in a spreadsheet program")
+        return FormatError(self.path, problem, fix="save it again in a spreadsheet program")
 
 
 def _grown_ranges(text: str, old_last: int, new_last: int) -> str:
@@ -199,7 +199,7 @@ def _grown_names(text: str, sheet: str, old_last: int, new_last: int) -> str:
 
 def damaged(path: Path, error: Exception) -> FormatError:
     """Return an error about a workbook with missing or damaged parts."""
-    return FormatError(path, f"the Excel file is damaged ({error}); save it again as .xlsx")
+    return FormatError(path, f"the Excel file is damaged ({error})", fix="save it again as .xlsx")
 
 
 def _cell(prefix: str, edit: CellEdit, style: str) -> str:

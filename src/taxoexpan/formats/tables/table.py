@@ -82,8 +82,8 @@ class Table:
         try:
             next(csv.reader([first], delimiter=guess), [])
         except csv.Error as error:
-            message = f"the first line is not a header ({error}); correct it"
-            raise FormatError(file.path, message, 1) from None
+            message = f"the first line is not a header ({error})"
+            raise FormatError(file.path, message, fix="correct it", line=1) from None
         # The lines of a text may be paths, which must not be read as a header.
         if not titles or (file.suffix == ".txt" and not file.options.columns):
             return cls._find_header(file, guess, 1)
@@ -156,7 +156,7 @@ class Table:
             name = self.header[self.columns.indices["deprecated"]]
             message = f"{value!r} in the column {name!r} does not say if the concept is deprecated"
             fix = f"write one of {ACCEPTED}; or ignore the column with deprecated="
-            raise FormatError(self.file.path, f"{message}; {fix}", row.line, "columns")
+            raise FormatError(self.file.path, message, fix=fix, line=row.line, option="columns")
         return found
 
     @property
@@ -231,8 +231,8 @@ class Table:
             if count != expected:
                 quote = f"quote cells that contain {_DELIMITERS[self.delimiter]}"
                 fix = quote if count > expected else "add the others"
-                message = f"the row has {count} cells, but the header has {expected}; {fix}"
-                raise FormatError(self.file.path, message, line)
+                message = f"the row has {count} cells, but the header has {expected}"
+                raise FormatError(self.file.path, message, fix=fix, line=line)
             rows.append(Row(line, cells, self.columns.indices))
         return rows
 
@@ -293,7 +293,7 @@ def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]
     except csv.Error as error:
         message = f"the table is not well-formed ({error})"
         fix = "check for a quote that is not closed"
-        raise FormatError(file.path, f"{message}; {fix}", line) from None
+        raise FormatError(file.path, message, fix=fix, line=line) from None
 
 
 def write_cells(cells: Sequence[object], delimiter: str, quote_all: bool) -> str:
@@ -358,8 +358,8 @@ def column_error(table: Table, problem: str, example: str = "label=1,parent=2") 
     how += f"; the names are {others}, level1, level2, …"
     if len(table.header) < 2:
         how = "If it has paths, choose it with the option columns as path=1; else add the parents"
-    message = f"{problem}. {absent}The columns are:\n{listing}\n{how}"
-    return FormatError(table.file.path, message, table.line)
+    message = f"{problem}. {absent}The columns are:\n{listing}"
+    return FormatError(table.file.path, message, fix=how, line=table.line)
 
 
 def guess_delimiter(file: TextFile, first_line: str) -> str:

@@ -69,7 +69,7 @@ class SheetFile(TextFile):
         if self.footer and len(new) > len(old):
             message = f"the rows below the table, from {self.footer!r}, are in the way of new rows"
             fix = "turn off the total row of the table, or move these rows to another sheet"
-            raise FormatError(self.path, f"{message}; {fix}", len(old) + 1)
+            raise FormatError(self.path, message, fix=fix, line=len(old) + 1)
         return SheetXml.open(self.path, self.workbook, self.sheet).edited(edits, len(old))
 
     def with_parts(self, contents: Mapping[Path, bytes]) -> TextFile:
@@ -79,8 +79,8 @@ class SheetFile(TextFile):
 
     def _edit(self, row: int, column: int, text: str) -> CellEdit:
         if len(text) > MAX_CELL:
-            message = f"{text[:50]!r} is too long for a cell of Excel; shorten it"
-            raise FormatError(self.path, message)
+            message = f"{text[:50]!r} is too long for a cell of Excel"
+            raise FormatError(self.path, message, fix="shorten it")
         _refuse_row(self.path, row + 1)
         is_number = column in self.numeric_columns and _NUMBER.fullmatch(text) is not None
         return CellEdit(row + 1, column + 1, _escaped(text), is_number)
@@ -97,14 +97,14 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
         raise damaged(path, error) from None
     listed = ", ".join(map(repr, names)) or "none"
     if sheet not in names:
-        raise FormatError(path, f"there is no sheet {sheet!r}; its sheets are {listed}")
+        raise FormatError(path, f"there is no sheet {sheet!r}", fix=f"its sheets are {listed}")
     if not rows:
         message = f"the sheet {sheet!r} is empty; its sheets are {listed}"
-        raise FormatError(path, f"{message}; choose another one", option="sheet")
+        raise FormatError(path, message, fix="choose another one", option="sheet")
     xml = SheetXml.open(path, content, sheet)
     if cell := xml.uncomputed_formula():
         message = f"the formula in cell {cell} of {sheet!r} has no stored result"
-        raise FormatError(path, f"{message}; open the file in a spreadsheet program and save it")
+        raise FormatError(path, message, fix="open the file in a spreadsheet program and save it")
     end, has_totals = xml.table_end(len(rows))
     if not has_totals and any(map(_text, next(iter(rows[end:]), ()))):
         end = len(rows)  # rows that were added without extending the table
@@ -195,14 +195,16 @@ def new_workbook(path: Path, text: str) -> bytes:
 
 def _refuse_row(path: Path, number: int) -> None:
     if number > MAX_ROWS:
-        raise FormatError(path, f"a sheet of Excel has at most {MAX_ROWS:,} rows; use a CSV file")
+        raise FormatError(
+            path, f"a sheet of Excel has at most {MAX_ROWS:,} rows", fix="use a CSV file"
+        )
 
 
 def _text_cell(path: Path, sheet: Any, text: str) -> Any:
     """Return a cell with exactly this string; Excel would read `=a` as a formula."""
     if len(text) > MAX_CELL:
-        message = f"{text[:50]!r} is too long for a cell of Excel; choose another format"
-        raise FormatError(path, message)
+        message = f"{text[:50]!r} is too long for a cell of Excel"
+        raise FormatError(path, message, fix="choose another format")
     cell = WriteOnlyCell(sheet, _escaped(text) or None)
     if text:
         cell.data_type = "s"
@@ -219,11 +221,11 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
         raise damaged(path, error) from None
     if not is_workbook:
         message = "the file is a zip archive, not an Excel workbook (.xlsx)"
-        raise FormatError(path, f"{message}; unpack it, and give the taxonomy file inside it")
+        raise FormatError(path, message, fix="unpack it, and give the taxonomy file inside it")
     limit = max_size(len(content), MAX_BYTES)
     if size > limit:
         message = f"the workbook has more than {limit:,} bytes after decompression"
-        raise FormatError(path, f"{message}; save the sheet as CSV")
+        raise FormatError(path, message, fix="save the sheet as CSV")
 
 
 def _load(
@@ -245,7 +247,7 @@ def _load(
     if len(rows) * width > 1_000_000 + MAX_GAPS * filled:
         message = f"the sheet {chosen!r} has {len(rows):,} rows and {width:,} columns, but only"
         fix = "delete the cells that are far from the table"
-        raise FormatError(path, f"{message} {filled:,} filled cells; {fix}", len(rows))
+        raise FormatError(path, f"{message} {filled:,} filled cells", fix=fix, line=len(rows))
     return names, chosen, [(*row, *[None] * (width - len(row))) for row in rows]
 
 
@@ -257,7 +259,7 @@ def _filled_rows(path: Path, rows: Iterable[tuple[object, ...]]) -> list[tuple[o
         if number > MAX_ROWS or len(row) > MAX_COLUMNS or read > MAX_CELLS:
             size = f"{MAX_ROWS:,} rows, {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells"
             fix = "delete the cells that are far from the table"
-            raise FormatError(path, f"the sheet has more than {size}; {fix}", number)
+            raise FormatError(path, f"the sheet has more than {size}", fix=fix, line=number)
         if len(row) == row.count(None):  # this is fast
             found.append(())
             continue

@@ -42,11 +42,11 @@ class Acceptance:
         for name in ("min_score", "min_confidence", "min_branch"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | float) or not 0 <= value <= 1):
-                raise ConfigurationError(f"{name} is {value!r}; it must be from 0 to 1")
+                raise ConfigurationError(f"{name} is {value!r}", fix="it must be from 0 to 1")
         for name in ("exact_only", "allow_moves", "allow_merges"):
             value = getattr(self, name)
             if not isinstance(value, bool):
-                raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
+                raise ConfigurationError(f"{name} is {value!r}", fix="it must be True or False")
 
     @property
     def has_threshold(self) -> bool:
@@ -84,7 +84,7 @@ def select_additions(
     ):
         message = "not all of these suggestions have a confidence"
         cause = "the model could not learn it, or the concepts were placed together"
-        raise ConfigurationError(f"{message}: {cause}; use a minimum score instead")
+        raise ConfigurationError(f"{message}: {cause}", fix="use a minimum score instead")
     merging = merges(suggestions, acceptance)
     merged = {s.query.id for s in merging}
     good = [

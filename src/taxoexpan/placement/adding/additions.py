@@ -112,9 +112,10 @@ def _with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion
     parent = taxonomy.concept(id)
     if suggestion.rank and given and given != parent.label:
         raise TaxonomyError(
-            f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r} in the taxonomy, "
-            f"but {given!r} in the suggestions; if that is another language, give --language; "
-            "to choose another parent, change the parent_id and clear the rank"
+            f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r} "
+            f"in the taxonomy, but {given!r} in the suggestions; if that is another "
+            "language, give --language",
+            fix="to choose another parent, change the parent_id and clear the rank",
         )
     return replace(suggestion, parent=parent)
 
@@ -138,8 +139,9 @@ def drop_existing(
         if known and taxonomy.concept(concept.id).label != concept.label:
             label = taxonomy.concept(concept.id).label
             raise TaxonomyError(
-                f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {label!r} "
-                "in the taxonomy; suggest again, or change the query_id"
+                f"the id {concept.id!r} of the new concept {concept.label!r} belongs to "
+                f"{label!r} in the taxonomy",
+                fix="suggest again, or change the query_id",
             )
         index = taxonomy.index(concept.id) if known else names.get(normalize_name(concept.label))
         if concept.id in curated and not known:
@@ -156,8 +158,9 @@ def drop_existing(
     for parent, child in decided:
         if parent not in taxonomy and parent not in ids:
             raise TaxonomyError(
-                f"{parent!r}, the parent of {child!r}, is not in the taxonomy; were the "
-                "suggestions made for another one? If its row was removed, remove this one too"
+                f"{parent!r}, the parent of {child!r}, is not in the taxonomy",
+                fix="were the suggestions made for another one? If its row was removed, "
+                "remove this one too",
             )
     kept = replace(
         additions,

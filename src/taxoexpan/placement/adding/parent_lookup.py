@@ -37,7 +37,7 @@ def read_decisions(
         if unknown is not None:
             message = f"moves contains {unknown!r}, but no concept of the taxonomy has that id"
             fix = "remove it from the cell, put | between ids, or suggest again"
-            raise FormatError(path, f"{message}; {fix}", line)
+            raise FormatError(path, message, fix=fix, line=line)
         try:
             found.append(lookup.with_parent(suggestion))
         except LookupError as error:
@@ -47,8 +47,8 @@ def read_decisions(
         shown = "".join(problems[:MAX_ROWS])
         if len(problems) > MAX_ROWS:
             shown += f"\n  … and {len(problems) - MAX_ROWS:,} more"
-        message = f"{count} no clear parent; write its id into the column parent_id"
-        raise FormatError(path, message + shown)
+        fix = "write its id into the column parent_id"
+        raise FormatError(path, f"{count} no clear parent{shown}", fix=fix)
     return found
 
 

@@ -59,7 +59,8 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
     if feedback and not (reachable or merged or wrong or present):
         count = pluralize(len(feedback.accepted) + len(feedback.rejected), "decision")
         raise ModelError(
-            f"no parent of the {count} is in this taxonomy; the decisions are about another one"
+            f"no parent of the {count} is in this taxonomy",
+            fix="the decisions are about another one",
         )
     additions, _ = validate_additions(taxonomy, additions_of(reachable, merged))
     return JudgedTaxonomy(

@@ -130,8 +130,8 @@ def embed_holdout(taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout) -> P
 def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:
     """Refuse inputs that no model can be fitted to, and outputs that cannot be written."""
     if not isinstance(taxonomy, Taxonomy):
-        message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
-        raise ConfigurationError(message)
+        message = f"fit needs a Taxonomy, not {taxonomy!r}"
+        raise ConfigurationError(message, fix="Taxonomy.read reads one from a file")
     if log:
         check_output(log, force=True)  # a log is appended to
     refuse_too_small(taxonomy.active)
@@ -143,9 +143,10 @@ def refuse_too_small(taxonomy: Taxonomy) -> None:
     """Refuse a taxonomy that is too small to learn from."""
     if len(taxonomy.relations) < 2 or len(taxonomy) < 3:
         raise ModelError(
-            f"too little to learn from: {len(taxonomy)} concept(s) and {len(taxonomy.relations)} "
-            "relation(s); a model needs at least 3 concepts and 2 relations, and 200 or more for "
-            "good results"
+            f"too little to learn from: {len(taxonomy)} concept(s) and "
+            f"{len(taxonomy.relations)} relation(s)",
+            fix="a model needs at least 3 concepts and 2 relations, and 200 or more "
+            "for good results",
         )
 
 
@@ -158,8 +159,9 @@ def refuse_other_taxonomy(earlier: Taxonomy, taxonomy: Taxonomy) -> None:
     shared = sum(id in taxonomy for id in earlier)
     if shared < MIN_SHARED * len(earlier):
         raise ModelError(
-            f"the model was trained on another taxonomy: this one has {shared:,} of its "
-            f"{len(earlier):,} ids; train a new model"
+            f"the model was trained on another taxonomy: this one has {shared:,} of "
+            f"its {len(earlier):,} ids",
+            fix="train a new model",
         )
 
 

@@ -59,14 +59,16 @@ def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
 def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
     """Return the confidence at which held-out concepts reach a precision, or refuse."""
     if calibrators.calibration is None:
-        raise ConfigurationError("the model has no confidence; use a minimum score", "min_score")
+        raise ConfigurationError(
+            "the model has no confidence", fix="use a minimum score", option="min_score"
+        )
     threshold = calibrators.calibration.reliability.threshold(precision)
     if threshold is None:
         message = (
             f"no confidence threshold reaches {precision:.0%} precision on the held-out concepts"
         )
         fix = "ask for a lower precision, or for a minimum confidence"
-        raise ConfigurationError(f"{message}; {fix}{kept}", "min_confidence")
+        raise ConfigurationError(message, fix=f"{fix}{kept}", option="min_confidence")
     return threshold
 
 
@@ -81,5 +83,7 @@ def branch_threshold(calibrators: Calibrators, truth: float = DEFAULT_TRUTH) -> 
 def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
     """Refuse a taxonomy with too few held-out leaves, before the training."""
     if missing := missing_confidence(taxonomy, config):
-        message = f"{missing}; without a confidence, use a minimum score"
-        raise ConfigurationError(message, "min_score")
+        message = missing
+        raise ConfigurationError(
+            message, fix="without a confidence, use a minimum score", option="min_score"
+        )

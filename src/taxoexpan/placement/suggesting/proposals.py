@@ -139,7 +139,7 @@ def refuse_nonfinite_scores(suggestions: Sequence[Suggestion]) -> None:
     """Refuse scores that are NaN or infinite: the weights of the model are damaged."""
     if not all(math.isfinite(suggestion.score) for suggestion in suggestions):
         message = "the model gives scores that are NaN or infinite, so its weights are damaged"
-        raise DamagedModelError(f"{message}; train again, or restore the model")
+        raise DamagedModelError(message, fix="train again, or restore the model")
 
 
 def _related_parents(

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError
 from taxoexpan.files import whole_file
 from taxoexpan.formats.tables.formulas import protect_cells, unprotected
 from taxoexpan.formats.tables.table import csv_text, guess_delimiter, read_cells
@@ -60,23 +60,23 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
     if "query" not in columns or columns.keys().isdisjoint(PARENT_COLUMNS):
         missing = "query" if "query" not in columns else join_words(PARENT_COLUMNS, "or")
         expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
-        raise FormatError(path, f"no column {missing}; {expected}", 1)
+        raise FormatError(path, f"no column {missing}", fix=expected, line=1)
     suggestions = []
     named: dict[str, tuple[str, int]] = {}
     for line, row in cells:
         if len(row) != len(header):
-            message = f"{len(row)} cells, but the header has {len(header)}; quote cells with commas"
-            raise FormatError(path, message, line)
+            message = f"{len(row)} cells, but the header has {len(header)}"
+            raise FormatError(path, message, fix="quote cells with commas", line=line)
         cell = {name: unprotected(row[column].strip()) for name, column in columns.items()}
         try:
             suggestion = _suggestion(cell)
-        except ValueError as error:
-            raise FormatError(path, str(error), line) from None
+        except TaxoExpanError as error:
+            raise FormatError(path, error.problem, fix=error.fix, line=line) from None
         query = suggestion.query
         label, first = named.setdefault(query.id, (query.label, line))
         if query.id and label != query.label:
             message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
-            raise FormatError(path, f"{message}; change one of them", line)
+            raise FormatError(path, message, fix="change one of them", line=line)
         suggestions.append((line, suggestion))
     return suggestions
 
@@ -84,11 +84,11 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
 def _suggestion(cell: dict[str, str]) -> Suggestion:
     """Build a suggestion from the cells of one row; blank cells have their defaults."""
     if not cell["query"]:
-        raise ValueError("query is blank; fill it, or remove the row")
+        raise TaxoExpanError("query is blank", fix="fill it, or remove the row")
     if not any(map(cell.get, PARENT_COLUMNS)):
         blank = join_words([name for name in PARENT_COLUMNS if name in cell], "or")
         fix = "or remove the row; a new root can only be added to the file by hand"
-        raise ValueError(f"no parent is given; fill {blank}, {fix}")
+        raise TaxoExpanError("no parent is given", fix=f"fill {blank}, {fix}")
     values: dict[str, Any] = {"rank": 0, "parent_id": "", "parent_label": ""}
     values |= {name: _parsed(name, text) for name, text in cell.items() if text}
     if len(values.get("levels", ())) != len(values.get("path", ())):
@@ -105,7 +105,7 @@ def _suggestion(cell: dict[str, str]) -> Suggestion:
 
 
 def _parsed(name: str, text: str) -> Any:
-    """Return the value of a cell; raise ValueError if it is invalid."""
+    """Return the value of a cell; raise an error if it is invalid."""
     type: Any = tuple if name == "synonyms" else COLUMNS[name].type if name in COLUMNS else str
     if type is str:
         return text
@@ -131,7 +131,8 @@ def _parsed(name: str, text: str) -> Any:
             "levels": "numbers from 0 to 1 with > between them",
             float: "a number from 0 to 1",
         }.get("levels" if name == "levels" else type) or f"one of {', '.join(filter(None, type))}"
-        raise ValueError(f"{name} is {text!r}; it must be {expected}, or blank") from None
+        fix = f"it must be {expected}, or blank"
+        raise TaxoExpanError(f"{name} is {text!r}", fix=fix) from None
 
 
 def _fraction(text: str) -> float:

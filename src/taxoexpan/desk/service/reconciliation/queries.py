@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from taxoexpan.desk.service.problems import invalid_request
 from taxoexpan.desk.service.schemas import MAX_DEFINITION, MAX_LABEL, MAX_SYNONYMS, MAX_TOP_K
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
-from taxoexpan.desk.web.problem import ProblemError
+from taxoexpan.desk.web.problem import ProblemError, invalid
 from taxoexpan.placement.adding.acceptance import place_safely
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -76,7 +76,7 @@ class ReconciliationQuery(BaseModel):
     @model_validator(mode="after")
     def _has_a_condition(self) -> ReconciliationQuery:
         if "query" not in self.model_fields_set and not self.properties:
-            raise ValueError("it has neither a query nor properties; add a query")
+            raise invalid("it has neither a query nor properties", "add a query")
         return self
 
     @property
