@@ -285,7 +285,7 @@ def test_a_table_without_a_label_column_has_its_labels_in_the_tiers(tmp_path: Pa
     written = file.write(under("1", concept=Concept("3", "21-24")), output)
     assert output.read_text() == text + "\t3\t1\t\tAge\t21-24\n"
     assert written.lost == []
-    assert written.left_blank == []  # only one concept has a name
+    assert written.left_blank == ["column 'Condensed Name'"]
 
 
 def notes(path: Path) -> list[str]:
