@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.cli.messages import note, print_file_notes, print_line
+from taxoexpan.cli.messages import note, print_line
 from taxoexpan.cli.parser import flag
+from taxoexpan.cli.taxonomy_messages import print_file_notes
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 

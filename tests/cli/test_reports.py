@@ -17,8 +17,7 @@ from expanded_files import write_file
 from full_disk import no_file_larger_than
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cli.messages import print_merges, print_no_parent
-from taxoexpan.cli.suggestion_output import SuggestionSummary
+from taxoexpan.cli.suggestion_output import SuggestionSummary, print_merges, print_no_parent
 from taxoexpan.explain import describe
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.cli.addition_messages import print_applied
 from taxoexpan.cli.arguments import open_taxonomy
-from taxoexpan.cli.messages import note, note_some, print_applied, spell_files
+from taxoexpan.cli.messages import note, note_some, spell_files
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import PATH, argument, option, output_option, repeated, switch
 from taxoexpan.phrasing import join_counts, join_words, pluralize

@@ -8,7 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, print_file_notes, print_language, print_training_advice
+from taxoexpan.cli.messages import note
+from taxoexpan.cli.taxonomy_messages import print_file_notes, print_language
+from taxoexpan.cli.training_messages import print_training_advice
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import argument, option
 from taxoexpan.phrasing import pluralize

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from taxoexpan.cli.messages import note, print_protected, spell_files
+from taxoexpan.cli.addition_messages import print_protected
+from taxoexpan.cli.messages import note, spell_files
 from taxoexpan.option_declarations import argument, option, switch
 from taxoexpan.shared_options import ReadingOptions
 

@@ -7,17 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.cli.addition_messages import print_applied
 from taxoexpan.cli.arguments import print_glossary
-from taxoexpan.cli.messages import (
-    begin_training,
-    note,
-    print_applied,
-    print_file_notes,
-    print_filtered,
-    print_language,
-    print_no_parent,
-    print_training,
-)
+from taxoexpan.cli.messages import note
+from taxoexpan.cli.suggestion_output import print_no_parent
+from taxoexpan.cli.taxonomy_messages import print_file_notes, print_filtered, print_language
+from taxoexpan.cli.training_messages import begin_training, print_training
 from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.shared_options import ExpandOptions
 

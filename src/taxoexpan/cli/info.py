@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import open_taxonomy
-from taxoexpan.cli.messages import print_json, print_language, print_line
+from taxoexpan.cli.messages import print_json, print_line
+from taxoexpan.cli.taxonomy_messages import print_language
 from taxoexpan.option_declarations import argument, switch
 from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.shared_options import ReadingOptions

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
-from taxoexpan.cli.messages import note, print_filtered, print_other_language
+from taxoexpan.cli.messages import note
 from taxoexpan.cli.serve import REVIEW_PORT, TOKEN_VARIABLE, ServerOptions
+from taxoexpan.cli.taxonomy_messages import print_filtered, print_other_language
 from taxoexpan.option_declarations import PATH, option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (

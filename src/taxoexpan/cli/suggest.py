@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts
-from taxoexpan.cli.messages import (
-    note,
-    print_confidence_limits,
-    print_filtered,
-    print_other_language,
-    print_training_advice,
-    write_report,
-)
+from taxoexpan.cli.messages import note, write_report
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     placements_table,
@@ -26,6 +19,8 @@ from taxoexpan.cli.suggestion_output import (
     write_csv,
     write_json,
 )
+from taxoexpan.cli.taxonomy_messages import print_filtered, print_other_language
+from taxoexpan.cli.training_messages import print_confidence_limits, print_training_advice
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import POSITIVE, option, output_option, switch
 from taxoexpan.phrasing import pluralize

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import MAX_NOTES, as_json, note, print_merges, print_no_parent
+from taxoexpan.cli.messages import MAX_NOTES, as_json, note, note_some
 from taxoexpan.phrasing import ranked_numbers, visible
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ Write = Callable[[str], object]
 
 HEAD = ("TERM", "PARENT", "CONFIDENCE", "DECISION", "PATH", "RUNNERS-UP")
 PATH = HEAD.index("PATH")
+
+MAX_NAMED = 5
+"""How many concepts without a suitable parent are named."""
 
 
 @dataclass
@@ -46,6 +49,30 @@ class SuggestionSummary:
         """Print which queries are synonyms of existing concepts, or have no suitable parent."""
         print_merges(self.merged)
         print_no_parent(self.without_parent, self.queries)
+
+
+def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
+    """Print which new concepts are synonyms of existing ones, and how they were treated."""
+    lines = []
+    for suggestion in merged:
+        known = suggestion.parent.label or suggestion.parent.id
+        is_known = suggestion.is_decided or not suggestion.rank
+        probably = "" if is_known else f"probably ({suggestion.confidence_or_score:.2f}) "
+        lines.append(f"{suggestion.query.label!r} is {probably}a synonym of {known!r}{outcome}")
+    note_some(lines, f" are probably synonyms{outcome}")
+
+
+def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
+    """Print how many of the `count` new concepts have no suitable parent, and name some."""
+    if not without_parent:
+        return
+    names = ", ".join(repr(each.query.label) for each in without_parent[:MAX_NAMED])
+    rest = ", …" if len(without_parent) > MAX_NAMED else ""
+    verb = "has" if len(without_parent) == 1 else "have"
+    note(
+        f"note: {len(without_parent):,} of {count:,} new concepts {verb} no suitable parent in the "
+        f"taxonomy: {names}{rest}"
+    )
 
 
 @contextmanager

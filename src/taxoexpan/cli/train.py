@@ -8,20 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import read_taxonomy, require_extra
-from taxoexpan.cli.messages import (
-    begin_training,
-    note,
-    print_decisions,
-    print_json,
-    print_training,
-    write_report,
-)
+from taxoexpan.cli.messages import note, print_json, write_report
+from taxoexpan.cli.training_messages import begin_training, print_training
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import PATH, declared_options, option, output_option, switch
+from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import GlossaryOptions, TaxonomyOptions, TrainingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
+    from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
     from taxoexpan.placement.suggesting.feedback import Feedback
 
 
@@ -168,7 +164,7 @@ def _continued(options: Options, start: Path) -> TaxoExpan:
         note(f"continuing the training of {start}")
     judged = model.refit(taxonomy, feedback, not options.quiet, options.log, options.tensorboard)
     if feedback:
-        print_decisions(judged)
+        _print_decisions(judged)
     print_training(model, options.quiet)
     return model
 
@@ -221,3 +217,17 @@ def _begin_checkpoint(options: Options) -> None:
             raise FormatError(existing[0], message, fix=fix)
         for each in existing:
             each.unlink()
+
+
+def _print_decisions(judged: JudgedTaxonomy) -> None:
+    """Print how many decisions of each kind were learned from, and how many were left out."""
+    placed = pluralize(len(judged.placed), "accepted concept")
+    merged = pluralize(judged.merged, "merge")
+    rejected = pluralize(judged.rejections.count, "rejected placement")
+    note(f"learned from {placed}, {merged} and {rejected}")
+    if judged.present:
+        count = pluralize(judged.present, "accepted concept is", "accepted concepts are")
+        note(f"note: {count} in the taxonomy by now, where the parents may differ")
+    if judged.without_parent:
+        count = pluralize(judged.without_parent, "decision is", "decisions are")
+        note(f"note: {count} left out: the parent is not in the taxonomy, or deprecated")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import ModelOptions, read_taxonomy
-from taxoexpan.cli.messages import note, print_json, print_training_advice
+from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.training_messages import print_training_advice
 from taxoexpan.option_declarations import argument, output_option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import GlossaryOptions, ReadingOptions

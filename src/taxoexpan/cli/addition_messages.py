@@ -1,0 +1,88 @@
+"""Messages about what was added to a taxonomy, and what was not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.messages import note, note_some, spell_files
+from taxoexpan.cli.suggestion_output import print_merges
+from taxoexpan.cli.taxonomy_messages import print_other_language, print_present
+from taxoexpan.phrasing import pluralize, visible
+
+if TYPE_CHECKING:
+    from taxoexpan.expansion import AppliedSuggestions
+    from taxoexpan.placement.adding.acceptance import Acceptance
+    from taxoexpan.taxonomy import Additions, Taxonomy
+
+
+def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
+    """Print what was added and what was not, and the output file."""
+    accepted = applied.accepted
+    print_other_language(taxonomy, applied.additions.concepts)
+    chosen = {s.query.id: s.parent for s in accepted.suggestions if s.is_decided and not s.is_merge}
+    for new, known in accepted.already_present:
+        parent = chosen.get(new.id, known)
+        if parent.id not in (known.id, *taxonomy.parents(known.id)):
+            fix = "apply to a version without it, or move it yourself"
+            note(f"note: {new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
+    print_present(accepted.already_present, "not added")
+    for message in _deprecated_notes(taxonomy, applied.additions):
+        note(message)
+    fix = "; not added; accept the row of a parent instead, or use --allow-merges"
+    print_merges(accepted.merged, "" if acceptance.allow_merges else fix)
+    rejected = [f"note: {reason}" for reason in accepted.rejected_changes]
+    note_some(rejected, " moves and synonyms were rejected")
+    if accepted.left_out:
+        note(f"{pluralize(accepted.left_out, 'concept')} left out{_reason(acceptance)}")
+    if applied.written.lost:
+        lost = " and ".join(applied.written.lost)
+        note(f"note: this file has no place for {lost}; they were not written")
+    print_protected(applied.protected)
+    if applied.written.left_blank:
+        note(f"note: left blank in the new concepts: {', '.join(applied.written.left_blank)}")
+    files = spell_files(applied.written.files)
+    where = f"; expanded taxonomy in {files}" if files else ""
+    note(f"{_counts(applied.additions, acceptance)}{where}")
+
+
+def print_protected(count: int) -> None:
+    """Print how many values got an apostrophe, so that no spreadsheet computes them."""
+    if count:
+        texts = "1 new text starts" if count == 1 else f"{count:,} new texts start"
+        reason = "because a spreadsheet would compute it as a formula"
+        note(f"note: {texts} with an added apostrophe, {reason}")
+
+
+def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:
+    """Return one note per deprecated concept that gets a child or a synonym."""
+    notes = []
+    for parent, child in additions.relations:
+        if parent in taxonomy and taxonomy.concept(parent).deprecated:
+            label = taxonomy.concept(parent).label
+            notes.append(f"note: {label!r}, the parent of {visible(child)}, is deprecated")
+    for id, name in additions.synonyms:
+        if taxonomy.concept(id).deprecated:
+            label = taxonomy.concept(id).label
+            notes.append(f"note: {label!r}, which gets the synonym {name!r}, is deprecated")
+    return notes
+
+
+def _reason(acceptance: Acceptance) -> str:
+    """Return the reason why concepts were left out."""
+    thresholds = []
+    if acceptance.min_score:
+        thresholds.append(f"a score of {acceptance.min_score} or more")
+    if acceptance.min_confidence:
+        thresholds.append(f"a confidence of {acceptance.min_confidence:.3g} or more")
+    return f": no parent with {' and '.join(thresholds)}" if thresholds else ""
+
+
+def _counts(additions: Additions, acceptance: Acceptance) -> str:
+    """Describe how much was added, and how much was moved and merged if that is allowed."""
+    concepts = pluralize(len(additions.concepts), "concept")
+    counts = [f"{concepts} and {pluralize(len(additions.relations), 'relation')} added"]
+    if acceptance.allow_moves:
+        counts.append(f"{pluralize(len(additions.moves), 'relation')} moved below new concepts")
+    if acceptance.allow_merges:
+        counts.append(f"{pluralize(len(additions.synonyms), 'synonym')} added")
+    return ", ".join(counts)

@@ -1,0 +1,98 @@
+"""Messages about a training, and about the confidence that a model has learned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.messages import note
+from taxoexpan.phrasing import pluralize
+
+if TYPE_CHECKING:
+    from taxoexpan.archive import ModelSummary
+    from taxoexpan.model import TaxoExpan
+    from taxoexpan.placement.learned.calibrators import Calibrators
+    from taxoexpan.taxonomy import Taxonomy
+
+FEW_QUERIES = 20
+"""With fewer held-out concepts, validation figures say little."""
+PRECISIONS = (0.95, 0.9, 0.8)
+"""Precisions for which `train` prints the confidence threshold and the coverage."""
+
+
+def begin_training(model: TaxoExpan, taxonomy: Taxonomy, quiet: bool) -> None:
+    """Load the libraries of the encoder, and print the size of the taxonomy."""
+    model.encoder.prepare(["ready"])  # first: its libraries may lose a Ctrl-C while they load
+    if not quiet:
+        note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
+
+
+def print_training(model: TaxoExpan, quiet: bool) -> None:
+    """Print the confidence that a model has learned, and problems of its training."""
+    if not quiet:
+        print_confidence(model.calibrators)
+    print_confidence_limits(model)
+    metrics = model.training.validation
+    count = 0 if metrics is None else metrics.queries
+    if count < FEW_QUERIES:
+        note(
+            f"note: {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
+            "for good results"
+        )
+    history = model.history
+    if history is not None and history.interrupted:
+        skipped = ", and the encoder was not fine-tuned" if history.skipped_fine_tuning else ""
+        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best}){skipped}")
+    tuning = model.tower_history
+    if tuning is not None and tuning.interrupted:
+        kept = f"the best state so far is kept (epoch {tuning.best})"
+        if not tuning.best:
+            kept = "no epoch was better than the encoder as it came, which is kept"
+        note(f"fine-tuning stopped by Ctrl-C; {kept}")
+
+
+def print_confidence(calibrators: Calibrators) -> None:
+    """Print the calibration error and the confidence thresholds that a model has learned."""
+    if calibrators.calibration is None:
+        return
+    reliability = calibrators.calibration.reliability
+    note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
+    thresholds = {p: reliability.threshold(p) for p in PRECISIONS}
+    for precision, threshold in thresholds.items():
+        if threshold is not None:
+            confidence = reliability.confidence
+            coverage = sum(c >= threshold for c in confidence) / len(confidence)
+            note(
+                f"confidence: at {threshold:.2f} or more, {precision:.0%} of the suggestions are "
+                f"right; this accepts {coverage:.0%} of the held-out concepts"
+            )
+    if not any(threshold is not None for threshold in thresholds.values()):
+        note(
+            f"confidence: no threshold reaches {PRECISIONS[-1]:.0%} precision on the held-out "
+            "concepts"
+        )
+
+
+def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
+    """Print that a model has no confidence, with the fix, or that its confidence is coarse."""
+    from taxoexpan.placement.learned.calibrators import missing_confidence
+    from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
+
+    calibration = model.calibrators.calibration
+    if calibration is None:
+        missing = missing_confidence(model.taxonomy, model.config)
+        reason = missing or "the model has no confidence"
+        note(f"note: {reason}; scores do not say how often suggestions are right")
+    elif (count := len(calibration.reliability.right)) < FEW_HELD_OUT:
+        note(
+            f"note: the confidence is coarse, because it was learned from only {count} held-out "
+            "leaves; review accepted suggestions, too"
+        )
+
+
+def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
+    """Advise more training if updates have added many concepts to the taxonomy."""
+    added, trained = len(model.growth.added), model.training.concepts
+    if model.growth.is_training_advised(trained):
+        count = f"{pluralize(added, 'concept')} ({100 * added / trained:.0f} %)"
+        fix = "train --from MODEL learns from them, and ranks better"
+        note(f"note: updates have added {count} since the training; {fix}")
