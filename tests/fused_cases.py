@@ -15,7 +15,7 @@ from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -86,5 +86,5 @@ def with_mentions(queries: LabeledQueries, anchors: int) -> LabeledQueries:
 
 def random_fusion(seed: int, scale: float = 1.0) -> SignalFusion:
     """Return a fusion with random weights."""
-    weights = np.random.default_rng(seed).normal(size=len(FEATURES)) * scale
+    weights = np.random.default_rng(seed).normal(size=len(PAIR_FEATURES)) * scale
     return SignalFusion(tuple(weights.tolist()))

@@ -14,7 +14,7 @@ _MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Kind:
+class OptionKind:
     """The allowed values of an option: a description, a parser for strings, and a check."""
 
     words: str
@@ -38,32 +38,32 @@ class Kind:
             raise ConfigurationError(f"{name} is {value!r}", fix=f"it must be {self.words}")
 
 
-def _whole(words: str, low: int) -> Kind:
+def _whole(words: str, low: int) -> OptionKind:
     """Return the kind of whole numbers of at least `low`."""
 
     def accepts(value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MAX
 
-    return Kind(words, _digits, accepts, "N")
+    return OptionKind(words, _digits, accepts, "N")
 
 
 def _digits(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
-TEXT = Kind("a string", str, lambda value: isinstance(value, str))
-PATH = Kind("the path of a file", Path, lambda value: isinstance(value, str | Path))
-SWITCH = Kind("True or False", bool, lambda value: isinstance(value, bool))
+TEXT = OptionKind("a string", str, lambda value: isinstance(value, str))
+PATH = OptionKind("the path of a file", Path, lambda value: isinstance(value, str | Path))
+SWITCH = OptionKind("True or False", bool, lambda value: isinstance(value, bool))
 NATURAL = _whole("a whole number of zero or more", 0)
 POSITIVE = _whole("a whole number above zero", 1)
 SEED = _whole("a whole number from 0 to 2^63 - 1", 0)
-FRACTION = Kind(
+FRACTION = OptionKind(
     "a number from 0 to 1",
     float,
     lambda value: type(value) is not bool and isinstance(value, int | float) and 0 <= value <= 1,
     "FRACTION",
 )
-RANGE = Kind(
+RANGE = OptionKind(
     "two whole numbers, such as 5000-5999",
     lambda text: tuple(_digits(part.strip()) for part in text.split("-", 1)),
     lambda value: isinstance(value, tuple) and [*map(NATURAL.accepts, value)] == [True, True],
@@ -75,7 +75,7 @@ class Option:
     """The declaration of an option without its name and default; a switch has no `kind`."""
 
     help: str
-    kind: Kind | None = TEXT
+    kind: OptionKind | None = TEXT
     metavar: str | None = None
     flags: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ def _declare(default: Any, *declared: Any) -> Any:
 def argument(
     metavar: str | None,
     help: str,
-    kind: Kind = PATH,
+    kind: OptionKind = PATH,
     *,
     default: Any = MISSING,
     choices: Sequence[str] = (),
@@ -114,7 +114,7 @@ def argument(
 def option(
     help: str,
     default: Any = None,
-    kind: Kind = TEXT,
+    kind: OptionKind = TEXT,
     *,
     metavar: str | None = None,
     flags: tuple[str, ...] = (),
@@ -135,7 +135,7 @@ def switch(help: str) -> Any:
 
 
 def repeated(
-    help: str, kind: Kind = TEXT, *, metavar: str | None = None, flags: tuple[str, ...] = ()
+    help: str, kind: OptionKind = TEXT, *, metavar: str | None = None, flags: tuple[str, ...] = ()
 ) -> Any:
     """Declare an option that can be given several times."""
     return _declare((), help, kind, metavar, flags, (), False, True)

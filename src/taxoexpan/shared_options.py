@@ -15,8 +15,8 @@ from taxoexpan.option_declarations import (
     POSITIVE,
     RANGE,
     SEED,
-    Kind,
     OptionGroup,
+    OptionKind,
     argument,
     option,
     output_option,
@@ -24,11 +24,11 @@ from taxoexpan.option_declarations import (
     switch,
 )
 
-COLUMNS = Kind("a list of columns", str, lambda value: isinstance(value, str | Mapping))
-SEPARATOR = Kind(
+COLUMN_CHOICE = OptionKind("a list of columns", str, lambda value: isinstance(value, str | Mapping))
+SEPARATOR = OptionKind(
     "a text that is not empty", str, lambda value: isinstance(value, str) and bool(value)
 )
-SETTING = Kind("NAME=VALUE", str, lambda value: isinstance(value, str | tuple))
+SETTING = OptionKind("NAME=VALUE", str, lambda value: isinstance(value, str | tuple))
 
 
 def _all_with_threshold() -> ConfigurationError:
@@ -57,7 +57,7 @@ class ReadingOptions(OptionGroup):
         'ID",label=Name,parent=3; the fields are id, label, parent, parent_label, child, path, '
         "definition, synonyms, deprecated, level1, level2, … (default: inferred from the "
         "headers)",
-        kind=COLUMNS,
+        kind=COLUMN_CHOICE,
         metavar="NAME=COLUMN[,…]",
     )
     codes: str | None = option(

@@ -11,7 +11,7 @@ from conftest import SMALL
 from ctrl_c import press_ctrl_c
 
 from taxoexpan.cli.messages import note
-from taxoexpan.curation.cleaning.folds import COLUMNS
+from taxoexpan.curation.cleaning.folds import SUSPICION_COLUMNS
 
 
 def options_of(settings: dict[str, int]) -> list[str]:
@@ -38,7 +38,7 @@ def test_the_most_suspicious_relations_are_written(messy: Path, tmp_path: Path) 
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 7
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == SUSPICION_COLUMNS
     assert (rows[0]["concept"], rows[0]["parent_label"]) == ("oat milk", "tea")
     assert (rows[0]["better_label"], rows[0]["better_path"]) == ("milk", "food > milk")
     assert all(row["why"] for row in rows)
@@ -53,7 +53,7 @@ def test_the_output_is_json_if_its_name_ends_so(messy: Path, tmp_path: Path) -> 
     run("clean", messy, "-o", out, "--inner", "--quiet", "--work", tmp_path / "work", *QUICK)
     relations = json.loads(out.read_text(encoding="utf-8"))["suspicious_relations"]
     assert len(relations) == 88
-    assert list(relations[0]) == [*COLUMNS, "evidence"]
+    assert list(relations[0]) == [*SUSPICION_COLUMNS, "evidence"]
     for relation in relations:
         better, parent = relation["evidence"]["suggestions"]
         assert better["parent"]["id"] == relation["better_id"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taxoexpan.evaluation.comparison import (
-    COLUMNS,
+    COMPARISON_COLUMNS,
     OverlapHits,
     compare,
     comparison_table,
@@ -70,11 +70,11 @@ def test_methods_are_compared_by_their_metrics(averaging: Averaging) -> None:
     assert list(compared) == ["bad", "good"]
     for name, figures in compared.items():
         expected = compute_metrics(OF_METHODS[name], averaging).as_dict()
-        assert figures == {metric: expected[metric] for metric in COLUMNS}
+        assert figures == {metric: expected[metric] for metric in COMPARISON_COLUMNS}
 
 
 def test_the_table_has_one_row_per_method() -> None:
     header, bad, good = comparison_table(compare(OF_METHODS))
-    assert header == ["METHOD", *COLUMNS.values()]
+    assert header == ["METHOD", *COMPARISON_COLUMNS.values()]
     assert bad == ["bad", "9.2", ".250", ".625", ".625", ".781"]
     assert good[:3] == ["good", "1.9", ".625"]

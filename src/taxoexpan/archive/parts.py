@@ -15,7 +15,7 @@ from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
-from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.training.metrics import Count
 from taxoexpan.training.record import TrainingRecord
@@ -69,7 +69,7 @@ class _Calibrators(_Part):
         """Refuse numbers that are too large, and wrong numbers of weights or points."""
         if any(abs(number) > MAX_NUMBER for number in _numbers(self.model_dump())):
             raise ValueError("a number is too large")
-        if self.fusion is not None and {*self.fusion} != {*FEATURES}:
+        if self.fusion is not None and {*self.fusion} != {*PAIR_FEATURES}:
             raise ValueError("the features of the fusion are others")
         if self.calibration is not None and not _has_points(self.calibration):
             raise ValueError("the points of the calibration are wrong")

@@ -11,14 +11,14 @@ from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_declarations import PATH, Kind, argument, option, repeated, switch
+from taxoexpan.option_declarations import PATH, OptionKind, argument, option, repeated, switch
 from taxoexpan.shared_options import ReadingOptions
 
 MAX_SHOWN = 50
 """Findings per code that are printed unless --select is given."""
 
 
-CODE_LIST = Kind(
+CODE_LIST = OptionKind(
     "a list of codes",
     lambda text: tuple(code.strip() for code in text.split(",") if code.strip()),
     # An empty variable in a script must not switch off every check.

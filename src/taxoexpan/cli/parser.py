@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from taxoexpan.cli.examples import GROUPS
-from taxoexpan.option_declarations import PATH, TEXT, Kind, Option, OptionGroup, declared_options
+from taxoexpan.option_declarations import (
+    PATH,
+    TEXT,
+    Option,
+    OptionGroup,
+    OptionKind,
+    declared_options,
+)
 from taxoexpan.phrasing import shortened_message, visible
 
 Declared = TypeVar("Declared", bound=OptionGroup)
@@ -52,7 +59,7 @@ def _help(option: Option, default: object) -> str:
     return f"{option.help} (default: {default})"
 
 
-def _reader(kind: Kind) -> Callable[[str], object]:
+def _reader(kind: OptionKind) -> Callable[[str], object]:
     """Return a function that parses strings, with errors that argparse can print."""
 
     def read(text: str) -> object:

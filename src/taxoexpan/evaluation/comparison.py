@@ -10,7 +10,7 @@ from taxoexpan.features.label_words import LabelWords
 from taxoexpan.phrasing import pluralize
 from taxoexpan.training.metrics import Averaging, MetricName, compute_metrics
 
-COLUMNS: dict[MetricName, str] = {
+COMPARISON_COLUMNS: dict[MetricName, str] = {
     "mr": "MR",
     "hit_at_1": "Hit@1",
     "hit_at_3": "Hit@3",
@@ -43,7 +43,10 @@ class OverlapHits:
 def compare(ranks: Mapping[str, Ranks], averaging: Averaging = "fraction") -> dict[str, Figures]:
     """Return the metrics of each method from its ranks for the same queries."""
     metrics = {name: compute_metrics(each, averaging).as_dict() for name, each in ranks.items()}
-    return {name: {metric: each[metric] for metric in COLUMNS} for name, each in metrics.items()}
+    return {
+        name: {metric: each[metric] for metric in COMPARISON_COLUMNS}
+        for name, each in metrics.items()
+    }
 
 
 def overlap_hits(
@@ -62,7 +65,7 @@ def overlap_hits(
 
 def comparison_table(compared: Mapping[str, Figures]) -> list[list[str]]:
     """Return the header and one row per method."""
-    rows = [["METHOD", *COLUMNS.values()]]
+    rows = [["METHOD", *COMPARISON_COLUMNS.values()]]
     for name, figures in compared.items():
         rows.append([name, *(format_value(metric, value) for metric, value in figures.items())])
     return rows

@@ -15,7 +15,7 @@ from taxoexpan.taxonomy import Concept
 
 Number = Annotated[float, PlainSerializer(lambda value: float(f"{value:.6g}"))]
 Named = Annotated[Concept, PlainSerializer(lambda each: {"id": each.id, "label": each.label})]
-Kind = Annotated[
+SerializedKind = Annotated[
     MentionKind,
     PlainSerializer(lambda kind: kind.name.lower()),
     BeforeValidator(lambda name: MentionKind[name.upper()]),
@@ -35,7 +35,7 @@ class SimilarChild:
 class Mention:
     """The way in which a query mentions an anchor, and its bonus in the network's raw score."""
 
-    kind: Kind
+    kind: SerializedKind
     bonus: Number
 
 

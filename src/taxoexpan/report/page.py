@@ -28,7 +28,7 @@ MAX_WORD = 28
 # Characters that UTF-8 cannot encode, or that a browser would drop or misread.
 _INVALID = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
 
-Kind = Literal["text", "number", "fraction", "path"]
+ColumnKind = Literal["text", "number", "fraction", "path"]
 Cell: TypeAlias = str | float | Sequence[str] | Sequence[tuple[str, float]] | None
 """A text, a number, a path from the root (a level may have a confidence), or None if empty."""
 
@@ -95,7 +95,7 @@ class Column:
     """A column; readers can filter by a minimum if it holds fractions, which are from 0 to 1."""
 
     name: str
-    kind: Kind = "text"
+    kind: ColumnKind = "text"
     digits: int = 2
 
     def number(self, cell: Cell) -> float | None:

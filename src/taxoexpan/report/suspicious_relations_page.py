@@ -30,7 +30,7 @@ from taxoexpan.taxonomy import Taxonomy
 
 MIN_PERCENT = 0.005
 """Probabilities below this are shown as "1 in N"."""
-COLUMNS = (
+PAGE_COLUMNS = (
     Column("Concept"),
     Column("Current parent"),
     Column("Better parent", "path"),
@@ -56,7 +56,7 @@ def suspicious_relations_page(
     measured = not relations or any(each.confidence is not None for each in relations)
     instructions = paragraphs("suspicious", has_confidence=measured)
     rows = [_row(relation) for relation in relations]
-    table = Table("Suspicious relations", COLUMNS, rows)
+    table = Table("Suspicious relations", PAGE_COLUMNS, rows)
     subtitle = f"A taxonomy of {len(taxonomy):,} concepts"
     text = TextSection("How to read this report", instructions)
     return Page(title, subtitle, [KeyFigures("", figures), text, table], created)

@@ -26,7 +26,7 @@ MAX_LETTERS = 50
 """The most frequent letters of the names, which replace letters to find misspellings."""
 
 
-class Difference(NamedTuple):
+class NameDifference(NamedTuple):
     """How two names differ, and whether they are certainly the same name."""
 
     text: str
@@ -38,11 +38,11 @@ def compact_key(normalized: str) -> str:
     return words_key(normalized.split(" ")).replace(" ", "")
 
 
-def form_difference(one: str, other: str) -> Difference:
+def form_difference(one: str, other: str) -> NameDifference:
     """Return how two normalized names with the same compact key differ."""
     same_letters = one.replace(" ", "") == other.replace(" ", "")
     what = "case, spaces or hyphens" if same_letters else "singular and plural"
-    return Difference(f"differ only in {what}", True)
+    return NameDifference(f"differ only in {what}", True)
 
 
 def first_difference(longer: str, shorter: str) -> int:
@@ -53,7 +53,7 @@ def first_difference(longer: str, shorter: str) -> int:
 
 def letter_difference(
     longer: str, shorter: str, position: int, word_counts: Mapping[str, int]
-) -> Difference | None:
+) -> NameDifference | None:
     """Return how two normalized names differ in one letter; None if that is no mistake.
 
     `word_counts` counts the names with each word; a word that is in no name may be missing.
@@ -62,7 +62,7 @@ def letter_difference(
     if min(map(len, words)) < MIN_PLURAL_LENGTH or any(map(_is_number, words)):
         return None
     if _is_spelling_variant(longer, shorter, position):
-        return Difference("look like two spellings of the same name", True)
+        return NameDifference("look like two spellings of the same name", True)
     # Misspellings rarely affect the first letter of a word. Endings make other words: exchange and
     # exchanger, nitrate and nitrite. A misspelled word is rare: if the taxonomy uses both words
     # elsewhere, as in memory bank and memory rank, both are intended.
@@ -72,7 +72,7 @@ def letter_difference(
     both_used = min(word_counts.get(word, 0) for word in words) > 1
     if not is_inside or len(shorter) < MIN_LENGTH_OF_MISSPELLINGS or both_used:
         return None
-    return Difference("differ in one letter", False)
+    return NameDifference("differ in one letter", False)
 
 
 def _is_spelling_variant(longer: str, shorter: str, position: int) -> bool:
@@ -106,7 +106,7 @@ class SimilarName(NamedTuple):
 
     name: str
     concept: int
-    difference: Difference
+    difference: NameDifference
 
 
 class SimilarNames:

@@ -7,7 +7,11 @@ from dataclasses import replace
 import pytest
 from messy_pantry import QUICK, messy_pantry
 
-from taxoexpan.curation.cleaning.folds import COLUMNS, SuspiciousRelation, suspicious_relations_csv
+from taxoexpan.curation.cleaning.folds import (
+    SUSPICION_COLUMNS,
+    SuspiciousRelation,
+    suspicious_relations_csv,
+)
 from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.taxonomy import Concept
 
@@ -19,7 +23,7 @@ def relations() -> list[SuspiciousRelation]:
 
 def test_the_table_has_one_row_per_relation(relations: list[SuspiciousRelation]) -> None:
     rows = list(csv.DictReader(io.StringIO(suspicious_relations_csv(relations))))
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == SUSPICION_COLUMNS
     assert len(rows) == len(relations)
     for row, relation in zip(rows, relations, strict=True):
         assert (row["concept_id"], row["parent_id"]) == (relation.concept.id, relation.parent.id)

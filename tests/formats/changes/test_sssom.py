@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.formats.changes.sssom import (
-    COLUMNS,
+    SSSOM_COLUMNS,
     ConceptMapping,
     Justification,
     comparison_mappings,
@@ -35,7 +35,7 @@ def mapping(subject: str, object: str, label: str = "tea") -> ConceptMapping:
 def test_a_name_without_an_id_is_a_literal() -> None:
     given = ConceptMapping("", "oat drink", "ex:oat", "oat milk", Justification.COMPOSITE, 0.87)
     metadata, rows = parts(sssom_table([given], EX, "1.0", DAY))
-    assert [*rows[0]] == [*COLUMNS]
+    assert [*rows[0]] == [*SSSOM_COLUMNS]
     assert [*rows[0].values()] == [
         *("", "oat drink", "skos:exactMatch", "ex:oat", "oat milk", "semapv:CompositeMatching"),
         *("rdfs literal", "0.87"),
@@ -48,7 +48,7 @@ def test_a_name_without_an_id_is_a_literal() -> None:
 
 def test_empty_columns_are_left_out() -> None:
     _, rows = parts(sssom_table([mapping("ex:1", "ex:2")], EX, "1.0", DAY))
-    assert list(rows[0]) == [*COLUMNS[:6]]
+    assert list(rows[0]) == [*SSSOM_COLUMNS[:6]]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.placement.fitting import calibrator_learning
 from taxoexpan.placement.fitting.calibrator_learning import FusionExamples
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.pair_features import FEATURES
+from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 
@@ -164,7 +164,7 @@ def separation(fitted: Fitted, features: Tensor, ids: list[str]) -> dict[str, fl
     means = features[:, rows][:, :, elsewhere].mean(2).numpy()
     return {
         name: area_under_curve(values, lost_family)
-        for name, values in zip(FEATURES, means, strict=True)
+        for name, values in zip(PAIR_FEATURES, means, strict=True)
     }
 
 

@@ -21,7 +21,7 @@ from taxoexpan.placement.fitting.calibrator_learning import (
     learn_fusion,
     prior_for,
 )
-from taxoexpan.placement.scoring.pair_features import FEATURES, Signal, SignalFusion
+from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, Signal, SignalFusion
 
 NOTHING = SignalFusion.from_mapping({})
 
@@ -31,7 +31,7 @@ def drawn_examples(
 ) -> FusionExamples:
     """Draw features at random, and parents in proportion to the exponential of the true scores."""
     rng = np.random.default_rng(seed)
-    features = rng.normal(size=(queries, candidates, len(FEATURES))).astype(np.float32)
+    features = rng.normal(size=(queries, candidates, len(PAIR_FEATURES))).astype(np.float32)
     scores = features @ np.array(SignalFusion.from_mapping(weights).weights)
     best = np.argsort(-(scores + rng.gumbel(size=scores.shape)), axis=1)[:, :parents]
     is_parent = np.zeros(scores.shape, dtype=bool)
@@ -56,7 +56,7 @@ def test_many_examples_recover_the_weights(parents: int) -> None:
     true = {"network": 1.0, "tower_anchor": 0.5, "leaf": -1.5, "leaf_name": 0.7}
     # The first of several parents is drawn by the weights; the others are drawn from the rest.
     found = fit_fusion(drawn_examples(0, true, 3000, parents=parents), NOTHING).as_mapping()
-    for name in FEATURES:
+    for name in PAIR_FEATURES:
         assert found[name] == pytest.approx(true.get(name, 0.0), abs=0.12), name
 
 
@@ -85,7 +85,7 @@ def test_the_weights_are_never_worse_than_the_prior_on_their_own_examples(
     seed: int, queries: int, candidates: int, padded: bool
 ) -> None:
     rng = np.random.default_rng(seed)
-    prior = SignalFusion(tuple(rng.normal(size=len(FEATURES)).tolist()))
+    prior = SignalFusion(tuple(rng.normal(size=len(PAIR_FEATURES)).tolist()))
     examples = drawn_examples(seed, {"name": 1.0, "leaf": 2.0}, queries, candidates)
     if padded:
         wider = drawn_examples(seed + 1, {}, 2, candidates + 3)
@@ -110,7 +110,7 @@ def test_padding_changes_nothing() -> None:
     )
     joined = FusionExamples.concatenate([wider[rows], examples[~rows]])
     assert len(joined) == 30
-    assert joined.features.shape == (30, 14, len(FEATURES))
+    assert joined.features.shape == (30, 14, len(PAIR_FEATURES))
     expected = fit_fusion(examples, PRIOR)
     for other in (wider, joined):
         np.testing.assert_allclose(fit_fusion(other, PRIOR).weights, expected.weights, atol=1e-5)
@@ -143,7 +143,7 @@ def test_a_candidate_that_stands_for_several_counts_as_often() -> None:
 
 def test_a_feature_that_is_always_the_same_keeps_its_prior_weight() -> None:
     examples = drawn_examples(7, {"name": 1.0}, 50)
-    leaf = list(FEATURES).index("leaf")
+    leaf = list(PAIR_FEATURES).index("leaf")
     examples.features[:, :, leaf] = 1.0
     examples.features[:, :, leaf - 1] = 0.0
     prior = SignalFusion.from_mapping({"leaf": 0.25})
@@ -154,7 +154,7 @@ def test_a_feature_that_is_always_the_same_keeps_its_prior_weight() -> None:
 
 
 def test_the_prior_without_a_tower_ignores_it() -> None:
-    tower = {name for name, each in FEATURES.items() if each.signal == Signal.TOWER}
+    tower = {name for name, each in PAIR_FEATURES.items() if each.signal == Signal.TOWER}
     assert all(PRIOR_WITHOUT_TOWER.as_mapping()[name] == 0 for name in tower)
     assert any(PRIOR.as_mapping()[name] > 0 for name in tower)
 
@@ -212,7 +212,7 @@ def test_the_same_seed_draws_the_same_examples(monkeypatch: pytest.MonkeyPatch) 
 
 def made_examples(count: int) -> FusionExamples:
     rng = np.random.default_rng(3)
-    features = rng.normal(size=(count, 9, len(FEATURES))).astype(np.float32)
+    features = rng.normal(size=(count, 9, len(PAIR_FEATURES))).astype(np.float32)
     is_parent = np.arange(9) == rng.integers(0, 9, (count, 1))
     return FusionExamples(features, is_parent, np.zeros((count, 9), np.float32))
 

@@ -14,7 +14,7 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -69,7 +69,7 @@ def random_fused_batch(seed: int, count: int, network: MatchingNetwork) -> tuple
     as_anchors, as_queries = unit(generator, len(old))
     texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy), (as_anchors, as_queries))
     anchors = Anchors(taxonomy, ranker.anchors.vectors, 50, texts=texts)
-    weights = 0.3 * torch.randn(len(FEATURES), generator=generator)
+    weights = 0.3 * torch.randn(len(PAIR_FEATURES), generator=generator)
     concepts = [Concept(f"new {i}", f"own{i % 3} kind{i % 5} name{i % 7}") for i in range(count)]
     queries = replace(queries, concepts=concepts, tower=unit(generator, count)[0])
     return Ranker(network, anchors, fusion=SignalFusion(tuple(weights.tolist()))), queries

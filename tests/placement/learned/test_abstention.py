@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.abstention import (
+    ABSTENTION_FEATURES,
     FALSE_ALARM_RATE,
-    FEATURES,
     MIN_HELD_OUT,
     NEAREST,
     AbstentionModel,
@@ -61,7 +61,7 @@ def test_the_features_are_mean_cosines_of_the_nearest_concepts() -> None:
     ranker, queries = fused_case(0, count=30)
     ranker = ranker.with_fusion(random_fusion(0))
     features = abstention_features(ranker, queries)
-    assert features.shape == (len(queries), len(FEATURES))
+    assert features.shape == (len(queries), len(ABSTENTION_FEATURES))
     assert ranker.anchors.tower is not None
     assert queries.tower is not None
     described = ranker.anchors.tower[1]

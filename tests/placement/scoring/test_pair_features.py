@@ -5,14 +5,14 @@ import torch
 from fused_cases import random_fusion
 
 from taxoexpan.placement.scoring.pair_features import (
-    FEATURES,
+    PAIR_FEATURES,
     Input,
     Signal,
     SignalFusion,
     pair_features,
 )
 
-NAMES = list(FEATURES)
+NAMES = list(PAIR_FEATURES)
 
 
 def test_features_of_leaves_are_zero_for_anchors_with_children() -> None:
@@ -32,29 +32,29 @@ def test_every_input_has_a_feature_and_the_weights_of_inputs_give_the_same_score
     of_parents, of_leaves = fusion.input_weights() @ inputs.numpy()
     found = np.where(is_leaf.numpy(), of_leaves, of_parents)
     np.testing.assert_allclose(found, expected)
-    assert {feature.input for feature in FEATURES.values()} == {*Input}
+    assert {feature.input for feature in PAIR_FEATURES.values()} == {*Input}
 
 
 def test_the_contributions_of_all_signals_sum_up_to_the_score() -> None:
     generator = torch.Generator().manual_seed(1)
-    features = torch.randn(len(FEATURES), 4, generator=generator).double()
-    fusion = SignalFusion(tuple(torch.randn(len(FEATURES), generator=generator).tolist()))
+    features = torch.randn(len(PAIR_FEATURES), 4, generator=generator).double()
+    fusion = SignalFusion(tuple(torch.randn(len(PAIR_FEATURES), generator=generator).tolist()))
     parts = fusion.contributions(features.numpy())
     assert {*parts} == {*Signal}
     np.testing.assert_allclose(sum(parts.values()), np.array(fusion.weights) @ features.numpy())
     words = SignalFusion.from_mapping({"ending": 2.0, "path_words": -1.0})
     only = words.contributions(features.numpy())
-    names = list(FEATURES)
+    names = list(PAIR_FEATURES)
     expected = 2 * features[names.index("ending")] - features[names.index("path_words")]
     np.testing.assert_allclose(only[Signal.WORDS], expected)
     assert not any(part.any() for signal, part in only.items() if signal != Signal.WORDS)
 
 
 def test_weights_are_kept_by_the_names_of_their_features() -> None:
-    fusion = SignalFusion(tuple(float(i) for i in range(len(FEATURES))))
+    fusion = SignalFusion(tuple(float(i) for i in range(len(PAIR_FEATURES))))
     assert SignalFusion.from_mapping(fusion.as_mapping()) == fusion
     assert fusion.as_mapping()["network"] == 0.0
-    assert fusion.as_mapping()["leaf_name"] == len(FEATURES) - 1
+    assert fusion.as_mapping()["leaf_name"] == len(PAIR_FEATURES) - 1
     assert SignalFusion.from_mapping({"name": 3}).as_mapping()["name"] == 3.0
     assert sum(SignalFusion.from_mapping({"name": 3}).weights) == 3.0
 

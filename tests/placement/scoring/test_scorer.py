@@ -17,7 +17,7 @@ from taxoexpan.errors import ModelError
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring import pair_features, scorer
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
-from taxoexpan.placement.scoring.pair_features import FEATURES, Signal, SignalFusion
+from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, Signal, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import GROUP_SIZE, ScoreSummary, best_of
 from taxoexpan.taxonomy import Taxonomy
@@ -36,7 +36,9 @@ COUNT = 12
 EXACTLY = {"rtol": 1e-6, "atol": 1e-6}
 """In double precision; the features of words are float32 numbers."""
 fusions = st.lists(
-    st.one_of(st.just(0.0), st.floats(-1, 1)), min_size=len(FEATURES), max_size=len(FEATURES)
+    st.one_of(st.just(0.0), st.floats(-1, 1)),
+    min_size=len(PAIR_FEATURES),
+    max_size=len(PAIR_FEATURES),
 )
 
 
@@ -77,7 +79,7 @@ def case(
     st.booleans(),
     fusions,
 )
-@example(1, "random", {"matching": "mlp"}, True, False, [0.5] * len(FEATURES))
+@example(1, "random", {"matching": "mlp"}, True, False, [0.5] * len(PAIR_FEATURES))
 def test_fused_scores_equal_the_naive_ones(
     seed: int,
     shape: str,
@@ -127,7 +129,7 @@ def test_features_equal_the_naive_ones(
 def test_only_the_features_of_a_missing_tower_are_zero(tower: bool) -> None:
     ranker, queries = fused_case(4, tower=tower)
     is_zero = [not values.any() for values in ranker.features(queries)]
-    assert is_zero == [not tower and each.signal == Signal.TOWER for each in FEATURES.values()]
+    assert is_zero == [not tower and each.signal == Signal.TOWER for each in PAIR_FEATURES.values()]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -138,7 +140,7 @@ def test_a_ranking_is_the_softmax_of_all_scores(
     monkeypatch.setitem(scorer.MAX_PAIRS, "cpu", 64 * 7)
     monkeypatch.setitem(pair_features.MAX_PAIRS, "cpu", 50)
     plain, queries = fused_case(4, count=300, **variant)
-    fusion = SignalFusion(tuple(np.linspace(-0.3, 0.5, len(FEATURES)).tolist()))
+    fusion = SignalFusion(tuple(np.linspace(-0.3, 0.5, len(PAIR_FEATURES)).tolist()))
     ranker = shaped(plain, "deprecated").with_fusion(fusion if is_fused else None)
     excluded = [np.arange(i, dtype=np.int64) * 9 for i in range(len(queries))]
     log_f = ranker.log_match(ranker.scores(queries))

@@ -11,7 +11,11 @@ from taxoexpan import TaxoExpan
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.concept_vectors import MAX_BLOCK
 from taxoexpan.placement.adding.acceptance import Acceptance, merges, select_additions
-from taxoexpan.placement.learned.abstention import FEATURES, AbstentionModel, abstention_features
+from taxoexpan.placement.learned.abstention import (
+    ABSTENTION_FEATURES,
+    AbstentionModel,
+    abstention_features,
+)
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.ranking import Ranking
 from taxoexpan.placement.suggesting.feedback import Rejections
@@ -152,7 +156,7 @@ def test_the_assessment_uses_the_features_of_abstention(model: TaxoExpan, fused:
     features = abstention_features(ranker, queries)
     abstention = AbstentionModel(
         center=tuple(np.median(features, axis=0).tolist()),
-        scale=(1.0,) * len(FEATURES),
+        scale=(1.0,) * len(ABSTENTION_FEATURES),
         threshold=0.0,
     )
     expected = abstention.has_parent(features)

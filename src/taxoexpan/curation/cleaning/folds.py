@@ -183,7 +183,7 @@ def _files_in(folder: Path) -> list[tuple[int, Path]]:
     return [(int(name[1]), path) for path in paths if (name := _NAME.fullmatch(path.name))]
 
 
-COLUMNS = (
+SUSPICION_COLUMNS = (
     "concept", "concept_id", "parent_id", "parent_label", "path", "rank", "share",
     "better_id", "better_label", "better_path", "better_share", "suspicion",
     "confidence", "parent_confidence", "why",
@@ -219,7 +219,7 @@ class SuspiciousRelation:
         return "" if self.evidence is None else describe_move(self.evidence)
 
     def as_dict(self) -> dict[str, str | int | float | None]:
-        """Return the relation as a row of `COLUMNS`."""
+        """Return the relation as a row of `SUSPICION_COLUMNS`."""
         return {
             "concept": self.concept.label,
             "concept_id": self.concept.id,
@@ -279,7 +279,9 @@ def suspicious_relations(taxonomy: Taxonomy, scores: RelationScores) -> list[Sus
 
 def suspicious_relations_csv(relations: Iterable[SuspiciousRelation]) -> str:
     """Return the relations as a CSV table; formulas are escaped."""
-    return csv_text(COLUMNS, (protect_cells(relation.as_dict()) for relation in relations))
+    return csv_text(
+        SUSPICION_COLUMNS, (protect_cells(relation.as_dict()) for relation in relations)
+    )
 
 
 def _six_digits(number: float) -> float:

@@ -32,7 +32,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TrainingProgress:
     """The phase of the last training, when it began, and its last message.
 
     `results` say what a new model changed. `desk` has the newest model, also after a failure.
@@ -65,7 +65,7 @@ class Improvement:
     listed: Sequence[Concept]
     device: str = "auto"
     glossary: Path | None = None
-    progress: Progress = Progress()
+    progress: TrainingProgress = TrainingProgress()
     """It is replaced as a whole, so that a page never shows parts of two trainings."""
     _lock: Lock = field(default_factory=Lock)
     _started: tuple[Path, Popen[str], Thread] | None = None
@@ -87,7 +87,7 @@ class Improvement:
             if sys.platform != "win32":
                 os.setpriority(os.PRIO_PROCESS, child.pid, 10)  # the pages come first
             now = time.monotonic()
-            self.progress = Progress(Phase.RUNNING, began=now, desk=self.progress.desk)
+            self.progress = TrainingProgress(Phase.RUNNING, began=now, desk=self.progress.desk)
             thread = Thread(target=self._run, args=[desk, child, output])
             self._started = output, child, thread
             thread.start()
@@ -116,7 +116,7 @@ class Improvement:
                 raise ModelError(self.progress.message or problem)
             self._show("the model is trained; its proposals are computed")
             improved, results = self._adopt(desk, output)
-            self.progress = Progress(Phase.DONE, results=results, desk=improved)
+            self.progress = TrainingProgress(Phase.DONE, results=results, desk=improved)
         except Exception as error:  # it would be lost in this thread
             message = str(error) or type(error).__name__
             self.progress = replace(self.progress, phase=Phase.FAILED, message=message)

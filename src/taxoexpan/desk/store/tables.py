@@ -83,7 +83,7 @@ def _read_concept(text: str) -> Concept:
     return Concept(id, label, tuple(synonyms), definition)
 
 
-TEXT = Stored()
+PLAIN_TEXT = Stored()
 CONCEPT = Stored(_write_concept, _read_concept)
 TEXTS = Stored(json.dumps, lambda text: tuple(json.loads(text)))
 TIME = Stored(
@@ -113,12 +113,12 @@ concepts = sa.Table(
     "concepts",
     metadata,
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("key", TEXT, nullable=False, unique=True),
-    sa.Column("id", TEXT, nullable=False),
-    sa.Column("label", TEXT, nullable=False),
+    sa.Column("key", PLAIN_TEXT, nullable=False, unique=True),
+    sa.Column("id", PLAIN_TEXT, nullable=False),
+    sa.Column("label", PLAIN_TEXT, nullable=False),
     sa.Column("synonyms", TEXTS, nullable=False),
-    sa.Column("definition", TEXT, nullable=False),
-    sa.Column("searched", TEXT, nullable=False),
+    sa.Column("definition", PLAIN_TEXT, nullable=False),
+    sa.Column("searched", PLAIN_TEXT, nullable=False),
 )
 """The new concepts, numbered as they were added; `searched` has their names without accents."""
 
@@ -132,13 +132,13 @@ decisions = sa.Table(
     sa.Column("placements", SUGGESTIONS, nullable=False, key="suggestions"),
     sa.Column("passed_over", SUGGESTIONS, nullable=False),
     sa.Column("reason", Stored(read=Reason)),
-    sa.Column("comment", TEXT, nullable=False),
-    sa.Column("batch", TEXT),
-    sa.Column("request_id", TEXT),
-    sa.Column("label", TEXT, nullable=False),
-    sa.Column("curator", TEXT, nullable=False),
+    sa.Column("comment", PLAIN_TEXT, nullable=False),
+    sa.Column("batch", PLAIN_TEXT),
+    sa.Column("request_id", PLAIN_TEXT),
+    sa.Column("label", PLAIN_TEXT, nullable=False),
+    sa.Column("curator", PLAIN_TEXT, nullable=False),
     sa.Column("time", TIME, nullable=False),
-    sa.Column("model", TEXT),
+    sa.Column("model", PLAIN_TEXT),
     sa.Column("undoes", sa.ForeignKey("decisions.number"), unique=True),
     sa.Column("edited", CONCEPT),
     sa.UniqueConstraint("concept", "version", name="one_decision_per_version"),
@@ -153,7 +153,7 @@ proposals = sa.Table(
     "proposals",
     metadata,
     sa.Column("concept", sa.ForeignKey("concepts.number"), primary_key=True, autoincrement=False),
-    sa.Column("model", TEXT, nullable=False),
+    sa.Column("model", PLAIN_TEXT, nullable=False),
     sa.Column("suggestions", PROPOSALS, nullable=False),
 )
 """The proposals of the latest model for each concept, best first, with the rejected ones."""
@@ -167,13 +167,13 @@ queue = sa.Table(
     sa.Column("turn", sa.Integer, nullable=False),
     sa.Column("is_merge", sa.Boolean, nullable=False),
     sa.Column("confidence", sa.Float(53), nullable=False),
-    sa.Column("parent_key", TEXT, index=True),
-    sa.Column("branch", TEXT, nullable=False),
-    sa.Column("parent_order", TEXT, nullable=False),
+    sa.Column("parent_key", PLAIN_TEXT, index=True),
+    sa.Column("branch", PLAIN_TEXT, nullable=False),
+    sa.Column("parent_order", PLAIN_TEXT, nullable=False),
     sa.Column("rejected", PAIRS, nullable=False),
     sa.Column("placements", SUGGESTIONS, nullable=False, key="accepted"),
-    sa.Column("comment", TEXT, nullable=False),
-    sa.Column("curator", TEXT),
+    sa.Column("comment", PLAIN_TEXT, nullable=False),
+    sa.Column("curator", PLAIN_TEXT),
     sa.Column("edited", CONCEPT),
 )
 """The current state of every concept, derived from the log and the proposals.

@@ -18,7 +18,7 @@ from taxoexpan.taxonomy.curies import Prefixes, is_long
 from taxoexpan.taxonomy.difference import Comparison, Difference
 from taxoexpan.taxonomy.mappings import ConceptMapping, Justification
 
-COLUMNS = (
+SSSOM_COLUMNS = (
     *("subject_id", "subject_label", "predicate_id", "object_id", "object_label"),
     *("mapping_justification", "subject_type", "confidence"),
 )
@@ -82,11 +82,11 @@ def sssom_table(
         )
         for each in mappings
     ]
-    columns = [*zip(*rows, strict=True)] if rows else [()] * len(COLUMNS)
-    used = [name not in _OPTIONAL or any(c) for name, c in zip(COLUMNS, columns, strict=True)]
+    columns = [*zip(*rows, strict=True)] if rows else [()] * len(SSSOM_COLUMNS)
+    used = [name not in _OPTIONAL or any(c) for name, c in zip(SSSOM_COLUMNS, columns, strict=True)]
     text = io.StringIO()
     table = csv.writer(text, delimiter="\t", lineterminator="\n")
-    table.writerows([*compress(row, used)] for row in (COLUMNS, *rows))
+    table.writerows([*compress(row, used)] for row in (SSSOM_COLUMNS, *rows))
     return _header(curies.declared, text.getvalue(), tool_version, day) + text.getvalue()
 
 

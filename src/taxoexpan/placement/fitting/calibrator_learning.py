@@ -30,7 +30,7 @@ from taxoexpan.placement.learned.calibration import (
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
-from taxoexpan.placement.scoring.pair_features import FEATURES, SignalFusion
+from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy.arrays import Indices
@@ -41,8 +41,8 @@ CANDIDATES = 50
 """The best anchors by each of `LEADERS`, which become candidates."""
 RANDOM_CANDIDATES = 60
 """Further anchors, drawn at random, which stand for all others."""
-LEADERS = [list(FEATURES).index(name) for name in ("network", "tower_anchor", "name")]
-MAX_PAIRS = 1_500_000
+LEADERS = [list(PAIR_FEATURES).index(name) for name in ("network", "tower_anchor", "name")]
+MAX_FITTED_PAIRS = 1_500_000
 """Pairs whose features are held in memory at a time."""
 MIN_QUERIES = 8
 """Queries that are collected together even if they have more pairs: the features of fewer queries
@@ -103,7 +103,7 @@ def collect_examples(
 ) -> FusionExamples:
     """Return the best candidates by each signal, with true, rejected and random ones."""
     rng, parts = np.random.default_rng(seed), []
-    size = max(MIN_QUERIES, MAX_PAIRS // len(ranker.keys))
+    size = max(MIN_QUERIES, MAX_FITTED_PAIRS // len(ranker.keys))
     for start in range(0, len(queries), size):
         some = queries[start : start + size]
         wrong = rejected[start : start + size] if rejected else [NONE] * len(some)

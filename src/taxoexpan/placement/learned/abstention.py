@@ -28,7 +28,7 @@ FALSE_ALARM_RATE = 0.05
 """The fraction of the concepts with a suitable parent that are reported to have none."""
 NEAREST = 10
 """The number of neighbors."""
-FEATURES = {"mean cosine of the nearest names": 2.0, "the same by the text encoder": 1.0}
+ABSTENTION_FEATURES = {"mean cosine of the nearest names": 2.0, "the same by the text encoder": 1.0}
 """The features, and their weights after standardization.
 
 The weights were fitted to the labels of 12 vocabularies, each against labels of the others
@@ -50,7 +50,7 @@ class AbstentionModel:
     def closeness(self, features: Floats) -> Floats:
         """Return how near each query is to the taxonomy: [Q, F] → [Q]."""
         standardized = (features - np.array(self.center)) / np.array(self.scale)
-        return np.asarray(standardized @ np.array([*FEATURES.values()]))
+        return np.asarray(standardized @ np.array([*ABSTENTION_FEATURES.values()]))
 
     def has_parent(self, features: Floats) -> NDArray[np.bool_]:
         """Return whether each query has a suitable parent."""
@@ -70,7 +70,7 @@ def learn_abstention(ranker: Ranker, queries: Queries) -> AbstentionModel | None
 
 @torch.no_grad()
 def abstention_features(ranker: Ranker, queries: Queries) -> Floats:
-    """Return the `FEATURES` of queries [Q, F]."""
+    """Return the `ABSTENTION_FEATURES` of queries [Q, F]."""
     anchors, memory = ranker.anchors, ReusedMemory()
     tower = anchors.tower if ranker.fusion is not None else None
     texts = None if tower is None else anchors.families.occurring(tower[1])
@@ -80,7 +80,7 @@ def abstention_features(ranker: Ranker, queries: Queries) -> Floats:
 
 
 def features_of_cosines(cosines: QueryCosines) -> Floats:
-    """Return the `FEATURES` from cosines with all concepts, 0 without texts: [Q, F]."""
+    """Return the `ABSTENTION_FEATURES` from cosines with all concepts, 0 without texts: [Q, F]."""
     names = cosines.names
     columns = [
         torch.zeros_like(names[0])

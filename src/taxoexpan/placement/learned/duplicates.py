@@ -58,7 +58,9 @@ class DuplicateDetector:
         sources = rng.permutation(several)[:MAX_EXAMPLES]
         names, rest = zip(*(_split(concepts[i], rng) for i in sources.tolist()), strict=True)
         name_vectors = embed(names)
-        right = pair_features(names, name_vectors, [distinct_names(c) for c in rest], embed(rest))
+        right = duplicate_features(
+            names, name_vectors, [distinct_names(c) for c in rest], embed(rest)
+        )
         # Only near concepts are ever compared. With far ones, nearness would count against a pair.
         nearest = untrained._nearest(name_vectors, exclude=sources)
         others = untrained._features(names, name_vectors, nearest)
@@ -105,11 +107,11 @@ class DuplicateDetector:
         }
         names = [known[index] for index in nearest.ravel().tolist()]
         own = np.repeat(vectors, count, axis=0)
-        features = pair_features(repeated, own, names, self.vectors[nearest.ravel()])
+        features = duplicate_features(repeated, own, names, self.vectors[nearest.ravel()])
         return features.reshape(*nearest.shape, 3)
 
 
-def pair_features(
+def duplicate_features(
     concepts: Sequence[Concept],
     vectors: Vectors,
     names: Sequence[Sequence[str]],

@@ -21,7 +21,7 @@ from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.names import normalize_name
 
-FEATURES = 3
+PRIOR_FEATURES = 3
 """A constant; whether the query's label ends in the anchor's; how many words longer it is."""
 DECAY = 1e-3
 MAX_STEPS = 100
@@ -65,11 +65,13 @@ class NewParentPrior:
         has_new = np.concatenate([b.true.any(1) for b in batches] or [np.zeros(0, np.bool_)])
         if not has_new.any() or has_new.all():
             return None
-        weights = np.zeros(FEATURES)
+        weights = np.zeros(PRIOR_FEATURES)
         for _ in range(MAX_STEPS):
             gradient, hessian = _gradient_and_hessian(batches, weights)
             gradient, hessian = gradient / len(has_new), hessian / len(has_new)
-            step = np.linalg.solve(hessian + DECAY * np.eye(FEATURES), gradient - DECAY * weights)
+            step = np.linalg.solve(
+                hessian + DECAY * np.eye(PRIOR_FEATURES), gradient - DECAY * weights
+            )
             # The first Newton steps may be too long; the weights are small.
             weights = weights + step.clip(-1, 1)
             if np.abs(step).max() < 1e-6:
@@ -95,7 +97,7 @@ def label_features(concepts: Sequence[Concept]) -> Floats:
     indices: dict[str, list[int]] = {}
     for index, label in enumerate(labels):
         indices.setdefault(label, []).append(index)
-    features = np.zeros((len(labels), len(labels), FEATURES))
+    features = np.zeros((len(labels), len(labels), PRIOR_FEATURES))
     features[..., 0] = 1
     for query, label in enumerate(labels):
         words = label.split()
@@ -116,7 +118,7 @@ def _gradient_and_hessian(
     batches: Sequence[LabeledBatch], weights: Floats
 ) -> tuple[Floats, Floats]:
     """Return the gradient [F] of the log-likelihood of all parents, and its negative Hessian."""
-    gradient, hessian = np.zeros(FEATURES), np.zeros((FEATURES, FEATURES))
+    gradient, hessian = np.zeros(PRIOR_FEATURES), np.zeros((PRIOR_FEATURES, PRIOR_FEATURES))
     for batch in batches:
         scores, features = _with_gain(batch.scores, batch.features, weights), batch.features
         total = np.logaddexp(np.logaddexp.reduce(scores, 1), batch.scores.total)

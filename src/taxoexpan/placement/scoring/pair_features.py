@@ -79,7 +79,7 @@ class Feature:
     leaves_only: bool = False
 
 
-FEATURES = {
+PAIR_FEATURES = {
     "network": Feature(Signal.NETWORK, Input.NETWORK),
     "tower_anchor": Feature(Signal.TOWER, Input.TOWER_ANCHOR, COSINE_SCALE),
     "tower_nearest_child": Feature(Signal.TOWER, Input.TOWER_NEAREST_CHILD, COSINE_SCALE),
@@ -108,8 +108,8 @@ children, so some inputs have a second weight for leaf anchors."""
 
 def pair_features(inputs: Tensor, is_leaf: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the features of pairs, in `out` if it is given: [I, ...] → [F, ...]."""
-    features = inputs.new_empty(len(FEATURES), *inputs.shape[1:]) if out is None else out
-    for values, feature in zip(features, FEATURES.values(), strict=True):
+    features = inputs.new_empty(len(PAIR_FEATURES), *inputs.shape[1:]) if out is None else out
+    for values, feature in zip(features, PAIR_FEATURES.values(), strict=True):
         torch.mul(inputs[feature.input], feature.scale, out=values)
         if feature.leaves_only:
             values *= is_leaf
@@ -125,23 +125,23 @@ class SignalFusion:
     @classmethod
     def from_mapping(cls, weights: Mapping[str, float]) -> SignalFusion:
         """Create from weights by the names of features; other weights are 0."""
-        return cls(tuple(float(weights.get(name, 0.0)) for name in FEATURES))
+        return cls(tuple(float(weights.get(name, 0.0)) for name in PAIR_FEATURES))
 
     def as_mapping(self) -> dict[str, float]:
         """Return the weights by the names of their features."""
-        return dict(zip(FEATURES, self.weights, strict=True))
+        return dict(zip(PAIR_FEATURES, self.weights, strict=True))
 
     @property
     def signals(self) -> tuple[Signal, ...]:
         """The signals with a nonzero weight."""
-        pairs = zip(FEATURES.values(), self.weights, strict=True)
+        pairs = zip(PAIR_FEATURES.values(), self.weights, strict=True)
         weighed = {feature.signal for feature, weight in pairs if weight}
         return tuple(signal for signal in Signal if signal in weighed)
 
     def input_weights(self) -> Floats:
         """Return the weight of each input, for anchors with and without children: [2, I]."""
         totals = np.zeros((2, len(Input)))
-        for feature, weight in zip(FEATURES.values(), self.weights, strict=True):
+        for feature, weight in zip(PAIR_FEATURES.values(), self.weights, strict=True):
             totals[int(feature.leaves_only) :, feature.input] += feature.scale * weight
         return totals
 
@@ -149,12 +149,12 @@ class SignalFusion:
         """Return the contribution of each signal to P scores: [F, P] → [P] per signal."""
         parts = np.array(self.weights)[:, None] * features
         return {
-            signal: parts[[each.signal == signal for each in FEATURES.values()]].sum(axis=0)
+            signal: parts[[each.signal == signal for each in PAIR_FEATURES.values()]].sum(axis=0)
             for signal in Signal
         }
 
 
-MAX_PAIRS = {"cpu": 1 << 17, "cuda": 1 << 23}
+MAX_PAIRS_BY_DEVICE = {"cpu": 1 << 17, "cuda": 1 << 23}
 """Pairs that are scored at a time: few enough for the cache of a CPU."""
 
 

@@ -18,11 +18,11 @@ from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.pair_features import (
-    FEATURES,
-    MAX_PAIRS,
+    MAX_PAIRS_BY_DEVICE,
     OF_COSINES,
     OF_FAMILY,
     OF_WORDS,
+    PAIR_FEATURES,
     CosineScores,
     Input,
     QueryCosines,
@@ -162,7 +162,9 @@ class Scorer:
         by_cosine = None
         if self._cosine_weights.any():
             by_cosine = CosineScores(self._cosine_weights, cosines)
-        for rows in row_slices(len(scores), len(queries), MAX_PAIRS, scores.device, GROUP_SIZE):
+        for rows in row_slices(
+            len(scores), len(queries), MAX_PAIRS_BY_DEVICE, scores.device, GROUP_SIZE
+        ):
             block = scores[rows]
             if side is not None and self._folded is not None:
                 block.addmm_(self._folded[rows], side)
@@ -198,7 +200,7 @@ class Scorer:
         below[Input.CHILDREN] = families.log_counts[:, None]
         is_leaf = raw.new_ones(len(raw), 1)
         is_leaf[self._parents] = 0
-        features = raw.new_empty(len(FEATURES), *raw.shape)
+        features = raw.new_empty(len(PAIR_FEATURES), *raw.shape)
         for rows in row_slices(len(raw), len(queries), FEATURE_PAIRS, raw.device):
             inputs = raw.new_zeros(len(Input), rows.stop - rows.start, len(queries))
             families.write(below[OF_FAMILY], rows, inputs[OF_FAMILY])
