@@ -21,7 +21,7 @@ help:
 	@echo "make lines      print lines and modules per package (COMPARE=DIRECTORY: next to another checkout)"
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
 	@echo "make coverage   run the tests, and print how much of each package they reach"
-	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
+	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY for real data)"
 	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make install    install the command line in .venv"
@@ -44,7 +44,7 @@ test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
 
 # The extras for users; developers' tools need not be old.
-EXTRAS := cluster corpus mcp postgresql tensorboard transformers web
+EXTRAS := cluster mcp postgresql tensorboard transformers web
 COMMA := ,
 EMPTY :=
 TEST_TOOLS := hatchling httpx hypothesis jsonschema pytest rdflib schemathesis
@@ -94,7 +94,7 @@ coverage: .venv/installed-dev
 	$(BIN)/python tools/coverage_by_package.py --missing 10
 
 bench: .venv/installed
-	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
+	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS))
 
 reproduce: .venv/installed-dev
 	@$(BIN)/python -m reproduction $(if $(RUN),run $(RUN)) $(ARGS)

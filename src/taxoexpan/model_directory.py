@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,18 +35,13 @@ MANIFEST, CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS = (
     "taxonomy.safetensors",
     "words.safetensors",
 )
-FEATURES, CALIBRATION, CONTINUATION, CARD = (
-    "features",
-    "calibration.json",
-    "continuation.json",
-    "README.md",
-)
+CALIBRATION, CONTINUATION, CARD = "calibration.json", "continuation.json", "README.md"
 REQUIRED = (CONFIG, WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
 """The files that every model has, besides the manifest."""
 OPTIONAL = (TOWER, WORDS)
 """The files that only models with a text encoder or the fusion have."""
-OWN = (MANIFEST, *REQUIRED, *OPTIONAL, FEATURES, CARD, "search.safetensors", "taxonomy")
-"""The contents of a model directory; a directory with other files is never replaced. The last two
+OWN = (MANIFEST, *REQUIRED, *OPTIONAL, CARD, "features", "search.safetensors", "taxonomy")
+"""The contents of a model directory; a directory with other files is never replaced. The last three
 are of earlier versions."""
 
 MAX_MANIFEST = 1_000_000
@@ -55,7 +49,6 @@ MAX_MANIFEST = 1_000_000
 MAX_NUMBER = 1e5
 """The largest number in weights and vectors; products of larger ones may become infinite."""
 _RESTORE = "train again, or restore the directory"
-_OF_FEATURES = re.compile(rf"{FEATURES}/([0-9]{{1,3}}/)?[a-z]+\.(json|safetensors)")
 
 
 class FileEntry(BaseModel):
@@ -107,14 +100,9 @@ def is_archive(path: Path) -> bool:
 
 
 def read_intact(path: Path) -> IntactDirectory:
-    """Compare all files of a model with its manifest; refuse missing, damaged and extra files."""
+    """Compare all files of a model with its manifest; refuse missing and damaged files."""
     manifest = read_manifest(path)
     scanned = {name: _check_file(path, name, entry) for name, entry in manifest.files.items()}
-    folder = path / FEATURES
-    for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        name = file.relative_to(path).as_posix()
-        if not file.is_dir() and name not in manifest.files:
-            raise ModelError(f"{path}: {name} is not listed in {MANIFEST}; {_RESTORE}")
     tensor_files = {name: file for name, file in scanned.items() if file is not None}
     return IntactDirectory(path, manifest, tensor_files)
 
@@ -155,12 +143,8 @@ def model_digest(path: Path) -> str:
 
 def write_manifest(directory: Path) -> None:
     """Write the manifest of a new model directory, with all files except the card."""
-    files = sorted(file for file in directory.rglob("*") if file.is_file())
-    entries = {
-        file.relative_to(directory).as_posix(): file_entry(file)
-        for file in files
-        if file.name not in (CARD, MANIFEST)
-    }
+    files = sorted(file for file in directory.iterdir() if file.name not in (CARD, MANIFEST))
+    entries = {file.name: file_entry(file) for file in files}
     manifest = Manifest(files=entries)
     manifest = manifest.model_copy(update={"sha256": manifest.digest()})
     content = json.dumps(manifest.model_dump(), indent=2)
@@ -205,5 +189,4 @@ def _check_file(path: Path, name: str, entry: FileEntry) -> TensorFile | None:
 
 def _is_complete(files: Mapping[str, FileEntry]) -> bool:
     """Return whether all files that a model needs are listed, and no others."""
-    others = {*files} - {*REQUIRED, *OPTIONAL}
-    return {*REQUIRED} <= {*files} and all(map(_OF_FEATURES.fullmatch, others))
+    return {*REQUIRED} <= {*files} <= {*REQUIRED, *OPTIONAL}

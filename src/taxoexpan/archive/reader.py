@@ -27,7 +27,6 @@ from taxoexpan.model_directory import (
     ANCHORS,
     CONFIG,
     CONTINUATION,
-    FEATURES,
     TAXONOMY,
     TOWER,
     WEIGHTS,
@@ -116,7 +115,7 @@ def load_summary(path: Path) -> ModelSummary:
     directory = read_intact(path)
     with _consistent_parts(path):
         for name, file in directory.tensor_files.items():
-            is_own = name in (WEIGHTS, TAXONOMY) or "/" in name
+            is_own = name in (WEIGHTS, TAXONOMY)
             if not is_own and file.metadata.get("model") != directory.identity:
                 raise ValueError(f"{name} belongs to another model")
         # The check has a mapping of its own, so that the pages that it reads are released.
@@ -172,7 +171,7 @@ def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
     """Create the encoder; refuse vectors that differ from the vectors of the training."""
     path, known = about.directory.path, about.training.encoder
     try:
-        encoder = make_encoder(features, about.config.oov, device, path / FEATURES)
+        encoder = make_encoder(features, about.config.oov, device)
     except (TaxoExpanError, OSError, ValueError) as error:  # a path may have any characters
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
         fix = "if they have moved, say where they are"

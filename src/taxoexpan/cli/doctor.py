@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 PURPOSES = {
     "cluster": "suggest with several workers or a Ray cluster; Parquet files",
-    "corpus": "vectors that are learned from a text corpus (skipgram:CORPUS)",
     "mcp": "a server for AI assistants (Model Context Protocol)",
     "postgresql": "curators' decisions in PostgreSQL",
     "tensorboard": "training curves in TensorBoard",

@@ -69,7 +69,7 @@ def run(options: Options) -> int:
         preflight([options.output], inputs, options.force)
     new = read_concepts(options.new) if options.new else []
     terms = [Concept("", term) for term in options.nearest]
-    taxonomy, encoder, embed = _opened(options, new)
+    taxonomy, encoder, embed = _opened(options)
     concepts = [*taxonomy.concepts, *new]
     both, queries = embed(concepts), embed(terms)
     refuse_unknown(both, encoder.name)
@@ -97,16 +97,11 @@ def run(options: Options) -> int:
     return 0
 
 
-def _opened(
-    options: Options, others: list[Concept]
-) -> tuple[Taxonomy, Encoder, Callable[[list[Concept]], Vectors]]:
-    """Return the taxonomy, its encoder, and a function that embeds concepts.
-
-    The vocabulary does not include the terms of --nearest, which are encoded as in `suggest`.
-    """
+def _opened(options: Options) -> tuple[Taxonomy, Encoder, Callable[[list[Concept]], Vectors]]:
+    """Return the taxonomy, its encoder, and a function that embeds concepts."""
     from taxoexpan.archive import load_archive
     from taxoexpan.config import changed_settings, load_preset
-    from taxoexpan.features.embedding import embed_concepts, names_of
+    from taxoexpan.features.embedding import embed_concepts
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.model_directory import is_archive
 
@@ -122,7 +117,6 @@ def _opened(
         encoder = make_encoder(c.features, c.oov, options.device)
         encoder.show_progress(not options.quiet)
         taxonomy = read_taxonomy(options.taxonomy, options)
-        encoder.learn(names_of([*taxonomy.concepts, *others]))
 
     def embed(concepts: list[Concept]) -> Vectors:
         return embed_concepts(encoder, concepts, c.name_weight, c.definition_weight)
