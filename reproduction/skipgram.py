@@ -1,8 +1,8 @@
 """Train skip-gram vectors on a corpus (Section 5.1.1), as a file for `--features vectors:FILE`.
 
-    python -m reproduction.skipgram CORPUS TAXONOMY --new LIST -o FILE
+    python -m reproduction.skipgram CORPUS TAXONOMY [NEW] -o FILE
 
-Every label and synonym of the taxonomy and of the list of new concepts becomes one word.
+Every label and synonym of the taxonomy and of the new concepts becomes one word.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("taxonomy", type=Path)
-    parser.add_argument("--new", type=Path, help="list of concepts that are to be placed later")
+    parser.add_argument("new", type=Path, nargs="?", help="concepts that are to be placed later")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of word vectors")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)

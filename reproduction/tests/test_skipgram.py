@@ -132,7 +132,7 @@ def test_a_name_is_found_in_the_file_however_it_is_spelled(tmp_path: Path) -> No
     names.write_text("child,parent\nCold-Brew,drink\nHalf and half,drink\n", encoding="utf-8")
     new, output = tmp_path / "new.txt", tmp_path / "drinks.vec"
     new.write_text("half-and-half\n", encoding="utf-8")
-    main([str(texts), str(names), "--new", str(new), "-o", str(output)])
+    main([str(texts), str(names), str(new), "-o", str(output)])
     brew, half, same = WordVectorEncoder(output).encode(
         ["Cold-Brew", "Half and half", "half-AND-half"]
     )
