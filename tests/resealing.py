@@ -11,14 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from taxoexpan.model_directory import (
-    write_manifest,
-)
-
-
-def reseal(directory: Path) -> None:
-    """Write the manifest of the files as they are now."""
-    write_manifest(directory)
+from taxoexpan.model_directory import write_manifest
 
 
 def change_json(directory: Path, part: str, change: Callable[[Any], Any]) -> None:
@@ -27,7 +20,7 @@ def change_json(directory: Path, part: str, change: Callable[[Any], Any]) -> Non
     changed = change(content)
     text = json.dumps(content if changed is None else changed)
     (directory / part).write_text(text, encoding="utf-8")
-    reseal(directory)
+    write_manifest(directory)
 
 
 def change_tensors(
@@ -38,7 +31,7 @@ def change_tensors(
     change(tensors)
     stored = {name: tensor.contiguous() for name, tensor in tensors.items()}
     save_file(stored, directory / part, metadata=_metadata(directory / part))
-    reseal(directory)
+    write_manifest(directory)
 
 
 def _metadata(file: Path) -> dict[str, str] | None:
