@@ -20,8 +20,13 @@ help:
 	@echo "make sizes      print the sizes of the package and its extras, and start-up times"
 	@echo "make concepts   count classes, records, shared classes and lines (COMPARE=DIRECTORY: next to another checkout)"
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
+<<<<<<< HEAD
 	@echo "make coverage   run the tests, and print the modules that they do not reach completely"
 	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
+=======
+	@echo "make coverage   run the tests, and print how much of each package they reach"
+	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY for real data)"
+>>>>>>> head
 	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make install    install the command line in .venv"
@@ -44,7 +49,7 @@ test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
 
 # The extras for users; developers' tools need not be old.
-EXTRAS := cluster corpus mcp postgresql tensorboard transformers web
+EXTRAS := cluster mcp postgresql tensorboard transformers web
 COMMA := ,
 EMPTY :=
 TEST_TOOLS := hatchling httpx hypothesis jsonschema pytest rdflib schemathesis
@@ -94,7 +99,11 @@ coverage: .venv/installed-dev
 	$(BIN)/coverage report --skip-covered
 
 bench: .venv/installed
+<<<<<<< HEAD
 	$(BIN)/python -m benchmarks.speed $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
+=======
+	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS))
+>>>>>>> head
 
 reproduce: .venv/installed-dev
 	@$(BIN)/python -m reproduction $(if $(RUN),run $(RUN)) $(ARGS)

@@ -95,7 +95,7 @@ def run_trials(options: argparse.Namespace) -> None:
         if options.dry:
             continue
         model = TaxoExpan("best", trial.seed, options.device, **settings, features=options.features)
-        model.fit(trial.test.taxonomy, trial.validation, progress=True, expected=trial.concepts)
+        model.fit(trial.test.taxonomy, trial.validation, progress=True)
         measure = measure_abstention if trial.branch else measure_confidence
         results.append(measure(model, trial))
         print(f"{save_result(results[-1], options.output)} written", file=sys.stderr, flush=True)

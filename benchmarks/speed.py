@@ -2,7 +2,6 @@
 
     make bench                      # on a synthetic taxonomy of the size of the paper's MAG-CS
     make bench MAG_CS=DIRECTORY     # on MAG-CS itself, see benchmarks/README.md
-    make bench CORPUS=FILE          # search a real corpus instead of a synthetic one
 
 Both sides of a ratio are measured alternately, and the best time of each counts. A measurement is
 repeated if the host takes more than 3 % of the processor meanwhile.
@@ -12,12 +11,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import tempfile
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +31,7 @@ from benchmarks.timing import (
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.device import keep_freed_memory
-from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.embedding import embed_concepts
-from taxoexpan.features.skipgram_training import join_names
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -66,7 +60,6 @@ def main() -> None:
     """Run all measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mag-cs", type=Path, metavar="DIRECTORY")
-    parser.add_argument("--corpus", type=Path, metavar="FILE")
     options = parser.parse_args()
     torch.manual_seed(0)
     task = mag_cs(options.mag_cs) if options.mag_cs else synthetic_task()
@@ -77,7 +70,6 @@ def main() -> None:
         print_products(task)
     print_ranking(task)
     print_encoding()
-    print_corpus(options.corpus, task)
     print_processes()
 
 
@@ -259,36 +251,6 @@ def print_encoding() -> None:
         lambda: ours.encode(names),
         lambda: theirs.embed(names, norm=True),
     )
-
-
-def print_corpus(corpus: Path | None, task: Task) -> None:
-    """Compare the search for all names in a corpus to `wc -w` on the same file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "texts.txt"
-        texts = read_documents(corpus) if corpus else synthetic_texts()
-        path.write_text("\n".join(" ".join(text.split()) for text in texts), encoding="utf-8")
-        names = task.taxonomy.labels if corpus else synthetic_names(CONCEPTS)
-        megabytes = path.stat().st_size / 1e6
-        for workers in sorted({1, os.cpu_count() or 1}):
-            find = partial(find_names, path, names, workers)
-            count = partial(subprocess.run, ["wc", "-w", path], check=True, capture_output=True)
-            ratio, seconds, steal = measure_undisturbed(find, count)
-            rates = f"{megabytes / seconds:.1f} MB/s, wc {megabytes / seconds * ratio:.0f} MB/s"
-            what = f"{len(set(names)):,} names found in {megabytes:.0f} MB by {workers} / wc -w"
-            print(f"{ratio:6.2f} × {what}  ({rates}; steal {steal:.1%})", flush=True)
-
-
-def find_names(path: Path, names: list[str], workers: int) -> None:
-    """Join the names in a corpus as the training of skip-gram vectors does."""
-    deque(join_names(path, names, workers), maxlen=0)
-
-
-def synthetic_texts() -> Iterator[str]:
-    """Yield ten megabytes of words, some of which form names."""
-    generator = np.random.default_rng(0)
-    words = [*(f"word{i}" for i in range(20_000)), *set(" ".join(synthetic_names(9)).split())]
-    for _ in range(10_000):
-        yield " ".join(words[i] for i in generator.zipf(1.3, 150) % len(words))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 from reproduction.experiments import METRICS, find_experiments
+from reproduction.phrases import PhraseMatcher, name_token, tokenize
 from reproduction.runs import Run, runs_of
 from reproduction.tables import METRIC_NAMES, format_mean
 from taxoexpan.features.corpus.documents import read_documents
-from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.training.metrics import compute_metrics
 
 MIN_MENTIONS = 5

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from reproduction.baselines.trained_method import Problem
-from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
+from taxoexpan.features.embedding import embed_concepts, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.mentions import Lexicon
 from taxoexpan.network.concept_vectors import LabeledQueries
@@ -95,7 +95,6 @@ def make_task(
     """
     taxonomy = validation.taxonomy
     concepts = list(taxonomy.concepts)
-    encoder.learn(names_of([*concepts, *validation.concepts, *test.concepts]))
     name_weight = 0.0 if joined else 1.0
     embed = partial(embed_concepts, encoder, name_weight=name_weight, joined=joined)
     vectors = embed(concepts)

@@ -11,21 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from taxoexpan.model_directory import (
-    CALIBRATION,
-    CONFIG,
-    CONTINUATION,
-    TAXONOMY,
-    WEIGHTS,
-    file_entry,
-    identity_of_parts,
-    write_manifest,
-)
-
-
-def reseal(directory: Path) -> None:
-    """Write the manifest of the files as they are now."""
-    write_manifest(directory)
+from taxoexpan.model_directory import write_manifest
 
 
 def change_json(directory: Path, part: str, change: Callable[[Any], Any]) -> None:
@@ -34,7 +20,7 @@ def change_json(directory: Path, part: str, change: Callable[[Any], Any]) -> Non
     changed = change(content)
     text = json.dumps(content if changed is None else changed)
     (directory / part).write_text(text, encoding="utf-8")
-    reseal(directory)
+    write_manifest(directory)
 
 
 def change_tensors(
@@ -45,22 +31,7 @@ def change_tensors(
     change(tensors)
     stored = {name: tensor.contiguous() for name, tensor in tensors.items()}
     save_file(stored, directory / part, metadata=_metadata(directory / part))
-    if part in (WEIGHTS, TAXONOMY):
-        adopt(directory)
-    reseal(directory)
-
-
-def adopt(directory: Path) -> None:
-    """Let all parts name the weights and the taxonomy that the directory has now."""
-    parts = (WEIGHTS, TAXONOMY)
-    identity = identity_of_parts({part: file_entry(directory / part) for part in parts})
-    for part in (CONFIG, CALIBRATION, CONTINUATION):
-        content = json.loads((directory / part).read_text(encoding="utf-8"))
-        (directory / part).write_text(json.dumps({**content, "model": identity}), encoding="utf-8")
-    for file in directory.glob("*.safetensors"):
-        if file.name not in parts:
-            tensors = {name: tensor.clone() for name, tensor in load_file(file).items()}
-            save_file(tensors, file, metadata={**(_metadata(file) or {}), "model": identity})
+    write_manifest(directory)
 
 
 def _metadata(file: Path) -> dict[str, str] | None:

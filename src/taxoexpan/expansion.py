@@ -323,7 +323,7 @@ def _trained_model(expansion: Expansion, observer: ExpansionObserver) -> TaxoExp
     if options.accept_at_precision is not None or options.min_confidence:
         refuse_missing_confidence(expansion.taxonomy, model.config)
     observer.training(expansion, model)
-    model.fit(taxonomy, progress=observer.shows_progress, expected=expansion.queries)
+    model.fit(taxonomy, progress=observer.shows_progress)
     observer.trained(model)
     return model
 

@@ -100,7 +100,6 @@ class TaxoExpan:
         log: str | Path | None = None,
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
-        expected: Iterable[str | Concept] = (),
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
@@ -109,8 +108,7 @@ class TaxoExpan:
         directory `tensorboard` gets the same figures as curves, if TensorBoard is installed. After
         every epoch, the state is saved in `checkpoint`, and the state of the fine-tuning in
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
-        result as without the interruption. If vectors are learned from a corpus, the names of the
-        `expected` concepts are learned too.
+        result as without the interruption.
         """
         outputs = FittingOutputs(progress, *map(_path, (log, checkpoint, tensorboard)))
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
@@ -121,9 +119,8 @@ class TaxoExpan:
         self.config = resolve_mentions(self._requested, taxonomy.active)
         self._tower = None  # of an earlier fit
         self.encoder.show_progress(progress)
-        later = as_concepts(expected)
         with Stages("training", estimate_stages(taxonomy, self._embedder), shown=progress):
-            prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
+            prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout)
             parts = fit_parts(prepared, self._embedder, self.seed, outputs)
         self._keep(prepared, parts, began)
         return self

@@ -113,9 +113,8 @@ class FeatureOptions(OptionGroup):
 
     features: str | None = option(
         "encoder for names and definitions: pretrained (the package's own), static (included word "
-        "vectors), vectors:FILE (word vectors in a file), transformer:NAME_OR_PATH (a sentence "
-        "transformer) or skipgram:CORPUS (word vectors trained on a corpus); join several with + "
-        "(default: set by the preset)",
+        "vectors), vectors:FILE (word vectors in a file) or transformer:NAME_OR_PATH (a "
+        "sentence transformer); join several with + (default: set by the preset)",
         metavar="ENCODER",
     )
     settings: tuple[str | tuple[str, Any], ...] = repeated(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from resealing import change_json, change_tensors, reseal
-from safetensors.torch import load_file, save_file
+from resealing import change_json, change_tensors
+from safetensors.torch import load_file
 from tiny_transformer import save_bert
 
 from taxoexpan import TaxoExpan
@@ -50,33 +50,12 @@ def config(name: str, value: object) -> Change:
     return lambda path: change_json(path, "config.json", lambda c: c.update({name: value}))
 
 
-def features(name: str) -> Change:
-    return lambda path: change_json(
-        path, "config.json", lambda c: c["settings"].update(features=name)
-    )
-
-
 def manifest(name: str, value: object) -> Change:
     def change(path: Path) -> None:
         fields = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         (path / "manifest.json").write_text(json.dumps({**fields, name: value}))
 
     return change
-
-
-def deep_config(path: Path) -> None:
-    (path / "config.json").write_text("[" * 200_000)
-    reseal(path)
-
-
-def huge_manifest(path: Path) -> None:
-    with (path / "manifest.json").open("r+b") as file:
-        file.truncate(1 << 40)
-
-
-def extra_vectors(path: Path) -> None:
-    (path / "features").mkdir()
-    (path / "features" / "vocabulary.json").write_text("{}")
 
 
 def name_a_file_outside(path: Path) -> None:
@@ -86,27 +65,14 @@ def name_a_file_outside(path: Path) -> None:
     (path / "manifest.json").write_text(listed.model_copy(update=digest).model_dump_json())
 
 
-def terabytes(path: Path) -> None:
-    header = b'{"names":{"dtype":"F32","shape":[1099511627776],"data_offsets":[0,4398046511104]}}'
-    (path / "anchors.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-    reseal(path)
-
-
-def nan_in_the_weights(path: Path) -> None:
-    change_tensors(path, "weights.safetensors", lambda t: t["match.weight"][0].fill_(float("nan")))
-
-
 def other_weights(path: Path) -> None:
     """The weights of another model, and a manifest that lists them."""
     change_tensors(path, "weights.safetensors", lambda t: t["match.weight"].mul_(2))
-    for file in ("anchors.safetensors", "words.safetensors"):
-        tensors = load_file(path / file)
-        save_file({n: t.clone() for n, t in tensors.items()}, path / file, {"model": "another"})
-    reseal(path)
 
 
-def growth_of_another_taxonomy(path: Path) -> None:
-    change_json(path, "continuation.json", lambda c: c["growth"].update(added=["nothing"]))
+def word_out_of_range(path: Path) -> None:
+    """A matrix that scipy would write outside of."""
+    change_tensors(path, "words.safetensors", lambda t: t["labels.indices"][0].fill_(10**6))
 
 
 @pytest.mark.parametrize(
@@ -119,8 +85,6 @@ def growth_of_another_taxonomy(path: Path) -> None:
         (written("manifest.json", '{"model_type": "bert"}'), "does not belong to a taxoexpan"),
         (removed("manifest.json"), "no manifest.json; .* older version; train again"),
         (lambda path: flip_a_byte_of(path / "config.json"), "config.json is damaged"),
-        (deep_config, "config.json: .*recursion limit"),
-        (huge_manifest, "manifest.json .*it has 1,099,511,627,776 bytes"),
         (removed("calibration.json", os.mkfifo), "calibration.json .*not a regular file"),
         (removed("manifest.json", os.mkfifo), "manifest.json .*not a regular file"),
         (
@@ -128,16 +92,11 @@ def growth_of_another_taxonomy(path: Path) -> None:
             "words.safetensors .*not a regular file",
         ),
         (removed("config.json", Path.mkdir), "config.json .*not a regular file"),
-        (extra_vectors, "features/vocabulary.json is not listed"),
         (name_a_file_outside, "manifest.json is damaged"),
-        (terabytes, "anchors.safetensors is damaged .*header"),
-        (nan_in_the_weights, "weights.safetensors has NaN.*'match."),
-        (anchors(lambda t: t["keys"][3].fill_(3e38)), "huge number in 'keys'"),
         (anchors(lambda t: t.update(keys=t["keys"].double())), "keys of the wrong type"),
         (anchors(lambda t: t.update(keys=t["keys"][:-1])), "keys of the wrong type or shape"),
-        (anchors(lambda t: t["head_of"][5:6].fill_(1000)), "head words out of range"),
+        (word_out_of_range, "the parts of the model do not fit together .*indices must be"),
         (other_weights, "anchors.safetensors belongs to another model"),
-        (growth_of_another_taxonomy, "lacks a concept that was added"),
         (manifest("version", 10), "saved by an older version of taxoexpan; train again"),
         (manifest("version", 99), "saved by a newer"),
         (manifest("version", [[]]), "saved by a newer or unknown version"),
@@ -145,8 +104,6 @@ def growth_of_another_taxonomy(path: Path) -> None:
         (manifest("more", 1), "manifest.json is damaged"),
         (config("dimension", 7), "do not fit together"),
         (config("settings", {}), "the setting 'features' is missing"),
-        (features("vectors:\0"), r"the vectors of 'vectors:\\x00'.*null byte"),
-        (features("transformer:a\0"), r"the vectors of 'transformer:a\\x00'"),
         (config("seed", -1), "config.json: seed"),
         (config("model", "0" * 32), "config.json belongs to another model"),
     ],
@@ -192,11 +149,14 @@ def test_a_new_model_replaces_one_of_an_older_version(
     older = shutil.copytree(model_directory, tmp_path / "older")
     manifest("version", 10)(older)
     (older / "search.safetensors").write_bytes(b"a candidate search")
+    (older / "features").mkdir()
+    (older / "features" / "vocabulary.json").write_text("{}")
     with pytest.raises(ModelError, match="older version"):
         TaxoExpan.load(older)
     model.save(older, force=True)
     assert TaxoExpan.load(older, "cpu").suggest(["cashew milk"]) == model.suggest(["cashew milk"])
     assert not (older / "search.safetensors").exists()
+    assert not (older / "features").exists()
 
 
 def test_the_card_names_seed_data_and_figures(model_directory: Path) -> None:

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from hashlib import shake_256
@@ -40,10 +40,6 @@ class Counting(Encoder):
         self.pause = pause
         self.prepared: list[list[str]] = []
         self.encoded: list[list[str]] = []
-        self.saved: list[Path] = []
-
-    def learn(self, names: Collection[str]) -> None:
-        self.mark = " ".join(names)
 
     def prepare(self, texts: Sequence[str]) -> None:
         self.prepared.append(list(texts))
@@ -62,9 +58,6 @@ class Counting(Encoder):
 
     def fingerprint(self) -> str:
         return self.mark
-
-    def save(self, folder: Path) -> None:
-        self.saved.append(folder)
 
 
 def same(one: Vectors, other: Vectors) -> bool:
@@ -162,22 +155,15 @@ def test_many_texts_that_are_not_cached_have_a_progress_bar_on_a_terminal(
     assert ("encoding" in screen.getvalue()) is bar
 
 
-def test_other_methods_are_delegated_to_the_encoder(tmp_path: Path) -> None:
-    inner = Counting()
-    encoder: Encoder = CachedEncoder(inner, folder=tmp_path)
+def test_a_cached_encoder_has_the_fingerprint_of_the_encoder(tmp_path: Path) -> None:
+    encoder: Encoder = CachedEncoder(Counting(), folder=tmp_path)
     assert (encoder.name, encoder.dimension, encoder.fingerprint()) == ("counting", 6, "one")
-    encoder.save(tmp_path / "saved")
-    assert inner.saved == [tmp_path / "saved"]
 
 
-def test_vectors_before_and_after_learning_are_separate(tmp_path: Path) -> None:
-    inner = Counting()
-    encoder = CachedEncoder(inner, folder=tmp_path)
-    before = encoder.encode(NAMES)
-    encoder.learn(["tea"])
-    after = encoder.encode(NAMES)
-    assert encoder.fingerprint() == "tea"
-    assert same(after, inner.vectors(NAMES))
+def test_vectors_of_encoders_with_other_fingerprints_are_separate(tmp_path: Path) -> None:
+    one, other = CachedEncoder(Counting(), tmp_path), CachedEncoder(Counting("two"), tmp_path)
+    before, after = one.encode(NAMES), other.encode(NAMES)
+    assert same(after, Counting("two").vectors(NAMES))
     assert not same(after, before)
     assert encode_and_check(tmp_path, NAMES) == []
 

@@ -150,7 +150,7 @@ def test_letters_may_be_composed_or_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "features", ["transformer:multilingual", "vectors:cc.de.vec", "static+skipgram:texts.gz"]
+    "features", ["transformer:multilingual", "vectors:cc.de.vec", "static+vectors:texts.vec.gz"]
 )
 def test_an_encoder_that_may_know_the_language_gets_no_warning(features: str) -> None:
     warn_of_language(features, OTHERS["Russian"].split(", "))

@@ -25,7 +25,6 @@ from taxoexpan.model_directory import (
     CARD,
     CONFIG,
     CONTINUATION,
-    FEATURES,
     OWN,
     TAXONOMY,
     TOWER,
@@ -157,7 +156,6 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
             _save_tensors(learned, directory / TOWER, identity)
         if archive.texts is not None:
             _save_arrays(words_arrays(archive.texts.words), directory / WORDS, identity)
-        archive.encoder.save(directory / FEATURES)
         for part, fields in _json_parts(archive).items():
             content = {"model": identity, **fields}
             indent = 2 if part == CONFIG else None

@@ -16,7 +16,6 @@ from taxoexpan.option_declarations import OptionGroup, switch
 
 EXTRAS = {
     "cluster": "ray",
-    "corpus": "gensim",
     "mcp": "mcp",
     "postgresql": "psycopg",
     "tensorboard": "tensorboard",

@@ -40,12 +40,6 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
         "again; requires --from",
         metavar="STORE",
     )
-    expect: Path | None = option(
-        "file with concepts that you plan to place later; with skipgram:CORPUS, word vectors are "
-        "also learned for their names (ignored otherwise)",
-        kind=PATH,
-        metavar="NEW",
-    )
     json: bool = switch("print the training metrics as JSON")
     resume: bool = switch("resume an interrupted training run with the same OUT")
     log: Path | None = option(
@@ -65,7 +59,7 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
             message = "decisions are learned when the training of a model is continued"
             raise ConfigurationError(message, fix="give the model with --from", option="decisions")
         declared = declared_options(Options)
-        for name in ("preset", "features", "settings", "epochs", "expect", "resume"):
+        for name in ("preset", "features", "settings", "epochs", "resume"):
             if self.start is not None and getattr(self, name) != declared[name][1]:
                 message = "a continued training has the settings and the vectors of the model"
                 flag = "set" if name == "settings" else name
@@ -131,9 +125,7 @@ def _train(options: Options) -> TaxoExpan:
 def _trained(options: Options) -> TaxoExpan:
     """Return a newly trained model."""
     from taxoexpan.expansion import check_training, new_model
-    from taxoexpan.formats.concept_list import read_concepts
 
-    expected = read_concepts(options.expect) if options.expect else []
     check_training(options)
     model = new_model(options)
     _begin_checkpoint(options)
@@ -145,7 +137,6 @@ def _trained(options: Options) -> TaxoExpan:
         log=options.log,
         checkpoint=options.checkpoint,
         tensorboard=options.tensorboard,
-        expected=expected,
     )
     print_training(model, options.quiet)
     return model
@@ -200,7 +191,7 @@ def _refuse_outputs(options: Options, replaces: bool) -> None:
         refuse_inside(path, options.output)
     if options.report:
         checkpoints = options.checkpoint, tower_path(options.checkpoint)
-        inputs = options.expect, options.glossary, options.start, *outputs[:2], *checkpoints
+        inputs = options.glossary, options.start, *outputs[:2], *checkpoints
         preflight([options.report], [options.taxonomy, *filter(None, inputs)], options.force)
         refuse_inside(options.report, options.taxonomy, "is an input")
 

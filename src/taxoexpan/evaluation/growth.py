@@ -13,7 +13,7 @@ from torch import Tensor
 from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.evaluation.confidence import GrowthConfidence, measure_confidence
 from taxoexpan.evaluation.rules import Method
-from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
+from taxoexpan.features.embedding import embed_concepts, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.mentions import Lexicon
 from taxoexpan.model import TaxoExpan
@@ -130,7 +130,7 @@ def true_ranks_by(method: Method, queries: LabeledQueries, anchors: int) -> Rank
 
 def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodResult:
     """Fit a model on the old release and place the new concepts; raise if it was interrupted."""
-    model.fit(growth.taxonomy, progress=progress, expected=growth.queries.concepts)
+    model.fit(growth.taxonomy, progress=progress)
     if model.training.interrupted:
         raise KeyboardInterrupt
     confidence = measure_confidence(model, growth.queries)
@@ -140,7 +140,6 @@ def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodR
 def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:
     """Embed the anchors [2, N, D] and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
-    encoder.learn(names_of([*taxonomy.concepts, *new.concepts]))
     known = embed_concepts(encoder, taxonomy.concepts)
     refuse_unknown(known, encoder.name)
     new_vectors = embed_concepts(encoder, new.concepts)

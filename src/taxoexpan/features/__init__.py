@@ -1,11 +1,10 @@
 """Features of texts: vectors and words.
 
-- encoders: `encoder` is the interface, and `encoder_registry` creates `static`, `word_vectors`,
-  `transformer` and `skipgram_encoder`, whose vectors `skipgram_training` learns from a `corpus`;
-  `cache` keeps vectors on disk;
+- encoders: `encoder` is the interface, and `encoder_registry` creates `static`, `word_vectors`
+  and `transformer`; `cache` keeps vectors on disk;
 - vectors of concepts: `embedding` makes two per concept, and warns of unknown texts;
 - words: `label_words` compares the words of labels, and `word_postings` adds this to many scores at
   a time;
 - `mentions` finds the concepts that a definition or a name mentions;
-- `glossary` looks up definitions.
+- `corpus` reads texts, and `glossary` looks up definitions in them.
 """

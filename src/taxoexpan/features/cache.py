@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -60,24 +60,15 @@ class CachedEncoder(Encoder):
         self.inner = inner
         self.name = inner.name
         self.dimension = inner.dimension
-        self._folder, self._progress = folder or cache_folder(), False
-        self._choose_file()
-
-    def _choose_file(self) -> None:
-        """Choose the file for the current fingerprint of the encoder."""
+        self._progress = False
         self._path: Path | None = None
-        if self._folder:
-            key = _digest(repr((VERSION, self.dimension, self.inner.fingerprint()))).hex()
-            self._path = self._folder / f"{key}.sqlite"
+        if folder := folder or cache_folder():
+            key = _digest(repr((VERSION, self.dimension, inner.fingerprint()))).hex()
+            self._path = folder / f"{key}.sqlite"
 
     def show_progress(self, shown: bool) -> None:
         """Show or hide a progress bar when there are many texts to encode."""
         self._progress = shown
-
-    def learn(self, names: Collection[str]) -> None:
-        """Let the encoder learn the names; then use the file of its new fingerprint."""
-        self.inner.learn(names)
-        self._choose_file()
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Prepare the encoder for the texts that are not cached."""
@@ -126,10 +117,6 @@ class CachedEncoder(Encoder):
     def fingerprint(self) -> str:
         """Return the fingerprint of the encoder."""
         return self.inner.fingerprint()
-
-    def save(self, folder: Path) -> None:
-        """Save the vectors that the encoder has learned."""
-        self.inner.save(folder)
 
     def _attempt(self, step: Callable[[Path], T], default: T) -> T:
         """Return the result of a step with the file; if it fails, warn and stop caching."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,9 +26,6 @@ class Encoder(ABC):
     def show_progress(self, shown: bool) -> None:
         """Show or hide progress bars on standard error."""
 
-    def learn(self, names: Collection[str]) -> None:
-        """Learn vectors of these names, if the encoder is trained."""
-
     def prepare(self, texts: Sequence[str]) -> None:
         """Load the data for these texts, if it is expensive to load it for each call."""
 
@@ -51,9 +47,6 @@ class Encoder(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """Return a digest of the data that the vectors depend on; a saved model checks it."""
-
-    def save(self, folder: Path) -> None:
-        """Save the learned vectors in a new directory, if there are any."""
 
 
 def normalize_rows(vectors: Vectors) -> Vectors:

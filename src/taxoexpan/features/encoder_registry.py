@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from taxoexpan.features.word_vectors import WordVectorEncoder
 
 PLAIN = ("pretrained", "static")
 """The encoders without an argument."""
-ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH", "skipgram": "CORPUS"}
+ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH"}
 """The encoders with an argument, and what the argument is."""
 
 # A path may contain a +, so only a + before the name of an encoder separates two encoders.
@@ -25,19 +25,10 @@ _NAMES = rf"(?:{'|'.join(PLAIN)})\s*(?:\+|$)|(?:{'|'.join(ARGUMENTS)}):"
 _SEPARATOR = re.compile(rf"\+(?=\s*(?:{_NAMES}))")
 
 
-def make_encoder(
-    name: str, oov: str = "skip", device: str = "auto", saved: Path | None = None
-) -> Encoder:
-    """Create an encoder by name, or load it from the directory `saved`; check its files."""
-    names = [part.strip() for part in _SEPARATOR.split(name)]
-    if len(names) == 1:
-        return _make_one(names[0], oov, device, saved)
-    return ConcatenatedEncoder(
-        [
-            _make_one(part, oov, device, saved and saved / str(index))
-            for index, part in enumerate(names)
-        ]
-    )
+def make_encoder(name: str, oov: str = "skip", device: str = "auto") -> Encoder:
+    """Create an encoder by name, and check its files."""
+    parts = [_make_one(part.strip(), oov, device) for part in _SEPARATOR.split(name)]
+    return parts[0] if len(parts) == 1 else ConcatenatedEncoder(parts)
 
 
 class ConcatenatedEncoder(Encoder):
@@ -52,11 +43,6 @@ class ConcatenatedEncoder(Encoder):
         """Show or hide the progress bars of all encoders."""
         for part in self.parts:
             part.show_progress(shown)
-
-    def learn(self, names: Collection[str]) -> None:
-        """Let all encoders learn these names."""
-        for part in self.parts:
-            part.learn(names)
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Let all encoders load the data for these texts."""
@@ -80,13 +66,8 @@ class ConcatenatedEncoder(Encoder):
         """Return the fingerprints of all encoders."""
         return " + ".join(part.fingerprint() for part in self.parts)
 
-    def save(self, folder: Path) -> None:
-        """Save each encoder in a subdirectory with its index."""
-        for index, part in enumerate(self.parts):
-            part.save(folder / str(index))
 
-
-def _make_one(name: str, oov: str, device: str, saved: Path | None) -> Encoder:
+def _make_one(name: str, oov: str, device: str) -> Encoder:
     kind, _, argument = name.partition(":")
     if name == "static":
         return StaticEncoder()
@@ -103,10 +84,6 @@ def _make_one(name: str, oov: str, device: str, saved: Path | None) -> Encoder:
         )
     if kind == "vectors":
         return CachedEncoder(WordVectorEncoder(Path(argument), oov))
-    if kind == "transformer":
-        from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 
-        return CachedEncoder(TransformerEncoder(argument, device))
-    from taxoexpan.features.skipgram_encoder import CorpusEncoder
-
-    return CorpusEncoder(Path(argument), saved)
+    return CachedEncoder(TransformerEncoder(argument, device))

@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from taxoexpan.files.tensor_file import TensorInfo
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.sequences import PackedTexts
-from taxoexpan.taxonomy.storage import check_texts
 
 NUM_WORD_FEATURES = 6
 """Whether the query's label ends in a name of the anchor; whether it contains one elsewhere;
@@ -256,49 +254,26 @@ def words_from_arrays(arrays: Arrays) -> LabelWords:
     """Restore the words from the arrays of `words_arrays`."""
     words = PackedTexts(arrays["vocabulary.text"], arrays["vocabulary.offsets"])
     names = PackedTexts(arrays["names.text"], arrays["names.offsets"])
-    count = len(arrays["heads"])
-    vocabulary = {word: number for number, word in enumerate(words)}
-    if len(vocabulary) < len(words):
-        raise ValueError("the vocabulary has a word twice")
-
-    def matrix(name: str) -> csr_array:
-        parts = tuple(arrays[f"{name}.{part}"] for part in CSR_PARTS)
-        width = len(names) if name == "named" else len(words)
-        return csr_array(parts, shape=(count, width), copy=False)
-
     return LabelWords(
-        vocabulary,
+        {word: number for number, word in enumerate(words)},
         StoredNames(names, arrays["names.numbers"]),
         arrays["idf"],
-        **{name: matrix(name) for name in MATRICES},
+        **{name: _stored_matrix(arrays, name) for name in MATRICES},
         heads=arrays["heads"],
         unknown_weight=float(arrays["unknown_weight"][0]),
     )
 
 
-def check_words(tensors: Mapping[str, TensorInfo], arrays: Arrays, size: int) -> None:
-    """Refuse invalid words of `size` concepts, by the ranges of tensors without reading them."""
-    check_texts(arrays, "vocabulary")
-    words, names = len(arrays["vocabulary.offsets"]) - 1, len(check_texts(arrays, "names"))
-    expected: dict[str, tuple[tuple[str, ...], tuple[int, ...], float, float]] = {
-        "names.numbers": (("I64",), (names,), 0, names - 1),
-        "idf": (("F32",), (words,), -np.inf, np.inf),
-        "heads": (("I64",), (size,), -1, words - 1),
-        "unknown_weight": (("F64",), (1,), 0, np.inf),
-    }
+def _stored_matrix(arrays: Arrays, name: str) -> csr_array:
+    """Restore a matrix without a copy."""
+    width = len(arrays["names.numbers"]) if name == "named" else len(arrays["idf"])
+    parts = tuple(arrays[f"{name}.{part}"] for part in CSR_PARTS)
+    return csr_array(parts, shape=(len(arrays["heads"]), width), copy=False)
+
+
+def check_words(arrays: Arrays, size: int) -> None:
+    """Refuse words of other concepts, and matrices that scipy would write outside of."""
+    if len(arrays["heads"]) != size:
+        raise ValueError("the words belong to other concepts")
     for name in MATRICES:
-        entries = tensors[f"{name}.data"].shape
-        width, integers = names if name == "named" else words, ("I32", "I64")
-        expected[f"{name}.data"] = (("F32",), entries[:1], -np.inf, np.inf)
-        expected[f"{name}.indices"] = (integers, entries, 0, width - 1)
-        expected[f"{name}.indptr"] = (integers, (size + 1,), 0, entries[0])
-    for name, (types, shape, low, high) in expected.items():
-        found = tensors[name]
-        if found.dtype not in types or found.shape != shape:
-            raise ValueError(f"{name} has the wrong type or shape")
-        if found.low < low or found.high > high:
-            raise ValueError(f"{name} has a number out of range")
-    for name in MATRICES:
-        indptr, entries = tensors[f"{name}.indptr"], tensors[f"{name}.data"].shape
-        if not indptr.is_ascending or (indptr.low, indptr.high) != (0, entries[0]):
-            raise ValueError(f"{name}.indptr are not offsets")
+        _stored_matrix(arrays, name).check_format()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import stat
 import sys
 from functools import lru_cache
@@ -60,13 +59,10 @@ def open_regular(path: Path) -> BufferedReader:
     return path.open("rb")
 
 
-def read_regular(path: Path, max_bytes: int | None = None) -> bytes:
-    """Return the content of a file; more than `max_bytes` raise a ValueError."""
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file."""
     with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if max_bytes is not None and size > max_bytes:
-            raise ValueError(f"it has {size:,} bytes, but at most {max_bytes:,} are read")
-        return file.read(size)
+        return file.read()
 
 
 def parse_json(content: bytes) -> Any:

@@ -60,7 +60,7 @@ def score_fold(
     remaining = hide_parents(taxonomy, queries).canonical
     holdout = hold_out(taxonomy, [taxonomy.ids[i] for i in queries.tolist()], remaining)
     model = options.new_model()
-    model.fit(remaining, progress=progress, expected=holdout.concepts)
+    model.fit(remaining, progress=progress)
     if model.training.interrupted:
         raise KeyboardInterrupt  # an unfinished model must not score relations
     kept = np.array([taxonomy.index(id) for id in remaining.ids])

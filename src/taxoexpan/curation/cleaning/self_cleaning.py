@@ -17,7 +17,6 @@ from taxoexpan.curation.cleaning.folds import (
     suspicious_relations,
 )
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.features.embedding import names_of
 from taxoexpan.files import temporary_folder
 from taxoexpan.model import TaxoExpan
 from taxoexpan.progress import spell_duration
@@ -51,8 +50,6 @@ def clean(
     options, known = options or ModelOptions(), taxonomy.canonical.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
-    # An encoder that learns from a corpus learns here once; every fold finds the result on disk.
-    model.encoder.learn(names_of(known.concepts))
     with nullcontext(Path(work)) if work else temporary_folder() as folder:
         files = FoldFiles(folder, _identity(model, known, folds, inner, explained))
         saved = files.load()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taxoexpan.features.corpus.parallel import map_blocks
-from taxoexpan.features.corpus.phrases import split_sentences
+from taxoexpan.features.corpus.sentences import split_sentences
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
 from taxoexpan.taxonomy.names import normalize_name
 

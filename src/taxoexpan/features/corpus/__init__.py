@@ -1,1 +1,1 @@
-"""A text corpus: its `documents`, the `phrases` in them, and `parallel` processing."""
+"""A text corpus: its `documents`, the `sentences` in them, and `parallel` processing."""

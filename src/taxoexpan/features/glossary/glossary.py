@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache, cached_property, partial
 from pathlib import Path
 
-from taxoexpan.features.corpus.phrases import split_sentences
+from taxoexpan.features.corpus.sentences import split_sentences
 from taxoexpan.features.glossary.glossary_file import BrokenLines, GlossaryEntry, read_entries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import STOP_WORDS, singular

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,7 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.progress import Progress, Stage
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.known_names import known_names
@@ -91,17 +90,12 @@ def prepare_taxonomy(
     embedder: Embedder,
     seed: int,
     holdout: Holdout | None = None,
-    expected: Sequence[Concept] = (),
 ) -> PreparedTaxonomy:
-    """Hold out some leaves (or use `holdout`), and embed all concepts.
-
-    An encoder that learns names also learns the names of the `expected` concepts.
-    """
-    c, encoder, active = embedder.config, embedder.encoder, taxonomy.active
+    """Hold out some leaves (or use `holdout`), and embed all concepts."""
+    c, active = embedder.config, taxonomy.active
     if holdout is None:
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
-    encoder.learn(names_of(chain(taxonomy.concepts, holdout.concepts, expected)))
     return embed_holdout(taxonomy, embedder, holdout)
 
 

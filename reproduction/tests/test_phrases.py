@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, split_sentences, tokenize
+from reproduction.phrases import PhraseMatcher, name_token, tokenize
 
 
 def test_words_keep_their_inner_hyphens_and_apostrophes() -> None:
@@ -21,18 +21,6 @@ def test_words_keep_their_inner_hyphens_and_apostrophes() -> None:
 @settings(max_examples=100, deadline=None)
 def test_the_fast_path_for_ascii_gives_the_same_tokens(text: str) -> None:
     assert [*tokenize(text), "é"] == tokenize(f"{text} é")
-
-
-def test_sentences_end_at_full_stops_but_not_at_abbreviations() -> None:
-    text = (
-        'We use BERT. It (e.g. GPT-3.5) helps, see Smith et al. 2020. J. Doe said "ok." '
-        "Why? it is so!\n\nA heading\n\nText。日本語。"
-    )
-    assert split_sentences(text) == [
-        *("We use BERT.", "It (e.g. GPT-3.5) helps, see Smith et al. 2020."),
-        *('J. Doe said "ok."', "Why? it is so!", "A heading", "Text。", "日本語。"),
-    ]
-    assert split_sentences(" ") == []
 
 
 def test_the_longest_name_from_the_left_is_joined() -> None:

@@ -1,4 +1,4 @@
-"""Tokens and sentences of a text, and multi-word names among tokens."""
+"""The tokens of a text, and multi-word names among them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,6 @@ _TOKEN = re.compile(rf"[\w{_MARKS}]+(?:['-][\w{_MARKS}]+)*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _REPLACEMENTS = (("\u2019", "'"), ("\u2010", "-"), ("\u00ad", ""), ("_", " "))
 _WORD_BREAK = re.compile("[-']")
-_SENTENCE_END = re.compile(
-    # A single character class first lets the regex engine skip other text quickly.
-    r"[.!?。！？\n](?:(?<=[.!?])"
-    # Abbreviations and initials do not end a sentence.
-    r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)(?<!\bal\.)(?<!\bFig\.)(?<!\b[A-Z]\.)"
-    r"[\"')\]”’]*(\s++)|(?<=[。！？])()|(?<=\n)\s*\n)"
-)
 
 
 def tokenize(text: str) -> list[str]:
@@ -34,16 +27,6 @@ def tokenize(text: str) -> list[str]:
     for character, replacement in _REPLACEMENTS:
         text = text.replace(character, replacement)
     return _TOKEN.findall(text.lower())
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences, at full stops that no lower-case letter follows."""
-    sentences, start = [], 0
-    for match in _SENTENCE_END.finditer(text):
-        if not text[match.end() : match.end() + 1].islower():
-            sentences.append(text[start : match.start(match.lastindex or 0)])
-            start = match.end()
-    return [stripped for sentence in [*sentences, text[start:]] if (stripped := sentence.strip())]
 
 
 def name_words(name: str) -> list[str]:
