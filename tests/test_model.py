@@ -207,7 +207,12 @@ def test_vectors_of_concepts_need_no_training(pantry: Path) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     cosines = vectors @ untrained.embed([Concept("", "Oat Milk")])[0]
     assert taxonomy.labels[int(cosines.argmax())] == "oat milk"
-    assert not untrained.embed(["\N{SLICE OF PIZZA}"]).any()
+
+
+def test_a_concept_with_unknown_words_has_the_vector_zero(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "few.vec", "1 3\nmilk 1 2 2\n")
+    vectors = TaxoExpan(features=f"vectors:{path}").embed(["milk", "zzzz"])
+    np.testing.assert_allclose(vectors, [[1 / 3, 2 / 3, 2 / 3], [0, 0, 0]], atol=1e-6)
 
 
 def test_a_saved_model_has_its_vectors(model: TaxoExpan, model_directory: Path) -> None:

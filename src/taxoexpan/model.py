@@ -312,8 +312,8 @@ class TaxoExpan:
     def embed(self, concepts: Iterable[str | Concept]) -> Vectors:
         """Return the vectors of concepts by the encoder, one unit vector per row: [N] → [N, D].
 
-        A vector is the mean of the names, plus the definition if there is one. It needs no
-        training. The vector of a concept without a known word is zero.
+        A vector is the mean of the names, plus the definition if there is one; it is zero if the
+        encoder knows no word of them. No training is needed.
         """
         vectors: Vectors = self._embedder.array(as_concepts(concepts))[0]
         return vectors
