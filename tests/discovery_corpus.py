@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
-from taxoexpan.curation.discovery.term_discovery import DiscoveredConcept, discover
+from taxoexpan.curation.discovery import DiscoveredConcept, discover
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 FIELD = Taxonomy(

@@ -262,7 +262,8 @@ def test_a_definition_may_be_very_long(tmp_path: Path) -> None:
 
 
 def test_an_apostrophe_that_discover_has_added_is_not_part_of_a_name(tmp_path: Path) -> None:
-    text = "label,synonyms,definition,might_duplicate\n'=1+1,'-a|b,'@c,\n''=1,'tis,'n,\n"
+    header = "label,synonyms,definition,count,documents,score,example\n"
+    text = f"{header}'=1+1,'-a|b,'@c,1,1,0,\n''=1,'tis,'n,1,1,0,\n"
     assert read_concepts(write_file(tmp_path / "new.csv", text)) == [
         Concept("", "=1+1", ("-a", "b"), "@c"),
         Concept("", "'=1", ("'tis",), "'n"),

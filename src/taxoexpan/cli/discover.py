@@ -31,7 +31,9 @@ class Options(ReadingOptions):
     output: Path | None = output_option("CSV file to write (default: standard output)")
     force: bool = switch("overwrite existing output files")
     top: int = option("maximum number of concepts", 500, POSITIVE)
-    min_count: int = option("ignore phrases that occur less often", 5, POSITIVE)
+    min_count: int = option(
+        "ignore phrases that occur less often on their own, outside longer ones", 5, POSITIVE
+    )
     workers: int | None = option(
         "number of worker processes (default: one per core)", None, POSITIVE
     )
@@ -41,7 +43,7 @@ class Options(ReadingOptions):
 
 def run(options: Options) -> int:
     """Write the new concepts as a table or as JSON."""
-    from taxoexpan.curation.discovery.term_discovery import discover, discovered_concepts_table
+    from taxoexpan.curation.discovery import discover, discovered_concepts_table
     from taxoexpan.files import preflight, write_whole
 
     if options.output:
@@ -67,9 +69,5 @@ def run(options: Options) -> int:
         print(text, end="")
         return 0
     write_whole({options.output: text.encode()}, options.force)
-    duplicates = sum(bool(concept.might_duplicate) for concept in concepts)
-    note(
-        f"{pluralize(len(concepts), 'new concept')} in {options.output}; {duplicates} may be in "
-        "the taxonomy already (see the column might_duplicate)"
-    )
+    note(f"{pluralize(len(concepts), 'new concept')} in {options.output}")
     return 0

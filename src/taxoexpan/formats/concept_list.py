@@ -44,8 +44,8 @@ _LINKED = re.compile(r"\[[^\[\]]+\]\(\S+\).*")
 _TextLine: TypeAlias = tuple[int, str]
 """The number of a line and its text."""
 
-DISCOVERED = "might_duplicate"
-"""The column by which a table from `discover` is recognized."""
+DISCOVERED = {"count", "documents", "score", "example"}
+"""The columns by which a table from `discover` is recognized."""
 
 _TAXONOMY_SUFFIXES = (
     *(".ttl", ".nt", ".nq", ".trig", ".rdf", ".owl", ".xml", ".jsonld"),
@@ -76,7 +76,7 @@ def read_concepts(path: Path) -> list[Concept]:
     table = open_if_table(file, titles=False)
     if table is not None and table.has("label") and not _has_bullets(file, table):
         rows = table.rows
-        if DISCOVERED in table.header:
+        if set(table.header) >= DISCOVERED:
             rows = [replace(row, cells=[unprotected(c.strip()) for c in row.cells]) for row in rows]
         found = [
             (row.line, Concept(row["id"], row["label"], row.many("synonyms"), row["definition"]))
@@ -223,7 +223,7 @@ def _warn_of_breaks(path: Path, notes: Sequence[Note]) -> None:
 
 def _warn_of_columns(table: Table) -> None:
     """Warn about columns that are not read, except in a table from `discover`."""
-    if DISCOVERED in table.header:
+    if set(table.header) >= DISCOVERED:
         return
     others = table.other_columns("id", "label", "synonyms", "definition")
     names = [name.removeprefix("column ") for name in others if name.startswith("column ")]

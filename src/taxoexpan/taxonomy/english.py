@@ -19,24 +19,23 @@ def singular(word: str) -> str:
 
 
 _WORDS = {
-    "pointing": """
+    "determiners": """
         this that these those our their its his her my your
-    """,
-    "articles": """
         a an the each every some any no both all such another either neither several many few
         much more most less least other various same own
     """,
     "verbal": """
         we they i you he she it who which to not can could may might must shall should will
         would cannot do does did let also have has had having
-    """,
-    "being": """
         is are was were be been being am
     """,
-    "others": """
+    "prepositions": """
         of in on for with from by at as into onto through between among across over under within
-        without via using upon about against toward towards per during before after since until
-        than like beyond despite versus vs besides along around behind below above and or but
+        without via upon about against toward towards per during before after since until
+        than like beyond despite versus vs besides along around behind below above
+    """,
+    "others": """
+        using and or but
         nor if then so because while whereas although though however therefore thus hence
         moreover furthermore when where why how what whose whom there here yet still only even
         just very too rather quite well almost already again further e.g i.e etc et al cf based
@@ -49,17 +48,14 @@ _WORDS = {
 }
 _SETS = {name: frozenset(words.split()) for name, words in _WORDS.items()}
 
-POINTING = _SETS["pointing"]
-"""Words before a phrase that refers to something in the same text: our method, these results."""
-
-ARTICLES = _SETS["articles"]
-"""Articles and other determiners."""
+DETERMINERS = _SETS["determiners"]
+"""Articles, possessives and other words that begin a noun phrase."""
 
 VERBAL = _SETS["verbal"]
-"""Words that are usually followed by a verb."""
+"""Pronouns, auxiliaries and other words that are usually followed by a verb."""
 
-BEING = _SETS["being"]
-"""Forms of "to be"."""
+PREPOSITIONS = _SETS["prepositions"]
+"""Words that are usually followed by a noun phrase."""
 
 STOP_WORDS = frozenset[str]().union(*_SETS.values())
 """Words that separate phrases and never occur in one."""
