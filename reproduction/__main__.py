@@ -1,4 +1,4 @@
-"""List and run the paper's experiments, and show the stored runs: see docs/reproduction.md."""
+"""List and run experiments, and show the stored runs: see docs/reproduction.md."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reproduction.experiments import (
     FIGURES,
+    MEASURED,
     SEMEVAL,
     TABLES,
     Experiment,
@@ -22,6 +23,9 @@ from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from reproduction.task import Task
+
+CALIBRATION = "calibration"
+"""The figure of the measurements of confidence."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -39,13 +43,24 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--task", type=Path, nargs="+", help="task files, from prepare")
     run.add_argument("--seeds", type=int, default=3, help="runs per experiment (default: 3)")
     run.add_argument("--quiet", action="store_true", help="show no progress")
+    run.add_argument(
+        "--taxonomy",
+        type=Path,
+        metavar="FILE",
+        help="the taxonomy of a measurement (default: that of --mag-cs, or the food taxonomy)",
+    )
+    run.add_argument("--newer", type=Path, metavar="FILE", help="its newer release")
     prepare = steps.add_parser("prepare", help="write a task, with its vectors, for other machines")
-    table = steps.add_parser("table", help="print a table of the paper next to the stored runs")
-    table.add_argument("name", choices=[*TABLES, SEMEVAL])
-    figure = steps.add_parser("figure", help="draw a figure of the paper as PNG and SVG")
-    figure.add_argument("name", choices=FIGURES)
+    table = steps.add_parser("table", help="print a table of the stored runs")
+    table.add_argument("name", choices=[*TABLES, SEMEVAL, *MEASURED])
+    figure = steps.add_parser("figure", help="draw a figure as PNG and SVG")
+    figure.add_argument("name", choices=[*FIGURES, CALIBRATION])
     figure.add_argument("--vectors", help="which runs to draw, if several tasks have runs")
-    page = steps.add_parser("page", help="write one page with all results")
+    page = steps.add_parser("page", help="write one page with all results of the paper's tables")
+    icd = steps.add_parser("icd", help="write a release of ICD-10-CM as a taxonomy")
+    icd.add_argument("wheel", type=Path, help="wheel of simple-icd-10-cm")
+    icd.add_argument("-o", "--output", type=Path, required=True, metavar="CSV")
+    icd.set_defaults(step=_icd)
     for step, function in ((run, _run), (prepare, _prepare)):
         _add_data(step)
         step.set_defaults(step=function)
@@ -70,7 +85,9 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         help="folder of MAG-CS, or a .terms file of another taxonomy with its split (default: the "
         "food taxonomy of the package, with a split of its own)",
     )
-    parser.add_argument("--features", default="static", help="encoder (default: static)")
+    parser.add_argument(
+        "--features", help="encoder (default: static; for measurements, that of the preset)"
+    )
     parser.add_argument("--joined", action="store_true", help="embed names with their definitions")
     parser.add_argument("--half", action="store_true", help="round vectors to half precision")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
@@ -97,6 +114,37 @@ def _list(_: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    """Make the missing runs, and print the results of all runs as tables."""
+    experiments = find_experiments(options.names)
+    measurements = [experiment for experiment in experiments if experiment.measurement]
+    ranked = [experiment for experiment in experiments if not experiment.measurement]
+    if measurements:
+        _measure(measurements, options)
+    if ranked:
+        _rank(ranked, options)
+
+
+def _measure(experiments: Sequence[Experiment], options: argparse.Namespace) -> None:
+    """Make the missing runs of measurements, and print their tables."""
+    from reproduction.measurements.runner import run_measurements, tables_text
+    from reproduction.measurements.trial import Data, Trial
+
+    def begin(trial: Trial, left: int) -> None:
+        if not options.quiet:
+            _note(f"{trial.experiment.title}, seed {trial.seed}: started, {left:,} more to run")
+
+    data = Data.read(options.taxonomy or _terms(options.mag_cs), options.newer)
+    trials = [
+        Trial(experiment, data, seed, options.features, options.device, not options.quiet)
+        for seed in range(options.seeds)
+        for experiment in experiments
+    ]
+    for run in run_measurements(trials, options.runs, begin):
+        _note(f"{run.experiment.title}, seed {run.seed}: {run.seconds:.0f} s")
+    print(tables_text(experiments, options.runs), end="")
+
+
+def _rank(experiments: Sequence[Experiment], options: argparse.Namespace) -> None:
     """Make the missing runs, print the result of every run, and compare them with the paper."""
     from reproduction.runner import run_experiments
     from reproduction.tables import table_text
@@ -106,7 +154,7 @@ def _run(options: argparse.Namespace) -> None:
         if not options.quiet:
             _note(f"{experiment.title}, seed {seed}: started, {left:,} more to run")
 
-    experiments, progress = find_experiments(options.names), not options.quiet
+    progress = not options.quiet
     if any(experiment.method == "dist-xgboost" for experiment in experiments):
         from reproduction.baselines.dist_xgboost import refuse_without_xgboost
 
@@ -142,21 +190,24 @@ def _make_tasks(options: argparse.Namespace) -> Iterator[Task]:
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.taxonomy import Taxonomy
 
-    encoder = make_encoder(options.features, device=options.device)
+    encoder = make_encoder(options.features or "static", device=options.device)
     encoder.show_progress(True)
     if options.semeval:
         for part in ("noun", "verb"):
             yield semeval_task(options.wordnet, options.semeval, part, encoder, options.joined)
         return
-    if options.mag_cs:
-        terms = options.mag_cs
-        terms = terms / "computer_science.terms" if terms.is_dir() else terms
+    if terms := _terms(options.mag_cs):
         yield make_task(terms.stem, encoder, *read_split(terms), options.joined)
         return
     _note("data: the food taxonomy of the package; give MAG-CS with --mag-cs, see the docs")
     with resources.as_file(resources.files("taxoexpan.data") / "food.csv") as path:
         food = Taxonomy.read(path)
     yield make_task("food", encoder, *split_leaves(food), options.joined)
+
+
+def _terms(path: Path | None) -> Path | None:
+    """Return the file with the names, given that file or the folder of MAG-CS."""
+    return path / "computer_science.terms" if path and path.is_dir() else path
 
 
 def _prepare(options: argparse.Namespace) -> None:
@@ -173,6 +224,11 @@ def _table(options: argparse.Namespace) -> None:
     from reproduction.tables import table_text
 
     experiments = find_experiments([options.name])
+    if options.name in MEASURED:
+        from reproduction.measurements.runner import tables_text
+
+        print(tables_text(experiments, options.runs), end="")
+        return
     if options.name != SEMEVAL:
         print(table_text(experiments, options.runs), end="")
         return
@@ -190,7 +246,15 @@ def _table(options: argparse.Namespace) -> None:
 def _figure(options: argparse.Namespace) -> None:
     from reproduction.figures import draw, image_bytes
 
-    figure = draw(options.name, options.runs, options.vectors)
+    if options.name == CALIBRATION:
+        from reproduction.measurements.calibration_plots import draw_confidence
+        from reproduction.measurements.runner import stored_runs
+
+        experiments = find_experiments([CALIBRATION])
+        measured = [each for each in experiments if each.measurement == "confidence"]
+        figure = draw_confidence(stored_runs(measured, options.runs))
+    else:
+        figure = draw(options.name, options.runs, options.vectors)
     options.output.mkdir(parents=True, exist_ok=True)
     for kind in ("png", "svg"):
         path = options.output / f"{options.name}.{kind}"
@@ -202,6 +266,13 @@ def _page(options: argparse.Namespace) -> None:
     from reproduction.page import page_text
 
     options.output.write_text(page_text(options.runs), encoding="utf-8")
+    _note(f"{options.output} written")
+
+
+def _icd(options: argparse.Namespace) -> None:
+    from reproduction.icd import icd_table
+
+    options.output.write_text(icd_table(options.wheel), encoding="utf-8", newline="")
     _note(f"{options.output} written")
 
 

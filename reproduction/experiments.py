@@ -1,4 +1,4 @@
-"""One experiment of the paper: the method, its settings, and the published results."""
+"""One experiment: the method or the measurement, its settings, and the published results."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ TABLES = {
 SEMEVAL = "semeval"
 """The group of the SemEval table, which has its own data and its own score."""
 
+MEASURED = ("calibration", "cleaning", "recovery", "review", "small", "updating")
+"""The groups of the measurements, which are not in the paper."""
+
 FIGURES = {
     "loss": "loss",
     "sensitivity": "sensitivity",
@@ -46,6 +49,9 @@ class Experiment:
     placement of the test queries on the CPU. `decision` says where SemEval's task puts a concept:
     under the `best` anchor, under the anchor with the highest `expected` similarity, or the same
     with likely duplicates `merged`.
+
+    Instead of ranking with a method, a `measurement` measures whole models with `settings` on
+    taxonomies of your own, and has `parameters`.
     """
 
     name: str
@@ -57,6 +63,8 @@ class Experiment:
     leaf_fraction: float = 1.0
     timed: bool = False
     decision: str = "best"
+    measurement: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
     published: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from reproduction.runs import (
     duplicate_array_names,
     read_run,
     run_folder,
+    whole_run,
 )
 from reproduction.task import Task, rewire_relations, sample_leaves
 from taxoexpan.evaluation.growth import true_ranks_by
@@ -103,11 +103,7 @@ def run_experiment(
     task = _task_of(experiment, task, seed)
     method = make_method(experiment.method, **experiment.settings)
     problem = task.problem
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # The folder gets its name when it is complete; a name with a dot is not taken for a run.
-    with TemporaryDirectory(prefix=".", dir=folder.parent, ignore_cleanup_errors=True) as name:
-        staging = Path(name) / folder.name
-        staging.mkdir()
+    with whole_run(folder) as staging:
         (staging / LOG).touch()
         began = time.perf_counter()
         history = fit_method(method, problem, seed, TrainingLog(progress, staging / LOG))
@@ -128,11 +124,10 @@ def run_experiment(
             seconds_to_fit=round(seconds_to_fit, 2),
             seconds_to_place=seconds_to_place,
             device=_device_name(problem.vectors.device),
-            versions=_versions(),
+            versions=installed_versions(),
         )
         (staging / RECORD).write_text(record.as_json(), encoding="utf-8")
         np.savez_compressed(staging / RANKS, **_run_arrays(task, ranked))
-        staging.rename(folder)
     return Run(folder, record)
 
 
@@ -218,7 +213,8 @@ def _device_name(device: torch.device) -> str:
     return f"{device.type} ({platform.machine()}, {torch.get_num_threads()} threads)"
 
 
-def _versions() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that determine results."""
     found = {"python": platform.python_version()}
     for package in ("taxoexpan", "torch", "numpy", "xgboost-cpu"):
         try:

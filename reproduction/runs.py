@@ -7,10 +7,12 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -182,12 +184,29 @@ def find_runs(runs: Path, experiments: Sequence[Experiment]) -> RunIndex:
 def runs_of(runs: Path, experiment: Experiment) -> dict[str, list[Run]]:
     """Return all stored runs of an experiment by the folder of their task, sorted by seed."""
     found: dict[str, list[Run]] = {}
-    # The folder of a run is its seed. Unfinished runs start with a dot, and copies end in .bak.
-    pattern = f"[!.]*/{_settings_folder(experiment)}/*"
-    folders = [f for f in runs.glob(pattern) if f.name.isascii() and f.name.isdigit()]
-    for folder in sorted(folders, key=lambda f: (f.parent.parent.name, int(f.name))):
+    for folder in folders_of(runs, _settings_folder(experiment)):
         found.setdefault(folder.parent.parent.name, []).append(read_run(folder))
     return found
+
+
+def folders_of(runs: Path, settings: str) -> list[Path]:
+    """Return the folders of all stored runs with these settings, sorted by task and seed."""
+    # The folder of a run is its seed. Unfinished runs start with a dot, and copies end in .bak.
+    folders = runs.glob(f"[!.]*/{settings}/*")
+    numbered = [f for f in folders if f.name.isascii() and f.name.isdigit()]
+    return sorted(numbered, key=lambda f: (f.parent.parent.name, int(f.name)))
+
+
+@contextmanager
+def whole_run(folder: Path) -> Iterator[Path]:
+    """Give a folder to store a run in; it gets its name when it is complete."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # A name with a dot is not taken for a run.
+    with TemporaryDirectory(prefix=".", dir=folder.parent, ignore_cleanup_errors=True) as name:
+        staging = Path(name) / folder.name
+        staging.mkdir()
+        yield staging
+        staging.rename(folder)
 
 
 def read_run(folder: Path, digest: str | None = None) -> Run:
@@ -201,10 +220,16 @@ def read_run(folder: Path, digest: str | None = None) -> Run:
             raise ValueError(f"{RANKS} has labels and ranks of different queries")
     except _DAMAGE as error:
         raise damaged_run(folder, str(error)) from None
-    if digest is not None and record.task.sha256 != digest:
+    if digest is not None:
+        refuse_other_task(folder, record.task, digest)
+    return run
+
+
+def refuse_other_task(folder: Path, task: TaskInfo, digest: str) -> None:
+    """Raise an error if a stored run is not of the task with this digest."""
+    if task.sha256 != digest:
         message = "this run is of another task with the same name and vectors"
         raise FormatError(folder, message, fix="use another folder of runs for this task")
-    return run
 
 
 def damaged_run(folder: Path, reason: str) -> FormatError:

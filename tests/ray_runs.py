@@ -51,7 +51,7 @@ def workers_of(process: int) -> set[int]:
     for pid in descendants(process):
         with suppress(OSError):
             title = Path(f"/proc/{pid}/cmdline").read_bytes()
-            found |= {pid} if title.startswith(b"ray::MapWorker") else set()
+            found |= {pid} if title.startswith(b"ray::PlacementWorker") else set()
     return found
 
 

@@ -11,27 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import small_taxonomies
 import torch
-from builders import pantry_csv, random_taxonomy
-from error_detection import average_precision, plant, precision_at
-from recovery import recovery_of
+from builders import random_taxonomy
 from reference_network import double_precision
-from simulated_review import Queue, answer
-from small_taxonomies import main, small_subtrees
 
 from benchmarks.independent_readers import compare_files
 from benchmarks.per_egonet_network import PlainNetwork, plain_batch
 from benchmarks.scale import __main__ as scale
 from benchmarks.scale.__main__ import COMMANDS, build_parser
 from benchmarks.scale.mag_shaped_taxonomy import generate_vectors, mag_shaped_taxonomy
-from taxoexpan import Concept, Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.joint.prior_learning import remove_subtrees
-from taxoexpan.placement.suggesting.suggestions import Suggestion
-from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.sampling import TrainingSampler
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -138,64 +129,6 @@ def test_generated_taxonomies_have_the_shape_of_mag() -> None:
     vectors = generate_vectors(large, 32, seed=1)
     parents, children = large.relation_indices
     assert (vectors[parents] * vectors[children]).sum(1).mean() > 0.4
-
-
-def test_subtrees_are_complete_and_have_no_common_concept() -> None:
-    whole = random_taxonomy(5, 200, most_parents=1)
-    subtrees = small_subtrees(whole, 4, 3, 12, seed=1)
-    for subtree in subtrees:
-        (root,) = subtree.roots
-        assert set(subtree) == {root, *whole.descendants(root)}
-    assert sum(map(len, subtrees)) == len(set().union(*subtrees))
-
-
-def test_small_taxonomies_prints_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "pantry.csv"
-    path.write_text(pantry_csv() + "food,all\n", encoding="utf-8")
-    monkeypatch.setattr(small_taxonomies, "MIN_SIZE", 80)
-    monkeypatch.setattr(small_taxonomies, "MAX_SIZE", 90)
-    words = ["--preset", "fast", "--count", "1", "--device", "cpu", "--set", "epochs=2"]
-    words += ["--set", "features=static"]
-    monkeypatch.setattr(sys, "argv", ["small_taxonomies.py", str(path), *words])
-    main()
-    output = capsys.readouterr().out
-    assert output.startswith("| subtree | concepts | held out | fast |")
-    assert "Hit@1: wins" in output
-
-
-@pytest.mark.parametrize("kind", ["random", "cousin"])
-def test_planted_errors_are_wrong_and_nothing_else_changes(kind: str) -> None:
-    taxonomy = random_taxonomy(7, 60, most_parents=2)
-    planted = plant(taxonomy, 0.2, kind, 0)
-    assert planted.wrong
-    for parent, child in planted.wrong:
-        assert planted.taxonomy.parents(child) == (parent,)
-        assert parent not in taxonomy.ancestors(child)
-    assert set(planted.taxonomy.relations) - set(taxonomy.relations) == planted.wrong
-
-
-def test_errors_on_top_have_the_best_precision() -> None:
-    doubt, wrong = np.array([3.0, 2.0, 1.0]), np.array([True, True, False])
-    assert (average_precision(doubt, wrong), precision_at(2, doubt, wrong)) == (1.0, 1.0)
-    assert precision_at(3, doubt, wrong) == pytest.approx(2 / 3)
-
-
-def test_the_true_placement_recovers_everything() -> None:
-    removal = remove_subtrees(random_taxonomy(3, 60), 4, 2, 9, seed=0)
-    found = recovery_of(removal.taxonomy, removal.batches, removal.batches)
-    assert (found.fractions, found.ancestor_f1) == ((1.0, 1.0, 1.0), 1.0)
-
-
-def test_the_curator_accepts_true_parents_and_rejects_the_proposals_above_them() -> None:
-    taxonomy = Taxonomy([Concept(id, id) for id in "abc"], [("a", "b"), ("a", "c")])
-    query = Concept("n", "new")
-    proposals = [Suggestion(query, rank, taxonomy.concept(p)) for rank, p in ((1, "a"), (2, "c"))]
-    growth = Holdout(taxonomy, (query,), (np.array([taxonomy.index("c")]),))
-    feedback = answer(Queue(growth, [proposals]))
-    assert [each.parent.id for each in feedback.accepted] == ["c"]
-    assert [each.parent.id for each in feedback.rejected] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from html import unescape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -124,21 +121,6 @@ def test_openrefine_can_use_the_service(model_directory: Path, token: str | None
         row = client.post(service, data={"extend": query}).json()["rows"][match["id"]]
         assert row["parent"] == [{"id": "milk", "name": "milk"}]
         assert row["path"] == [{"str": "food > milk > oat milk"}]
-
-
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_commands_of_the_documentation_work(model_directory: Path) -> None:
-    token = "0123456789abcdef"
-    with running(model_directory, "--token", token) as (_, url):
-        page = httpx.get(f"{url}docs", headers={"Authorization": f"Bearer {token}"}).text
-        commands = [unescape(each) for each in re.findall("<code>(curl .*?)</code>", page)]
-        assert len(commands) > 10
-        for command in commands:
-            environment = {**os.environ, "TAXOEXPAN_TOKEN": token}
-            given = ["sh", "-c", f"{command} --fail"]
-            ended = subprocess.run(given, env=environment, capture_output=True, check=False)
-            assert ended.returncode == 0, command
-            assert ended.stdout
 
 
 @pytest.mark.slow

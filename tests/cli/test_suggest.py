@@ -25,7 +25,10 @@ def new(tmp_path: Path) -> Path:
         ("--engine ray --report r.html", "(option --report)"),
         ("--workers 2", "add --engine ray (option --workers)"),
         ("--address ray://host:10001", "add --engine ray (option --address)"),
-        ("--engine ray --address ray://host:10001", "Ray Data does not run through Ray Client"),
+        (
+            "--engine ray --address ray://host:10001",
+            "the engine ray does not run through Ray Client",
+        ),
         ("-o s.parquet --json", "s.parquet is the name of a Parquet file"),
         ("-o s.parquet --table", "s.parquet is the name of a Parquet file"),
     ],

@@ -9,7 +9,7 @@ import torch
 
 from taxoexpan import Concept, TaxoExpan
 from taxoexpan.cluster.placement import read_block
-from taxoexpan.cluster.worker import PlacementWorker, WorkerTask, concepts_table
+from taxoexpan.cluster.worker import PlacementWorker, WorkerTask, query_text
 from taxoexpan.errors import ModelError
 from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.model_directory import model_digest
@@ -29,9 +29,9 @@ def task(model_directory: Path) -> WorkerTask:
 
 
 def placed(model: TaxoExpan, task: WorkerTask) -> SuggestedBlock:
-    """Let a worker place all concepts, and read its table."""
-    table = PlacementWorker(task)(concepts_table(0, CONCEPTS))
-    return read_block(model.taxonomy, CONCEPTS, table.to_pylist())
+    """Let a worker place all concepts, and read its answer."""
+    answer = PlacementWorker(task).place(query_text(CONCEPTS))
+    return read_block(model.taxonomy, CONCEPTS, answer)
 
 
 @pytest.mark.parametrize("explain", [True, False])

@@ -24,7 +24,7 @@ def run(options: Options) -> int:
 
     with printing_to_standard_error():
         model = options.load()
-        suggester = Suggester(model, MAX_WAITING, lambda _, __: None)
+        suggester = Suggester(model, MAX_WAITING)
         suggester.warm_up()
         server = build_server(suggester)
         note(f"{len(model.taxonomy):,} concepts; ready for an MCP client on standard input")

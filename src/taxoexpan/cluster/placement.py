@@ -1,33 +1,38 @@
-"""Placement of blocks of new concepts with Ray Data.
+"""Placement of blocks of new concepts with the actors of Ray.
 
-Ray Data keeps the order of the blocks, restarts actors that have died, and repeats their blocks.
+Ray restarts actors that have died, and repeats their blocks.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cluster.session import ray_session
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence
-from taxoexpan.explain.explanation import QUERY_BLOCK, SuggestedBlock, query_blocks
+from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 from taxoexpan.features.corpus.parallel import available_cores
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
+
+if TYPE_CHECKING:
+    from taxoexpan.cluster.worker import WorkerTask
 
 MAX_WORKERS = 8
 """The default number of workers is at most this, because each holds a copy of the model."""
 NO_PROGRESS_SECONDS = 1800.0
 """Workers that finish no block for so long have probably been killed again and again."""
 
-BLOCKS_PER_WORKER = 2
-"""One block is computed while the next one waits."""
+WAITING_BLOCKS = 8
+"""Blocks per worker that are computed while an earlier one is not ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +65,9 @@ class WorkerPool:
 
 
 def check_ray() -> None:
-    """Refuse to start if Ray or Arrow is not installed."""
-    missing = [name for name in ("ray", "pyarrow") if find_spec(name) is None]
-    if missing:
-        message = f"the engine ray needs {' and '.join(missing)}"
-        raise ConfigurationError(message, fix="pip install 'taxoexpan[cluster]'")
+    """Refuse to start if Ray is not installed."""
+    if find_spec("ray") is None:
+        raise ConfigurationError("the engine ray needs ray", fix="pip install 'taxoexpan[cluster]'")
 
 
 def suggest_on_cluster(
@@ -91,7 +94,6 @@ def suggest_on_cluster(
         return
     local = WorkerPool.plan(options.workers, [available_cores()])
     digest = model_digest(directory)
-    placed = 0
     with ray_session(options.address, local.workers * local.threads) as ray:
         pool = local if options.address is None else _cluster_pool(ray, options.workers, device)
         if pool.gpus and device == "auto":
@@ -99,31 +101,25 @@ def suggest_on_cluster(
         task = WorkerTask(
             directory.resolve(), digest, device, features, top_k, explain, pool.threads
         )
-        for table in _placed(ray, blocks, task, pool):
-            yield read_block(taxonomy, concepts, table.to_pylist())
-            placed += len(table)
-    if placed != len(concepts):
-        message = f"only {placed:,} of {len(concepts):,} concepts came back"
-        raise ModelError(message, fix="use the engine local, and report this error")
+        with closing(_answers(ray, blocks, task, pool)) as answers:
+            for block, answer in zip(blocks, answers, strict=True):
+                yield read_block(taxonomy, block, answer)
 
 
-def read_block(
-    taxonomy: Taxonomy, concepts: Sequence[Concept], rows: Sequence[dict[str, Any]]
-) -> SuggestedBlock:
-    """Return the suggestions in the rows of one table."""
-    block = SuggestedBlock([], [])
-    for row in rows:
-        content = json.loads(row["content"])
-        if "error" in content:
-            raise ModelError(content["error"])
-        for values in content["suggestions"]:
-            suggestion = Suggestion.restored(concepts[row["number"]], values)
+def read_block(taxonomy: Taxonomy, concepts: Sequence[Concept], answer: str) -> SuggestedBlock:
+    """Return the suggestions in the answer of a worker."""
+    block, content = SuggestedBlock([], []), json.loads(answer)
+    if "error" in content:
+        raise ModelError(content["error"])
+    for concept, placed in zip(concepts, content["concepts"], strict=True):
+        for values in placed["suggestions"]:
+            suggestion = Suggestion.restored(concept, values)
             parent = taxonomy.concept(suggestion.parent.id)
             block.suggestions.append(replace(suggestion, parent=parent))
-        if "evidence" in content:
-            block.evidence.append(Evidence.from_dict(content["evidence"]))
-        for message in content.get("warnings", ()):
-            warnings.warn(message, stacklevel=3)
+        if "evidence" in placed:
+            block.evidence.append(Evidence.from_dict(placed["evidence"]))
+    for message in content["warnings"]:
+        warnings.warn(message, stacklevel=3)
     return block
 
 
@@ -137,42 +133,56 @@ def _cluster_pool(ray: Any, workers: int | None, device: str) -> WorkerPool:
     return WorkerPool.plan(workers, cores or [1], gpus)
 
 
-def _placed(ray: Any, blocks: Sequence[Sequence[Concept]], task: Any, pool: WorkerPool) -> Any:
-    """Yield a table of placements for every block, in order."""
-    from taxoexpan.cluster.worker import PlacementWorker, concepts_table
+def _answers(
+    ray: Any, blocks: Sequence[Sequence[Concept]], task: WorkerTask, pool: WorkerPool
+) -> Generator[str, None, None]:
+    """Yield the answers to all blocks in order; a block goes to whichever worker is free."""
+    from taxoexpan.cluster.worker import PlacementWorker, query_text
 
     with warnings.catch_warnings(action="ignore"):
-        context = ray.data.DataContext.get_current()
-        context.execution_options.preserve_order = True
-        context.execution_no_progress_timeout_s = NO_PROGRESS_SECONDS
-        context.enable_progress_bars = False
-        context.print_on_execution_start = False
-        tables = [concepts_table(i * QUERY_BLOCK, block) for i, block in enumerate(blocks)]
-        placements = ray.data.from_arrow(tables).map_batches(
-            PlacementWorker,
-            fn_constructor_args=[task],
-            # The tables have this size, so every batch is one of them.
-            batch_size=QUERY_BLOCK,
-            batch_format="pyarrow",
-            compute=ray.data.ActorPoolStrategy(
-                size=min(pool.workers, len(blocks)),
-                max_tasks_in_flight_per_actor=BLOCKS_PER_WORKER,
-            ),
-            num_cpus=pool.threads,
-            num_gpus=pool.gpus,
+        worker = ray.remote(PlacementWorker).options(
+            num_cpus=pool.threads, num_gpus=pool.gpus, max_restarts=-1, max_task_retries=-1
         )
-        tables_back = iter(placements.iter_batches(batch_size=None, batch_format="pyarrow"))
-    while (table := _next(tables_back)) is not None:
-        yield table
+        workers = [worker.remote(task) for _ in range(min(pool.workers, len(blocks)))]
+    idle, running = deque(workers), dict[Any, tuple[int, Any]]()
+    answers: dict[int, str] = {}
+    started = 0
+    try:
+        for number in range(len(blocks)):
+            while number not in answers:
+                while idle and started < min(len(blocks), number + WAITING_BLOCKS * len(workers)):
+                    free = idle.popleft()
+                    answer = free.place.remote(query_text(blocks[started]))
+                    running[answer] = started, free
+                    started += 1
+                answer = _finished(ray, list(running))
+                place, free = running.pop(answer)
+                answers[place] = _content(ray, answer)
+                idle.append(free)
+            yield answers.pop(number)
+    finally:
+        for each in workers:
+            ray.kill(each)
 
 
-def _next(tables: Iterator[Any]) -> Any:
-    """Return the next table, or None at the end; convert an error of Ray into one message."""
-    with warnings.catch_warnings(action="ignore"):
-        try:
-            return next(tables, None)
-        except Exception as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            message = f"the workers failed ({lines[-1] if lines else type(error).__name__})"
-            fix = "install the same taxoexpan everywhere and, if memory is short, use fewer workers"
-            raise ModelError(message, fix=fix) from None
+def _finished(ray: Any, running: list[Any]) -> Any:
+    """Return an answer that is ready."""
+    ready, _ = ray.wait(running, timeout=NO_PROGRESS_SECONDS)
+    if not ready:
+        minutes = NO_PROGRESS_SECONDS / 60
+        raise _workers_failed(f"no block was finished for {minutes:.0f} minutes")
+    return ready[0]
+
+
+def _content(ray: Any, answer: Any) -> str:
+    """Return the text of an answer; convert an error of Ray into one message."""
+    try:
+        return str(ray.get(answer))
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise _workers_failed(lines[-1] if lines else type(error).__name__) from None
+
+
+def _workers_failed(reason: str) -> ModelError:
+    fix = "install the same taxoexpan everywhere and, if memory is short, use fewer workers"
+    return ModelError(f"the workers failed ({reason})", fix=fix)

@@ -18,7 +18,6 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from taxoexpan.files import temporary_folder
 OBJECT_STORE_BYTES = 256 << 20
 """The shared memory of a local session; what does not fit is written to its folder."""
 
-MAX_FOLDER_LENGTH = 29
+MAX_FOLDER_LENGTH = 25
 """In a folder with a longer name, the names of Ray's sockets would be too long for the system."""
 
 REMOVE_SECONDS = CONNECT_SECONDS = 10
@@ -38,8 +37,6 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SILENT: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_DATA_LOG_LEVEL": "CRITICAL",
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # Ray prints errors of workers to standard output
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
@@ -52,9 +49,8 @@ def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
         ray = _import_ray()  # takes seconds, so it comes before there is anything to remove
         with nullcontext() if address else temporary_folder(_sockets_place()) as folder:
             try:
-                # Ray says on standard error that it will be quiet.
-                with _own_handlers(), _stderr_discarded(), _separate_groups(ray):
-                    _connect(ray, address, cpus, folder)
+                with _own_handlers(), _environment({"RAY_TMPDIR": str(folder)} if folder else {}):
+                    _connect(ray, address, cpus)
                 yield ray
             finally:
                 with interrupts_ignored():
@@ -76,11 +72,10 @@ def _local_environment() -> dict[str, str]:
 def _import_ray() -> Any:
     with warnings.catch_warnings(action="ignore"):
         import ray
-        import ray.data
     return ray
 
 
-def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> None:
+def _connect(ray: Any, address: str | None, cpus: int) -> None:
     """Connect to a cluster, or start Ray on this machine."""
     with warnings.catch_warnings(action="ignore"):
         try:
@@ -93,7 +88,6 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
                 num_cpus=cpus,
                 include_dashboard=False,
                 object_store_memory=OBJECT_STORE_BYTES,
-                _temp_dir=str(folder),
                 **_SILENT,
             )
         except Exception as error:
@@ -108,9 +102,9 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
 
 
 def refuse_ray_client(address: str | None) -> None:
-    """Refuse the address of a Ray Client server, because Ray Data does not support it."""
+    """Refuse the address of a Ray Client server: workers and their caller share one cluster."""
     if address is not None and address.startswith("ray://"):
-        message = f"Ray Data does not run through Ray Client ({address})"
+        message = f"the engine ray does not run through Ray Client ({address})"
         fix = "run the command on a machine of the cluster, with the address HOST:PORT"
         raise ConfigurationError(message, fix=fix)
 
@@ -120,19 +114,6 @@ def _refuse_closed_port(address: str) -> None:
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-
-
-@contextmanager
-def _stderr_discarded() -> Iterator[None]:
-    """Discard output to standard error, also from libraries in other languages."""
-    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(before, 2)
-        os.close(before)
-        os.close(nowhere)
 
 
 @contextmanager
@@ -172,22 +153,6 @@ def interrupts_ignored() -> Iterator[None]:
             for number in STOP_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
         yield
-
-
-@contextmanager
-def _separate_groups(ray: Any) -> Iterator[None]:
-    """Start Ray's processes in their own process groups, so that signals do not reach them.
-
-    If one of them ended first, Ray would also end this process before it removes its files.
-    """
-    services = ray._private.services
-    before = services.ConsolePopen
-    if sys.platform != "win32":
-        services.ConsolePopen = partial(before, process_group=0)
-    try:
-        yield
-    finally:
-        services.ConsolePopen = before
 
 
 def _sockets_place() -> Path:

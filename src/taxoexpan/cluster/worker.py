@@ -1,6 +1,6 @@
 """A worker process, which loads the model and places blocks of concepts.
 
-Concepts and suggestions are sent as rows of an Arrow table with the concept's number and JSON.
+Concepts and suggestions are sent as JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import torch
 
 from taxoexpan.errors import ModelError, TaxoExpanError, is_out_of_memory
@@ -21,8 +20,6 @@ from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
 from taxoexpan.taxonomy import Concept
-
-ROWS = pa.schema({"number": pa.int64(), "content": pa.string()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +35,9 @@ class WorkerTask:
     threads: int
 
 
-def concepts_table(first: int, concepts: Sequence[Concept]) -> pa.Table:
-    """Return new concepts as a table, numbered from `first`."""
-    numbered = enumerate(concepts, start=first)
-    rows = [{"number": n, "content": json.dumps(asdict(concept))} for n, concept in numbered]
-    return pa.Table.from_pylist(rows, ROWS)
+def query_text(concepts: Sequence[Concept]) -> str:
+    """Return new concepts as JSON."""
+    return json.dumps([asdict(concept) for concept in concepts])
 
 
 class PlacementWorker:
@@ -58,33 +53,24 @@ class PlacementWorker:
         except Exception as error:
             self._problem = _described(error, task)
 
-    def __call__(self, queries: pa.Table) -> pa.Table:
-        """Return the suggestions for a table of new concepts."""
-        rows = queries.to_pylist()
+    def place(self, queries: str) -> str:
+        """Return the suggestions for a block of new concepts, in JSON."""
         problem = self._problem
         if self._model is not None:
             try:
-                return self._placed(self._model, rows)
+                return self._placed(self._model, queries)
             except Exception as error:
                 problem = _described(error, self._task)
-        rows = [{"number": rows[0]["number"], "content": json.dumps({"error": problem})}]
-        return pa.Table.from_pylist(rows, ROWS)
+        return json.dumps({"error": problem})
 
-    def _placed(self, model: TaxoExpan, rows: Sequence[dict[str, Any]]) -> pa.Table:
-        """Return the suggestions, with the warnings in the first row."""
-        given = [json.loads(row["content"]) for row in rows]
+    def _placed(self, model: TaxoExpan, queries: str) -> str:
+        given = json.loads(queries)
         concepts = [Concept(**each | {"synonyms": tuple(each["synonyms"])}) for each in given]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             block = model.suggest_block(concepts, self._task.top_k, self._task.explain)
-        results = _by_query(concepts, block)
-        results[0]["warnings"] = [
-            str(each.message) for each in caught if issubclass(each.category, UserWarning)
-        ]
-        numbered = zip(rows, results, strict=True)
-        return pa.Table.from_pylist(
-            [{"number": row["number"], "content": json.dumps(own)} for row, own in numbered], ROWS
-        )
+        messages = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
+        return json.dumps({"concepts": _by_query(concepts, block), "warnings": messages})
 
 
 def _by_query(concepts: Sequence[Concept], block: SuggestedBlock) -> list[dict[str, Any]]:

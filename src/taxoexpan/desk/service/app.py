@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Path, Query, Request
-from prometheus_client import generate_latest
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi import FastAPI, Path, Query
+from pydantic import BaseModel
 from starlette.types import ASGIApp
 
-from taxoexpan.desk.service.documentation import add_examples, documentation_page
-from taxoexpan.desk.service.metrics import count_requests
+from taxoexpan.desk.service.metrics import METRICS_PATH, ServiceMetrics
 from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
 from taxoexpan.desk.service.reconciliation.routes import (
-    PREVIEW_POLICY,
     RECONCILIATION_PATH,
-    STYLE,
     reconciliation_router,
 )
 from taxoexpan.desk.service.schemas import (
@@ -38,12 +34,16 @@ from taxoexpan.desk.service.schemas import (
     search_concepts,
 )
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
-from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import ANY_ORIGIN, allow_origins, protect_service
 
-HEALTH_PATH, METRICS_PATH, DOCUMENTATION_PATH = "/healthz", "/metrics", "/docs"
-PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+HEALTH_PATH = "/healthz"
+SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "parameter": {"type": "apiKey", "in": "query", "name": TOKEN_PARAMETER},
+}
+"""The ways to send a token."""
 
 ConceptId = Annotated[
     str, Path(description="The id; it may be an IRI, encoded as a URI component or not.")
@@ -60,8 +60,9 @@ def service_app(
     state: ServiceState, access: Access, origins: Sequence[str] = (ANY_ORIGIN,)
 ) -> ASGIApp:
     """Return the protected service; pages of other `origins` may use only reconciliation."""
+    metrics = ServiceMetrics(state.suggester.batcher)
     protected = protect_service(
-        build_api(state, access),
+        build_api(state, access, metrics),
         access,
         max_body=state.limits.max_body,
         max_requests=state.limits.max_requests,
@@ -71,10 +72,10 @@ def service_app(
         linked=RECONCILIATION_PATH,
     )
     # The counter is outside, so that it counts what the protections refuse.
-    return count_requests(allow_origins(protected, RECONCILIATION_PATH, origins), state.metrics)
+    return metrics.counted(allow_origins(protected, RECONCILIATION_PATH, origins))
 
 
-def build_api(state: ServiceState, access: Access) -> FastAPI:
+def build_api(state: ServiceState, access: Access, metrics: ServiceMetrics) -> FastAPI:
     """Return the routes with their OpenAPI description."""
     app = FastAPI(
         title="taxoexpan",
@@ -87,9 +88,32 @@ def build_api(state: ServiceState, access: Access) -> FastAPI:
     add_error_answers(app)
     _add_model_routes(app, state)
     app.include_router(reconciliation_router(state, access))
-    _add_state_routes(app, state)
-    describe_errors(app, lambda api: add_examples(api, state, access, public=HEALTH_PATH))
+    _add_health_route(app, state)
+    metrics.add_route(app)
+    describe_errors(app, lambda api: _add_examples(api, state, access))
     return app
+
+
+def _add_examples(api: dict[str, Any], state: ServiceState, access: Access) -> None:
+    """Add the token (not for the health), and examples, to an OpenAPI description."""
+    api["components"]["securitySchemes"] = SCHEMES
+    api["security"] = [{name: []} for name in SCHEMES] if access.token else []
+    api["paths"][HEALTH_PATH]["get"]["security"] = []
+    taxonomy, label = state.taxonomy, state.taxonomy.labels[0]
+    parameters = {"id": taxonomy.ids[0], "q": label, "prefix": label}
+    answers: dict[str, BaseModel] = {
+        "/v1/suggest": SuggestResponse(results=[QueryResult.of(taxonomy, state.example)]),
+        "/v1/concepts/{id}": describe_concept(taxonomy, 0, 0, 3),
+        "/v1/search": search_concepts(taxonomy, state.index, label, 3),
+    }
+    for path, methods in api["paths"].items():
+        for operation in methods.values():
+            for each in operation.get("parameters", ()):
+                if each["name"] in parameters:
+                    each["example"] = parameters[each["name"]]
+            if path in answers:
+                content = operation["responses"]["200"]["content"]["application/json"]
+                content["example"] = answers[path].model_dump(mode="json")
 
 
 def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
@@ -131,28 +155,10 @@ def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
         return search_concepts(taxonomy, state.index, q, limit)
 
 
-def _add_state_routes(app: FastAPI, state: ServiceState) -> None:
-    """Add the routes about the service itself."""
-
-    @app.get("/", include_in_schema=False)
-    @app.get(DOCUMENTATION_PATH, include_in_schema=False)
-    def documentation(request: Request) -> HTMLResponse:
-        """Return a page that describes all paths."""
-        page = documentation_page(app.openapi(), str(request.base_url).rstrip("/"), STYLE)
-        policy = f"{PREVIEW_POLICY}; frame-ancestors 'none'"
-        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+def _add_health_route(app: FastAPI, state: ServiceState) -> None:
+    """Add the route that says that the service runs."""
 
     @app.get(HEALTH_PATH, tags=["state"], summary="Say that the service runs")
     def health() -> Health:
         """Return the state of the service; a load balancer needs no token for this."""
         return Health(status="ok", model=state.name, concepts=len(state.taxonomy))
-
-    @app.get(
-        METRICS_PATH,
-        tags=["state"],
-        summary="Return metrics for Prometheus",
-        response_class=PlainTextResponse,
-    )
-    def metrics() -> Response:
-        """Return counts and durations of requests and batches."""
-        return Response(generate_latest(state.metrics.registry), media_type=PROMETHEUS_TEXT)

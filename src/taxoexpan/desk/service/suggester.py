@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from taxoexpan.desk.service.metrics import ServiceMetrics
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import BUSY
 from taxoexpan.model import TaxoExpan
@@ -122,13 +121,11 @@ class PlacedQuery:
 class Suggester:
     """The concept placement of the service: one model, one batch at a time."""
 
-    def __init__(
-        self, model: TaxoExpan, max_waiting: int, on_batch: Callable[[int, float], None]
-    ) -> None:
+    def __init__(self, model: TaxoExpan, max_waiting: int) -> None:
         self.model = model
         self._names = concepts_by_name(model.taxonomy)
         self.min_branch = branch_threshold(model.calibrators)
-        self.batcher = RequestBatcher(self._suggest_each, max_waiting, on_batch)
+        self.batcher = RequestBatcher(self._suggest_each, max_waiting)
 
     def warm_up(self) -> PlacedQuery:
         """Place one concept, so that the first request does not wait for lazy computations."""
@@ -182,17 +179,14 @@ class ServiceState:
     taxonomy: Taxonomy
     suggester: Suggester
     index: NameIndex
-    metrics: ServiceMetrics
     limits: ServiceLimits
     example: PlacedQuery
-    """An answer for the documentation."""
+    """An answer for the OpenAPI description."""
 
     @classmethod
     def of(cls, model: TaxoExpan, name: str, limits: ServiceLimits) -> ServiceState:
         """Prepare a model, so that the first request is as fast as the others."""
-        metrics = ServiceMetrics()
-        suggester = Suggester(model, limits.max_waiting, metrics.count_batch)
-        metrics.waiting.set_function(lambda: suggester.batcher.waiting)
+        suggester = Suggester(model, limits.max_waiting)
         example = suggester.warm_up()
         index = NameIndex.of(model.taxonomy)
-        return cls(name, model.taxonomy, suggester, index, metrics, limits, example)
+        return cls(name, model.taxonomy, suggester, index, limits, example)

@@ -1,30 +1,27 @@
-"""How well `clean` finds planted errors: precision at 100, and average precision.
+"""Errors that are planted in a taxonomy, and how well `clean` finds them.
 
-    python benchmarks/error_detection.py TAXONOMY --kind cousin --seed 0 --set epochs=15
-
-A fraction of the leaves is moved to another parent, a random or a plausible one. The benchmark
-compares ways to order the relations of all leaves by how suspicious they are, averaged over seeds.
+A fraction of the leaves is moved to another parent, a `random` or a plausible one (`cousin`). Ways
+to order the relations of all leaves by how suspicious they are are compared by their precision at
+100 and by their average precision.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reproduction.measurements.runs import MeasuredRun
+from reproduction.measurements.tables import format_fraction, markdown_table
+from reproduction.measurements.trial import Figures, Trial
 from taxoexpan import Taxonomy
-from taxoexpan.config import parse_setting
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from taxoexpan.curation.cleaning.folds import SuspiciousRelation, concepts_to_check
 from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.features.embedding import embed_concepts
-from taxoexpan.taxonomy.arrays import Indices
-
-Floats = NDArray[np.float64]
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 FIRST = 100
 """The number of relations that a person would look at."""
@@ -38,52 +35,32 @@ class Planted:
     wrong: frozenset[tuple[str, str]]
 
 
-def main() -> None:
-    """Print one line per seed and measure, and the means."""
-    options = parse_arguments()
-    whole = Taxonomy.read(options.taxonomy).active
-    settings = dict(parse_setting(text) for text in options.changes)
-    if options.features:
-        settings["features"] = options.features
-    figures: dict[str, list[tuple[float, float]]] = {}
-    for seed in options.seeds:
-        planted = plant(whole, options.fraction, options.kind, seed)
-        training = ModelOptions(seed=seed, device=options.device, settings=settings)
-        relations = clean(planted.taxonomy, training, options.folds)
-        measures = model_measures(relations) | {
-            "1 − cosine": distances(planted.taxonomy, relations, training)
-        }
-        wrong = is_wrong(planted, relations)
-        print(f"seed {seed}: {wrong.sum()} of {len(wrong)} relations are wrong", flush=True)
-        for among, chosen in {
-            "wrong relations": wrong,
-            f"first {FIRST}": np.arange(len(wrong)) < FIRST,
-        }.items():
-            right, confidence = better_parents(whole, relations, chosen)
-            print(f"  better parents, {among}: {right:.3f} right, mean confidence {confidence:.3f}")
-        for name, measure in measures.items():
-            both = precision_at(FIRST, measure, wrong), average_precision(measure, wrong)
-            figures.setdefault(name, []).append(both)
-            print(f"  {name:<40} P@{FIRST} {both[0]:.3f}  AP {both[1]:.3f}", flush=True)
-    print(f"\n{options.kind}, {options.fraction:.0%} of the leaves, {len(options.seeds)} seed(s)")
-    for name, found in figures.items():
-        precision, average = np.mean(found, axis=0)
-        print(f"  {name:<40} P@{FIRST} {precision:.3f}  AP {average:.3f}")
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("taxonomy", type=Path)
-    parser.add_argument(
-        "--fraction", type=float, default=0.02, help="the fraction of the leaves to move"
-    )
-    parser.add_argument("--kind", choices=("random", "cousin"), default="random")
-    parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--seed", type=int, nargs="+", default=[0], dest="seeds")
-    parser.add_argument("--features", help="the encoder, as in taxoexpan train")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--set", action="append", default=[], dest="changes", metavar="NAME=VALUE")
-    return parser.parse_args()
+def measure(trial: Trial) -> Figures:
+    """Plant errors, clean the taxonomy, and measure every order of the relations."""
+    whole, parameters = trial.data.taxonomy.active, trial.parameters
+    planted = plant(whole, parameters["fraction"], parameters["kind"], trial.seed)
+    settings = trial.settings
+    preset = settings.pop("preset")
+    training = ModelOptions(preset, trial.seed, trial.device, settings)
+    relations = clean(planted.taxonomy, training, parameters["folds"])
+    wrong = is_wrong(planted, relations)
+    measures = model_measures(relations)
+    measures["1 − cosine"] = distances(planted.taxonomy, relations, training)
+    groups = {"wrong relations": wrong, f"first {FIRST}": np.arange(len(wrong)) < FIRST}
+    return {
+        "relations": len(wrong),
+        "wrong": int(wrong.sum()),
+        "better_parents": {
+            among: better_parents(whole, relations, chosen) for among, chosen in groups.items()
+        },
+        "orders": {
+            name: {
+                "precision": precision_at(FIRST, values, wrong),
+                "average_precision": average_precision(values, wrong),
+            }
+            for name, values in measures.items()
+        },
+    }
 
 
 def plant(taxonomy: Taxonomy, fraction: float, kind: str, seed: int) -> Planted:
@@ -146,7 +123,8 @@ def distances(
     vectors = embed_concepts(encoder, taxonomy.concepts)[0]
     concepts = [taxonomy.index(relation.concept.id) for relation in relations]
     parents = [taxonomy.index(relation.parent.id) for relation in relations]
-    return 1 - np.einsum("ij,ij->i", vectors[concepts], vectors[parents]).astype(np.float64)
+    cosines: Floats = np.einsum("ij,ij->i", vectors[concepts], vectors[parents])
+    return 1 - cosines.astype(np.float64)
 
 
 def is_wrong(planted: Planted, relations: Sequence[SuspiciousRelation]) -> NDArray[np.bool_]:
@@ -158,14 +136,15 @@ def is_wrong(planted: Planted, relations: Sequence[SuspiciousRelation]) -> NDArr
 
 def better_parents(
     whole: Taxonomy, relations: Sequence[SuspiciousRelation], chosen: NDArray[np.bool_]
-) -> tuple[float, float]:
+) -> Figures:
     """Return the fraction of right better parents, and their mean confidence.
 
-    The confidence is NaN if it could not be learned.
+    The confidence is None if it could not be learned.
     """
     right = [relation.better.id in whole.parents(relation.concept.id) for relation in relations]
-    confidence = np.array([relation.confidence for relation in relations], np.float64)
-    return float(np.mean(np.array(right)[chosen])), float(confidence[chosen].mean())
+    confidence = np.array([relation.confidence for relation in relations], np.float64)[chosen]
+    mean = None if np.isnan(confidence).any() else float(confidence.mean())
+    return {"right": float(np.mean(np.array(right)[chosen])), "confidence": mean}
 
 
 def precision_at(first: int, measure: Floats, wrong: NDArray[np.bool_]) -> float:
@@ -185,5 +164,21 @@ def average_precision(measure: Floats, wrong: NDArray[np.bool_]) -> float:
     return float((new_errors * found[ends] / (ends + 1)).sum() / found[-1])
 
 
-if __name__ == "__main__":
-    main()
+def tables(runs: Sequence[MeasuredRun]) -> str:
+    """Return one table per run."""
+    return "\n\n".join(table(run) for run in runs)
+
+
+def table(run: MeasuredRun) -> str:
+    """Return one row per order of the relations."""
+    figures = run.figures
+    text = f"{run.title}: {figures['wrong']:,} of {figures['relations']:,} relations are wrong"
+    for among, better in figures["better_parents"].items():
+        right, confidence = (format_fraction(better[name]) for name in ("right", "confidence"))
+        text += f"; better parents of the {among}: {right} right, mean confidence {confidence}"
+    rows = [
+        [name, *(format_fraction(value, 3) for value in values.values())]
+        for name, values in figures["orders"].items()
+    ]
+    columns = ("order", f"precision at {FIRST}", "average precision")
+    return f"{text}\n\n{markdown_table(columns, rows)}"

@@ -1,18 +1,14 @@
-"""The results of `confidence_calibration.py` as files, and as tables in Markdown."""
+"""The results of measurements of confidence and abstention, and their tables in Markdown."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from taxoexpan.errors import FormatError
-from taxoexpan.files import write_whole
+from reproduction.measurements.runs import MeasuredRun
+from reproduction.measurements.tables import format_fraction, markdown_table
 from taxoexpan.placement.learned.confidence import BIN_COUNT, Reliability
 from taxoexpan.taxonomy.arrays import Floats
 
@@ -29,14 +25,11 @@ class ConfidenceResult:
     confidence thresholds for each of `PRECISIONS`; None if its held-out leaves reach none.
     """
 
-    name: str
-    seed: int
-    queries: tuple[str, ...]
-    confidence: tuple[float, ...]
-    scores: tuple[float, ...]
-    right: tuple[bool, ...]
-    thresholds: tuple[float | None, ...]
-    training: dict[str, Any]
+    queries: Sequence[str]
+    confidence: Sequence[float]
+    scores: Sequence[float]
+    right: Sequence[bool]
+    thresholds: Sequence[float | None]
 
     @property
     def reliability(self) -> Reliability:
@@ -62,14 +55,12 @@ class AbstentionResult:
     a parent outside of it. Below `threshold` the model reports that there is no suitable parent.
     """
 
-    name: str
-    seed: int
+    branch: str
     size: int
-    outside: tuple[float, ...]
-    has_parent: tuple[bool, ...]
-    inside: tuple[float, ...]
+    outside: Sequence[float]
+    has_parent: Sequence[bool]
+    inside: Sequence[float]
     threshold: float
-    training: dict[str, Any]
 
     def area(self, without_parent: bool = False) -> float | None:
         """Return the area under the ROC curve of abstention, optionally only without a parent."""
@@ -83,12 +74,6 @@ class AbstentionResult:
         """The rates of abstention for the branch, and (wrongly) for the leaves."""
         outside, inside = (np.array(odds) < self.threshold for odds in (self.outside, self.inside))
         return float(outside.mean()), float(inside.mean())
-
-
-RESULT_KINDS: dict[str, type[ConfidenceResult] | type[AbstentionResult]] = {
-    "confidence": ConfidenceResult,
-    "abstention": AbstentionResult,
-}
 
 
 def roc_area(low: Floats, high: Floats) -> float | None:
@@ -112,120 +97,72 @@ def error_by_chance(confidence: Sequence[float], draws: int = DRAWS, seed: int =
     return float(np.abs((right - values) @ bins).sum(axis=1).mean() / len(values))
 
 
-def file_name(name: str, seed: int) -> str:
-    """Return the file name of a result."""
-    safe = re.sub(r"[^\w.-]+", "_", name).strip("_")
-    return f"{safe}-{seed}.json"
-
-
-def save_result(result: ConfidenceResult | AbstentionResult, folder: Path) -> Path:
-    """Write a result to its own file, and replace an earlier one of the same test and seed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / file_name(result.name, result.seed)
-    kind = next(name for name, each in RESULT_KINDS.items() if isinstance(result, each))
-    write_whole({path: (json.dumps({"kind": kind, **asdict(result)}) + "\n").encode()}, force=True)
-    return path
-
-
-def load_result(path: Path) -> ConfidenceResult | AbstentionResult:
-    """Read a file of `save_result`."""
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        kind = RESULT_KINDS[fields.pop("kind")]
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in fields.items()
-        }
-        return kind(**values)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"not a result ({error!r})"
-        raise FormatError(
-            path, message, fix="make it with benchmarks/confidence_calibration.py"
-        ) from None
-
-
-def by_test(results: Sequence[ConfidenceResult]) -> dict[str, list[ConfidenceResult]]:
-    """Group results by the name of their test."""
-    tests: dict[str, list[ConfidenceResult]] = {}
-    for result in results:
-        tests.setdefault(result.name, []).append(result)
+def results_of(runs: Sequence[MeasuredRun]) -> dict[str, dict[int, ConfidenceResult]]:
+    """Return the results by the names of their tests, and by seed."""
+    tests: dict[str, dict[int, ConfidenceResult]] = {}
+    for run in runs:
+        name = f"{run.task.name}, {run.experiment.title}"
+        name += f", {run.task.features}" if run.task.features else ""
+        tests.setdefault(name, {})[run.seed] = ConfidenceResult(**run.figures)
     return tests
 
 
-def tables(results: Sequence[ConfidenceResult | AbstentionResult]) -> str:
-    """Return all tables in Markdown."""
-    confidence = [each for each in results if isinstance(each, ConfidenceResult)]
-    abstention = [each for each in results if isinstance(each, AbstentionResult)]
-    parts = [confidence_table(confidence)] if confidence else []
-    parts += [acceptance_table(name, group) for name, group in by_test(confidence).items()]
-    parts += [abstention_table(abstention)] if abstention else []
-    return "\n\n".join(parts)
+def confidence_text(runs: Sequence[MeasuredRun]) -> str:
+    """Return the tables of calibration errors, and of coverage and precision, in Markdown."""
+    tests = results_of(runs)
+    parts = [acceptance_table(name, results) for name, results in tests.items()]
+    return "\n\n".join([confidence_table(tests), *parts])
 
 
-def confidence_table(results: Sequence[ConfidenceResult]) -> str:
+def confidence_table(tests: Mapping[str, Mapping[int, ConfidenceResult]]) -> str:
     """Return the expected calibration errors, one row per model."""
     columns = ("test", "seed", "queries", "right", "calibration error", "by chance", "bare softmax")
     rows = [
         (
-            each.name,
-            str(each.seed),
-            f"{len(each.queries):,}",
-            format_fraction(float(np.mean(each.right))),
-            format_fraction(each.reliability.error, 3),
-            format_fraction(error_by_chance(each.confidence), 3),
-            format_fraction(each.score_reliability.error, 3),
+            name,
+            str(seed),
+            f"{len(result.queries):,}",
+            format_fraction(float(np.mean(result.right))),
+            format_fraction(result.reliability.error, 3),
+            format_fraction(error_by_chance(result.confidence), 3),
+            format_fraction(result.score_reliability.error, 3),
         )
-        for each in results
+        for name, results in tests.items()
+        for seed, result in results.items()
     ]
     return markdown_table(columns, rows)
 
 
-def acceptance_table(name: str, results: Sequence[ConfidenceResult]) -> str:
+def acceptance_table(name: str, results: Mapping[int, ConfidenceResult]) -> str:
     """Return the coverage and precision of each model's own thresholds in one test.
 
     For the mean coverage, a model that accepts nothing counts as 0; the mean precision omits it.
     """
     rows = []
     for index, precision in enumerate(PRECISIONS):
-        each = [result.accepted(result.thresholds[index]) for result in results]
+        each = [result.accepted(result.thresholds[index]) for result in results.values()]
         precisions = [value for _, value in each if value is not None]
         mean = float(np.mean([coverage for coverage, _ in each]))
         mean_precision = float(np.mean(precisions)) if precisions else None
         cells = [_accepted_cell(mean, mean_precision), *(_accepted_cell(*both) for both in each)]
         rows.append([f"{precision:.0%}", *cells])
-    columns = [f"{name}: wanted precision", "mean", *(f"seed {each.seed}" for each in results)]
+    columns = [f"{name}: wanted precision", "mean", *(f"seed {seed}" for seed in results)]
     return markdown_table(columns, rows)
 
 
-def abstention_table(results: Sequence[AbstentionResult]) -> str:
+def abstention_text(runs: Sequence[MeasuredRun]) -> str:
     """Return how well concepts of removed branches are separated from other leaves."""
-    columns = ["removed branch", "seed", "concepts", "queries", "no parent left"]
+    columns = ["data", "removed branch", "seed", "concepts", "queries", "no parent left"]
     columns += ["ROC area", "ROC area, no parent left", "abstained", "wrongly abstained"]
-    rows = [
-        (
-            each.name,
-            str(each.seed),
-            f"{each.size:,}",
-            f"{len(each.outside):,} and {len(each.inside):,}",
-            f"{1 - np.mean(each.has_parent):.0%}",
-            format_fraction(each.area()),
-            format_fraction(each.area(without_parent=True)),
-            *(f"{rate:.0%}" for rate in each.abstention_rates),
-        )
-        for each in results
-    ]
+    rows = []
+    for run in runs:
+        result = AbstentionResult(**run.figures)
+        cells = [run.task.name, result.branch, str(run.seed), f"{result.size:,}"]
+        cells += [f"{len(result.outside):,} and {len(result.inside):,}"]
+        cells += [f"{1 - np.mean(result.has_parent):.0%}", format_fraction(result.area())]
+        cells += [format_fraction(result.area(without_parent=True))]
+        rows.append([*cells, *(f"{rate:.0%}" for rate in result.abstention_rates)])
     return markdown_table(columns, rows)
-
-
-def format_fraction(value: float | None, digits: int = 2) -> str:
-    """Format a fraction without its leading zero: .25."""
-    return "–" if value is None else f"{value:.{digits}f}".removeprefix("0")
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _accepted_cell(coverage: float, precision: float | None) -> str:

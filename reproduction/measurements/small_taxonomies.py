@@ -1,0 +1,97 @@
+"""A preset against Closest-Parent on small taxonomies, which are subtrees of a large one.
+
+No two subtrees have a concept in common. A fraction of the leaves is held out as taxonomies grow. A
+model learns from the rest and places the held-out concepts. Closest-Parent does the same with the
+vectors of the model's encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from reproduction.measurements.runs import MeasuredRun
+from reproduction.measurements.tables import format_fraction, markdown_table
+from reproduction.measurements.trial import Figures, Trial
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.errors import TaxonomyError
+from taxoexpan.evaluation.growth import Growth, evaluate_growth
+from taxoexpan.evaluation.rules import ClosestParent, Method
+from taxoexpan.placement.joint.prior_learning import remove_subtrees
+from taxoexpan.training.holdout import hold_out_growth
+from taxoexpan.training.metrics import compute_metrics
+
+
+@dataclass(frozen=True)
+class SubtreeResult:
+    """Hit@1 of the model and of Closest-Parent on the held-out concepts of one subtree."""
+
+    root: str
+    concepts: int
+    queries: int
+    model: float
+    baseline: float
+
+
+def measure(trial: Trial) -> Figures:
+    """Train one model per subtree."""
+    count, *sizes = (trial.parameters[name] for name in ("count", "min_size", "max_size"))
+    subtrees = small_subtrees(trial.data.taxonomy.active, count, sizes, trial.seed)
+    fraction = trial.parameters["fraction"]
+    results = [compare_on(each, trial.new_model(), fraction, trial.seed) for each in subtrees]
+    return {"subtrees": [asdict(result) for result in results]}
+
+
+def small_subtrees(
+    taxonomy: Taxonomy, count: int, sizes: Sequence[int], seed: int
+) -> list[Taxonomy]:
+    """Return random subtrees of these sizes as taxonomies of their own, without common concepts."""
+    min_size, max_size = sizes
+    batches = remove_subtrees(taxonomy, count, min_size, max_size, seed).batches
+    if len(batches) < count:
+        found = f"{len(batches)} disjoint subtrees have {min_size} to {max_size} concepts"
+        raise TaxonomyError(f"only {found}, fewer than {count}; give a larger taxonomy")
+    subtrees = []
+    for batch in batches:
+        inside = {concept.id for concept in batch.concepts}
+        subtrees.append(taxonomy.without([id for id in taxonomy if id not in inside]))
+    return subtrees
+
+
+def compare_on(subtree: Taxonomy, model: TaxoExpan, fraction: float, seed: int) -> SubtreeResult:
+    """Hold out a part of a subtree, and let both methods place it."""
+    holdout = hold_out_growth(subtree, fraction, len(subtree), seed)
+    growth = Growth(holdout, deprecated=0, known=0, orphans=0)
+    methods: dict[str, Method | TaxoExpan] = {"model": model, "baseline": ClosestParent()}
+    results = evaluate_growth(growth, methods, model.encoder)
+    hits = {name: compute_metrics(result.ranks).hit_at_1 for name, result in results.items()}
+    root = subtree.concept(subtree.roots[0]).label
+    return SubtreeResult(root, len(subtree), len(holdout.concepts), **hits)
+
+
+def tables(runs: Sequence[MeasuredRun]) -> str:
+    """Return one table per run."""
+    return "\n\n".join(table(run) for run in runs)
+
+
+def table(run: MeasuredRun) -> str:
+    """Return one row per subtree, the means, and the number of wins and losses of the model."""
+    results = [SubtreeResult(**each) for each in run.figures["subtrees"]]
+    differences = np.array([each.model - each.baseline for each in results])
+    means = (np.mean([getattr(each, name) for each in results]) for name in ("model", "baseline"))
+    model, baseline = (format_fraction(float(mean), 3) for mean in means)
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    columns = ["subtree", "concepts", "held out", run.experiment.title, "Closest-Parent"]
+    rows = [row(each) for each in results]
+    rows.append(["mean", "", "", model, baseline, f"{differences.mean():+.3f}"])
+    counts = f"Hit@1, wins {wins}, losses {losses}, ties {len(results) - wins - losses}"
+    return f"{run.title}: {counts}\n\n{markdown_table([*columns, 'difference'], rows)}"
+
+
+def row(result: SubtreeResult) -> list[str]:
+    """Return the cells of one subtree."""
+    model, baseline = (format_fraction(hit, 3) for hit in (result.model, result.baseline))
+    counts = [str(result.concepts), str(result.queries)]
+    return [result.root, *counts, model, baseline, f"{result.model - result.baseline:+.3f}"]
