@@ -43,7 +43,7 @@ lint: .venv/installed-dev
 	$(BIN)/lint-imports
 
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
@@ -74,7 +74,7 @@ test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet -c constraints-oldest.txt $(TEST_TOOLS) \
 		--editable '.[$(subst $(EMPTY) $(EMPTY),$(COMMA),$(EXTRAS))]'
-	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -m "not slow" -W ignore::DeprecationWarning $(OLDEST_TESTS)
+	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 package: .venv/installed-dev
 	$(BIN)/python tools/check_package.py
@@ -94,7 +94,7 @@ audit: .venv/bin/python
 INTERRUPTING := ctrl_c or interrupt or workers_end or sigint or sigterm or kill or stop_signals or does_not_end
 coverage: .venv/installed-dev
 	rm -f .coverage .coverage.*
-	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -m "not slow" -k "not ($(INTERRUPTING))" -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -k "not ($(INTERRUPTING))" -n 2 --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered
 

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builders import pantry_csv
-from desk_fixtures import postgresql, store, store_url  # noqa: F401
 from hypothesis import settings
-from service_fixtures import odd_model, service_client  # noqa: F401
-from tiny_transformer import save_pantry_transformer
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.features.static import StaticEncoder
+from tests.support.builders import pantry_csv
+from tests.support.desk_fixtures import postgresql, store, store_url  # noqa: F401
+from tests.support.service_fixtures import odd_model, service_client  # noqa: F401
+from tests.support.small_models import SMALL
+from tests.support.tiny_transformer import save_pantry_transformer
 
 # How long a test takes says more of the machine than of the code. Every run draws new examples.
 settings.register_profile("any machine", deadline=None, max_examples=30)
@@ -39,11 +40,6 @@ def pytest_collection_finish() -> None:
     """Leave the tests out of garbage collections: they stay, and they are many."""
     gc.collect()
     gc.freeze()
-
-
-SIZES = {"epochs": 15, "hidden_dim": 8, "embedding_dim": 32, "num_negatives": 64, "batch_size": 32}
-SMALL = {**SIZES, "features": "static"}
-"""The settings of a small network, which is trained at once."""
 
 
 @pytest.fixture(scope="session", autouse=True)

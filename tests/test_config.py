@@ -8,7 +8,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import (
@@ -25,6 +24,7 @@ from taxoexpan.network.matching import MATCHES
 from taxoexpan.network.matching_network import LOSSES
 from taxoexpan.network.pooling import READOUTS
 from taxoexpan.network.propagation import PROPAGATIONS
+from tests.support.small_models import SMALL
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 import torch
-from command_line import run
-from conftest import SMALL
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError
+from tests.support.command_line import run
+from tests.support.small_models import SMALL
 
 
 @pytest.mark.parametrize(

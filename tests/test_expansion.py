@@ -11,9 +11,6 @@ from typing import Any
 
 import pytest
 import rdflib
-from conftest import SMALL
-from expanded_files import write_file
-from suggestion_tables import read_suggestions
 
 from taxoexpan import Concept, Taxonomy, expand_file
 from taxoexpan.errors import ConfigurationError, FormatError
@@ -23,6 +20,9 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.placement.adding.acceptance import Acceptance, decide
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
+from tests.support.expanded_files import write_file
+from tests.support.small_models import SMALL
+from tests.support.suggestion_tables import read_suggestions
 
 QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 

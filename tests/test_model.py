@@ -13,11 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from builders import KINDS, SORTS, own, pantry_csv
-from conftest import SMALL
-from ctrl_c import press_ctrl_c
-from expanded_files import write_file
-from messy_pantry import large_pantry
 from pydantic import TypeAdapter
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
@@ -34,6 +29,11 @@ from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.record import Epoch, TrainingRecord
 from taxoexpan.training.sampling import Recipe
+from tests.support.builders import KINDS, SORTS, own, pantry_csv
+from tests.support.ctrl_c import press_ctrl_c
+from tests.support.expanded_files import write_file
+from tests.support.messy_pantry import large_pantry
+from tests.support.small_models import SMALL
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import yaml
-from command_line import run
-from expanded_files import write_file
+
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 ROOT = Path(__file__).parents[1]
 HOOKS: list[dict[str, Any]] = yaml.safe_load(

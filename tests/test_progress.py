@@ -10,11 +10,11 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from conftest import SMALL
-from pseudo_terminal import run_in_terminal
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.progress import Progress, Stage, Stages, write_line
+from tests.support.pseudo_terminal import run_in_terminal
+from tests.support.small_models import SMALL
 
 
 class Clock:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from expanded_files import write_expanded
 from numpy.typing import NDArray
 
 from taxoexpan import Concept, Glossary, Taxonomy
@@ -26,6 +25,7 @@ from taxoexpan.training.metrics import (
     per_query,
     rank_true_parents,
 )
+from tests.support.expanded_files import write_expanded
 
 DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("TAXOEXPAN_DATA", DEFAULT_DATA))

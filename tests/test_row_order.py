@@ -7,9 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from builders import random_taxonomy
-from conftest import SMALL
-from messy_pantry import QUICK, messy_pantry
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.curation.cleaning.self_cleaning import clean
@@ -19,6 +16,9 @@ from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
+from tests.support.builders import random_taxonomy
+from tests.support.messy_pantry import QUICK, messy_pantry
+from tests.support.small_models import SMALL
 
 NEW = ["cashew milk", "white tea", "barley bread", "plum sauce", "strange thing"]
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builders import pantry_csv
 from hypothesis import settings
+
+from tests.support.builders import pantry_csv
 
 settings.register_profile("any machine", deadline=None, max_examples=30)
 settings.load_profile("any machine")

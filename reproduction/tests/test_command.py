@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from splits import write_split
 
 from reproduction.__main__ import main
 from reproduction.experiments import FIGURES, all_experiments
 from reproduction.task_file import load_task
+from tests.support.splits import write_split
 
 CHEAP = ["main/popularity", "main/closest-*"]
 

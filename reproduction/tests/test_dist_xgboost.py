@@ -6,10 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly, taxonomies
 
 from reproduction.baselines import distance_features
 from reproduction.baselines.dist_xgboost import (
@@ -28,6 +26,8 @@ from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out_leaves
 from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from tests.support.builders import random_taxonomy
+from tests.support.strategies import quickly, taxonomies
 
 # Unit vectors whose products are exact in single precision, so that a tie is a tie.
 SIGNS = torch.cartesian_prod(*[torch.tensor([-0.5, 0.5])] * 4)

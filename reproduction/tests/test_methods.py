@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy
 
 from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP
 from reproduction.baselines.trained_method import Problem
@@ -20,6 +19,7 @@ from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from tests.support.builders import random_taxonomy
 
 QUICK = {
     "features": "static",

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy, star
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,6 +26,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.log import SILENT
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
+from tests.support.builders import random_taxonomy, star
 
 SIZE = 6
 NETWORKS = [ParentNetwork, DeepSetNetwork]

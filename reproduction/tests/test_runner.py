@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from splits import pantry_task
 
 from reproduction import runner
 from reproduction.experiments import Experiment
@@ -21,6 +20,7 @@ from taxoexpan.evaluation.growth import true_ranks_by
 from taxoexpan.evaluation.rules import ClosestNeighbor
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from tests.support.splits import pantry_task
 
 CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
 NOISY = replace(CLOSEST, noise=0.1)

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from splits import pantry_task, same_parents, write_split
 
 from reproduction.baselines.trained_method import Problem
 from reproduction.split import read_split, split_leaves
@@ -19,6 +18,7 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.splits import pantry_task, same_parents, write_split
 
 
 @pytest.fixture(scope="module")

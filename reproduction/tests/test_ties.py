@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from metric_probes import PROBES
-from splits import pantry_task
 
 from reproduction.experiments import Experiment
 from reproduction.methods import METHODS
@@ -16,6 +14,8 @@ from reproduction.runner import run_experiments
 from reproduction.runs import Run, read_run
 from reproduction.tables import table_text
 from reproduction.task import Task
+from tests.support.metric_probes import PROBES
+from tests.support.splits import pantry_task
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from resealing import change_json, change_tensors
 from safetensors.torch import load_file
-from tiny_transformer import save_bert
 
 from taxoexpan import TaxoExpan
 from taxoexpan.archive import load_summary
 from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.model_directory import FileEntry, Manifest
 from taxoexpan.placement.scoring.pair_features import Signal
+from tests.support.resealing import change_json, change_tensors
+from tests.support.tiny_transformer import save_bert
 
 Change = Callable[[Path], object]
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calibration_data import drawn_scores
 
 from taxoexpan.archive.parts import read_calibrators
 from taxoexpan.model_directory import TAXONOMY, WEIGHTS, FileEntry, IntactDirectory, Manifest
@@ -14,6 +13,7 @@ from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibration import calibrate
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from tests.support.calibration_data import drawn_scores
 
 LEARNED = Calibrators(
     calibrate(drawn_scores(1, 60, 1.0)),

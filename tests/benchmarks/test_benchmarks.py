@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy
-from reference_network import double_precision
 
 from benchmarks.independent_readers import compare_files
 from benchmarks.per_egonet_network import PlainNetwork, plain_batch
@@ -24,6 +22,8 @@ from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.sampling import TrainingSampler
+from tests.support.builders import random_taxonomy
+from tests.support.reference_network import double_precision
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(p.stem for p in FOLDER.glob("*.py") if "argparse" in p.read_text("utf-8"))

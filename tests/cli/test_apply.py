@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
 
 from taxoexpan import Taxonomy
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 ROWS = "id,label,parents,synonyms\n1,food,,\n2,milk,1,\n3,dairy,1,\n4,milk,3,\n"
 

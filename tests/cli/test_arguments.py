@@ -6,10 +6,10 @@ import csv
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy, expand_file
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 QUICK = ["--preset", "fast", "--features", "static", "--epochs", "2", "--device", "cpu", "--quiet"]
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
 
 from taxoexpan.cli.check import MAX_SHOWN
 from taxoexpan.curation.checks import CODES
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 MIXED = "id,label,parents\nr,food,\na,Fig,r\nb,fig,r\nc,date,r\nd,date,a\ne,stone,\n"
 """A similar sibling and an isolated concept (warnings), and a repeated label (info)."""

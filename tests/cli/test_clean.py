@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import run
-from conftest import SMALL
-from ctrl_c import press_ctrl_c
 
 from taxoexpan.cli.messages import note
 from taxoexpan.curation.cleaning.folds import SUSPICION_COLUMNS
+from tests.support.command_line import run
+from tests.support.ctrl_c import press_ctrl_c
+from tests.support.small_models import SMALL
 
 
 def options_of(settings: dict[str, int]) -> list[str]:

@@ -13,10 +13,6 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from command_line import run
-from ctrl_c import interrupt_cli
-from expanded_files import write_file
-from full_disk import no_file_larger_than
 
 import taxoexpan
 from taxoexpan import Taxonomy
@@ -25,6 +21,10 @@ from taxoexpan.cli.examples import GROUPS
 from taxoexpan.cli.parser import add_options
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
+from tests.support.command_line import run
+from tests.support.ctrl_c import interrupt_cli
+from tests.support.expanded_files import write_file
+from tests.support.full_disk import no_file_larger_than
 
 QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--quiet", "--device", "cpu"]
 

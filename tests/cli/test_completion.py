@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
 
 from taxoexpan.cli.completion import SHELLS
 from taxoexpan.config import PRESETS
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 BASH = """
 source {script}

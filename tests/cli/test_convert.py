@@ -3,8 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
+
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 
 def test_the_base_and_the_losses_are_named(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
+
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 OBO = """format-version: 1.2
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from command_line import run
-from discovery_corpus import corpus, texts
 
 from taxoexpan.formats.concept_list import read_concepts
+from tests.support.command_line import run
+from tests.support.discovery_corpus import corpus, texts
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import run
 
 from taxoexpan.cli import doctor
 from taxoexpan.cli.doctor import EXTRAS
+from tests.support.command_line import run
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import run
-from metric_probes import PROBES
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.evaluate import DEFAULT_METHODS
@@ -15,6 +13,8 @@ from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.evaluation.rules import RULES
 from taxoexpan.training.metrics import compute_metrics
+from tests.support.command_line import run
+from tests.support.metric_probes import PROBES
 
 CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
 CHEAP += ["--features", "static"]

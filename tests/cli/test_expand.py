@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import run
-from messy_pantry import large_pantry
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
+from tests.support.command_line import run
+from tests.support.messy_pantry import large_pantry
 
 QUICK = ["--preset", "fast", "--features", "static", "--quiet", "--device", "cpu", "--seed", "1"]
 CALIBRATED = ["--epochs", "25", "--set", "validation=leaves", "--set", "validation_fraction=0.35"]

@@ -8,12 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import own
-from command_line import run
-from desk_cases import accept, first_proposals, reject
-from expanded_files import write_file
-from kgcl_grammar import rule_of
-from postgresql_server import PostgresqlServer
 
 from taxoexpan import Taxonomy
 from taxoexpan.desk.store.decision_store import DecisionStore
@@ -21,6 +15,12 @@ from taxoexpan.desk.store.decisions import Action, Decision, Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
+from tests.support.builders import own
+from tests.support.command_line import run
+from tests.support.desk_cases import accept, first_proposals, reject
+from tests.support.expanded_files import write_file
+from tests.support.kgcl_grammar import rule_of
+from tests.support.postgresql_server import PostgresqlServer
 
 FORMULAS = ("=SUM(A1)", "@cmd", "-5 degrees", "'=quoted", "+plus", "'t plain")
 TAXONOMY = """id,label,parent

@@ -4,11 +4,10 @@ import json
 import shutil
 from pathlib import Path
 
-from command_line import run
-from expanded_files import write_file
-from resealing import change_json
-
 from taxoexpan import TaxoExpan, Taxonomy
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
+from tests.support.resealing import change_json
 
 
 def test_info_gives_figures_for_people_and_programs(pantry: Path) -> None:

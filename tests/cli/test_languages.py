@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bilingual_pantry import ENGLISH, GERMAN, bilingual_pantry
-from command_line import run
-from expanded_files import write_file
 
 from taxoexpan import Taxonomy
+from tests.support.bilingual_pantry import ENGLISH, GERMAN, bilingual_pantry
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 QUICK = ["--preset", "fast", "--features", "static", "--device", "cpu"]
 CHOICE = "labels are read in en, a main language of the file (71 labels); it also has de (71)"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builders import KINDS, SORTS
-from command_line import run
-from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
+from tests.support.builders import KINDS, SORTS
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 QUICK = [
     "--preset",

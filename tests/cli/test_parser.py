@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from command_line import run
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.shared_options import ReadingOptions
+from tests.support.command_line import run
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import run
-from kgcl_grammar import rule_of
+
+from tests.support.command_line import run
+from tests.support.kgcl_grammar import rule_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "pull-requests.md"
 TEXT = GUIDE.read_text(encoding="utf-8")

@@ -11,16 +11,16 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from builders import KINDS, SORTS
-from command_line import run
-from expanded_files import write_file
-from full_disk import no_file_larger_than
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.suggestion_output import SuggestionSummary, print_merges, print_no_parent
 from taxoexpan.explain import describe
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
+from tests.support.builders import KINDS, SORTS
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
+from tests.support.full_disk import no_file_larger_than
 
 QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--quiet", "--device", "cpu"]
 

@@ -15,10 +15,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from command_line import run
-from expanded_files import write_file
-from postgresql_server import PostgresqlServer
-from review_cases import text_of
 from sqlalchemy import make_url
 
 from taxoexpan.cli.serve import REVIEW_PORT
@@ -30,6 +26,10 @@ from taxoexpan.desk.web.server import listen
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
+from tests.support.postgresql_server import PostgresqlServer
+from tests.support.review_cases import text_of
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from command_line import run
 
 from taxoexpan.cli.arguments import require_extra
 from taxoexpan.cli.serve import ServerOptions
 from taxoexpan.desk.web.server import listen
 from taxoexpan.errors import ConfigurationError
+from tests.support.command_line import run
 
 
 @contextmanager

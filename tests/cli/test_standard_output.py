@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import pantry_csv
-from command_line import run
-from expanded_files import write_file
-from pseudo_terminal import run_in_terminal
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.taxonomy import Concept
+from tests.support.builders import pantry_csv
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
+from tests.support.pseudo_terminal import run_in_terminal
 
 ATTACKS = (
     "\x1b]0;owned\x07",

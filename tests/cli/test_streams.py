@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
 
 from taxoexpan.taxonomy import Taxonomy
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 TABLE = "Ref,Wort,Oben\n1,fruit,\n2,apple,1\n"
 COLUMNS = ["--columns", "id=Ref,label=Wort,parent=3"]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import run
-from expanded_files import write_file
-from suggestion_tables import read_suggestions
 
 from taxoexpan import Taxonomy
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
+from tests.support.suggestion_tables import read_suggestions
 
 
 @pytest.fixture

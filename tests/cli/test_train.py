@@ -7,12 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from builders import own
-from command_line import run
-from conftest import SMALL
-from ctrl_c import press_ctrl_c
-from expanded_files import write_file
-from forked_processes import fork_and_wait
 from safetensors.torch import load_file
 
 from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
@@ -20,6 +14,12 @@ from taxoexpan.cli.main import main
 from taxoexpan.files import output_lock
 from taxoexpan.training.run import Checkpoint, State, tower_path
 from taxoexpan.training.tower import TowerRun
+from tests.support.builders import own
+from tests.support.command_line import run
+from tests.support.ctrl_c import press_ctrl_c
+from tests.support.expanded_files import write_file
+from tests.support.forked_processes import fork_and_wait
+from tests.support.small_models import SMALL
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import Printed, run
-from expanded_files import write_file
-from unprivileged import give_away, open_folder, run_unprivileged
 
 from taxoexpan import TaxoExpan
 from taxoexpan.cli.main import main
+from tests.support.command_line import Printed, run
+from tests.support.expanded_files import write_file
+from tests.support.unprivileged import give_away, open_folder, run_unprivileged
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import rdflib
-from command_line import run
-from expanded_files import write_file
 from rdflib.compare import isomorphic
 
 from taxoexpan import Taxonomy
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VOCABULARY, NEW = EXAMPLES / "instruments.ttl", EXAMPLES / "new-instruments.csv"

@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from ray_runs import (
+
+from taxoexpan.cli.main import main
+from taxoexpan.cluster import placement
+from taxoexpan.cluster.placement import MAX_WORKERS, WorkerPool, check_ray
+from taxoexpan.errors import ConfigurationError
+from tests.support.ray_runs import (
     descendants,
     new_concepts,
     running_cli,
     wait_until,
     workers_of,
 )
-
-from taxoexpan.cli.main import main
-from taxoexpan.cluster import placement
-from taxoexpan.cluster.placement import MAX_WORKERS, WorkerPool, check_ray
-from taxoexpan.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from discovery_corpus import FIELD, corpus, discovered, texts
 
 from taxoexpan.curation.discovery import (
     MAX_EXAMPLE_LENGTH,
@@ -19,6 +18,7 @@ from taxoexpan.curation.discovery import (
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.discovery_corpus import FIELD, corpus, discovered, texts
 
 
 def test_c_values_are_those_of_the_worked_example() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.evaluation.confidence import (
@@ -24,6 +23,7 @@ from taxoexpan.evaluation.growth import Growth, growth_between
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.holdout import Holdout
+from tests.support.small_models import SMALL
 
 NEW = ["cashew milk", "white tea", "rice bread", "corn bread", "quince", "plum", "hot sauce"]
 PARENTS = ["milk", "tea", "bread", "bread", "apple", "apple", "sauce"]

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SMALL
-from metric_probes import PROBES
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError, TaxonomyError
@@ -18,6 +16,8 @@ from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from tests.support.metric_probes import PROBES
+from tests.support.small_models import SMALL
 
 QUICK = {**SMALL, "epochs": 3}
 ADDED = [

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly, taxonomies
 
 from taxoexpan.evaluation.rules import ClosestNeighbor, ClosestParent, Method, Popularity
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.strategies import quickly, taxonomies
 
 
 def vectors_of(count: int, seed: int) -> torch.Tensor:

@@ -5,10 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_cases import fused_case, random_network, random_vectors, small_case
 
 from taxoexpan.explain import Evidence, explain
 from taxoexpan.explain.evidence import NETWORK_PARTS, SIGNAL_PARTS, Mention, Part
@@ -17,6 +15,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
+from tests.support.builders import random_taxonomy
+from tests.support.random_cases import fused_case, random_network, random_vectors, small_case
 
 QUERIES = 4
 

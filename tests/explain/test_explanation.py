@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from random_cases import fused_case, small_case
 
 from taxoexpan import TaxoExpan
 from taxoexpan.explain import describe, explain, explanation
@@ -16,6 +15,7 @@ from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept
+from tests.support.random_cases import fused_case, small_case
 
 FIRST = MentionKind.FIRST_IN_DEFINITION
 

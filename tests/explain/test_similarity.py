@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from random_cases import small_case
 
 from taxoexpan.explain import explain
 from taxoexpan.explain.similarity import concept_words, dot_products, name_words, shared_words
 from taxoexpan.taxonomy import Concept
+from tests.support.random_cases import small_case
 
 
 def test_every_suggestion_lists_its_nearest_children_with_their_cosines() -> None:

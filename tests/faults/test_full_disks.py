@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from interrupted_commands import COMMANDS, digest, write_inputs, write_model
-from interruptions import Runner
+
+from tests.support.interrupted_commands import COMMANDS, digest, write_inputs, write_model
+from tests.support.interruptions import Runner
 
 SIZE = "24k"
 

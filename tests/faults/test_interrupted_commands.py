@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from interrupted_commands import COMMANDS, Command, write_inputs, write_model
-from interruptions import HEADER, Interrupted, Runner, Tally
+
+from tests.support.interrupted_commands import COMMANDS, Command, write_inputs, write_model
+from tests.support.interruptions import HEADER, Interrupted, Runner, Tally
 
 ROUNDS = int(os.environ.get("TAXOEXPAN_FAULT_ROUNDS", "200"))
 CHOSEN = os.environ.get("TAXOEXPAN_FAULT_COMMANDS", "")

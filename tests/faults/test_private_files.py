@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import run
-from interrupted_commands import COMMANDS, write_inputs, write_model
+
+from tests.support.command_line import run
+from tests.support.interrupted_commands import COMMANDS, write_inputs, write_model
 
 OTHERS = 0o077
 """The permissions of all users except the owner."""

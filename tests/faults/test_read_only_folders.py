@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from unprivileged import give_away, open_folder, run_unprivileged
 
 from taxoexpan.cli.main import main
+from tests.support.unprivileged import give_away, open_folder, run_unprivileged
 
 COMMANDS = (
     "convert {taxonomy} {folder}/out.ttl",

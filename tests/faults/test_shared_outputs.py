@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from command_line import run
-from expanded_files import write_file
-from forked_processes import fork
 
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError
@@ -19,6 +16,9 @@ from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept
+from tests.support.command_line import run
+from tests.support.expanded_files import write_file
+from tests.support.forked_processes import fork
 
 ROUNDS = int(os.environ.get("TAXOEXPAN_FAULT_ROUNDS", "3"))
 

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from full_disk import no_file_larger_than
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import names, quickly
 
 from taxoexpan.features import cache
 from taxoexpan.features.cache import BLOCK_SIZE, CachedEncoder, cache_folder
 from taxoexpan.features.encoder import Encoder, Vectors
+from tests.support.full_disk import no_file_larger_than
+from tests.support.strategies import names, quickly
 
 NAMES = ["oat milk", "milk", "", " ", "茶", "👩\u200d🍳", "a\0b", "milk", "Milk"]
 LONE = ["\ud83c", "\udf4f", "\ud83c\udf4f", "🍏", "a\udfff", "?"]
@@ -237,8 +237,8 @@ def encode_many(folder: str) -> None:
 
 
 def process(function: str, *arguments: object) -> subprocess.Popen[str]:
-    tests = str(Path(__file__).parents[1])
-    program = f"import sys; sys.path.append({tests!r}); import test_cache as t; "
+    root = str(Path(__file__).parents[2])
+    program = f"import sys; sys.path.append({root!r}); import test_cache as t; "
     program += f"t.{function}(*sys.argv[1:])"
     return subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", program, *map(str, arguments)],

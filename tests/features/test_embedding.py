@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
@@ -18,6 +17,7 @@ from taxoexpan.features.embedding import (
 )
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
+from tests.support.small_models import SMALL
 
 ENCODER = StaticEncoder()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SIZES
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
@@ -15,6 +14,7 @@ from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.cache import CachedEncoder
 from taxoexpan.features.encoder_registry import ConcatenatedEncoder, make_encoder
 from taxoexpan.features.static import StaticEncoder, load_wordllama
+from tests.support.small_models import SIZES
 
 
 @pytest.fixture

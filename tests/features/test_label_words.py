@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.features.label_words import (
     MAX_PATH,
@@ -21,32 +20,10 @@ from taxoexpan.features.label_words import (
     label_words,
 )
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.label_cases import queries, taxonomies
+from tests.support.strategies import quickly
 
-WORDS = ["tea", "teas", "Green", "milk", "oat", "berries", "berry", "&"]
-phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 ENDING, INSIDE, LAST_WORD, QUERY_WORDS, ANCHOR_WORDS, PATH_WORDS = range(NUM_WORD_FEATURES)
-
-
-@st.composite
-def taxonomies(draw: st.DrawFn) -> Taxonomy:
-    """Concepts with few words, so that many of them are shared, and chains of parents."""
-    count = draw(st.integers(1, 12))
-    concepts = [
-        Concept(str(i), draw(phrases), tuple(draw(st.lists(phrases, max_size=2))))
-        for i in range(count)
-    ]
-    relations = [
-        (str(parent), str(child))
-        for child in range(1, count)
-        for parent in draw(st.sets(st.integers(max(0, child - 2), child - 1), max_size=2))
-    ]
-    return Taxonomy(concepts, relations)
-
-
-queries = st.lists(
-    st.lists(st.sampled_from([*WORDS, "yak", "zebu"]), min_size=1, max_size=5).map(" ".join),
-    max_size=4,
-)
 
 
 def compare(words: LabelWords, labels: list[str]) -> Numbers:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-from random_growth import grown
 
 from taxoexpan import TaxoExpan
 from taxoexpan.features.label_words import LabelWords, StoredNames, words_arrays, words_from_arrays
 from taxoexpan.taxonomy import Concept
+from tests.support.random_growth import grown
 
 QUERIES = [Concept("", label) for label in ("smoked oat milk", "soup", "unheard of", "", "a b c")]
 

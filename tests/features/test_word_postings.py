@@ -5,13 +5,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
-from test_label_words import queries, taxonomies
 
 from taxoexpan.features import word_postings
 from taxoexpan.features.label_words import NUM_WORD_FEATURES, LabelWords
 from taxoexpan.features.word_postings import WordScores
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.label_cases import queries, taxonomies
+from tests.support.strategies import quickly
 
 weights = st.lists(st.floats(-3, 3, width=32), min_size=6, max_size=6)
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.features import word_vectors
@@ -19,6 +18,7 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.word_vectors import WordVectorEncoder, read_vectors
 from taxoexpan.taxonomy import Concept
+from tests.support.strategies import quickly
 
 Rows = list[tuple[str, list[float]]]
 FOODS: Rows = [("tea", [1, 2.5, -3]), ("Milk", [0.5, -1e-7, 2]), ("茶", [0, 0, 0.25])]

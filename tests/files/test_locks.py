@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from forked_processes import fork, fork_and_wait
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import (
@@ -24,6 +23,7 @@ from taxoexpan.files import (
     whole_file,
     write_whole,
 )
+from tests.support.forked_processes import fork, fork_and_wait
 
 OWN = ("part",)
 REFUSED = 7

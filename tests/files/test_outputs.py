@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from forked_processes import fork_and_wait
-from full_disk import no_file_larger_than
 from safetensors.numpy import save_file
 
 from taxoexpan.errors import FormatError
@@ -27,6 +25,8 @@ from taxoexpan.files import (
     whole_file,
     write_whole,
 )
+from tests.support.forked_processes import fork_and_wait
+from tests.support.full_disk import no_file_larger_than
 
 OWN = ("part", "old", "new")
 

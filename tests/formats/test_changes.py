@@ -9,10 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pyoxigraph as ox
 import pytest
-from expanded_files import write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Growth, growths, insertions, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Format, Target
@@ -22,6 +20,8 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.placement.adding.additions import validate_additions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import write_expanded, write_file
+from tests.support.strategies import Growth, growths, insertions, names, quickly
 
 MILK = Concept("milk", "milk")
 MOVED = Additions([MILK], [("drink", "milk")], moves=[Move("oat milk", "drink", "milk")])

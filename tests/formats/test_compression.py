@@ -8,8 +8,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from corruptions import FOOD
-from expanded_files import refusal, under, write_expanded
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
@@ -18,6 +16,8 @@ from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.corruptions import FOOD
+from tests.support.expanded_files import refusal, under, write_expanded
 
 NAMES = {
     "rows": "x.tsv.gz",

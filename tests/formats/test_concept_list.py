@@ -5,14 +5,14 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from expanded_files import csv_lines, write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Style, names, quickly, styles
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.taxonomy import Concept
+from tests.support.expanded_files import csv_lines, write_file
+from tests.support.strategies import Style, names, quickly, styles
 
 
 def labels(path: Path) -> list[str]:

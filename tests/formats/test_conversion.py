@@ -13,8 +13,6 @@ import rdflib
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
-from strategies import Growth, growths, names
-from test_copies import IDS, LABELS, awkward
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.conversion import convert
@@ -24,6 +22,8 @@ from taxoexpan.formats.tables.formulas import protect_taxonomy, with_apostrophe
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
+from tests.support.awkward_taxonomies import IDS, LABELS, awkward
+from tests.support.strategies import Growth, growths, names
 
 PLACES = [
     *(("skos", f"food.{suffix}") for suffix in ("ttl", "rdf", "jsonld", "nt")),

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Copy, Target
@@ -23,34 +22,10 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
-
-
-@st.composite
-def awkward(
-    draw: st.DrawFn,
-    ids: st.SearchStrategy[str] | None = None,
-    labels: st.SearchStrategy[str] | None = None,
-    synonyms: st.SearchStrategy[str] | None = None,
-    most_parents: int = 3,
-) -> Taxonomy:
-    """A taxonomy with names that are hard to write; the label is the id unless labels are given."""
-    words = names(breaks=True)
-    growth = draw(growths(ids=ids, labels=labels, most_parents=most_parents))
-    concepts = [
-        replace(
-            concept,
-            synonyms=tuple(draw(st.lists(synonyms, max_size=2))) if synonyms is not None else (),
-            definition=draw(st.just("") | words) if synonyms is not None else "",
-            deprecated=draw(st.booleans()) if synonyms is not None else False,
-        )
-        for concept in growth.old.concepts
-    ]
-    return Taxonomy(concepts, growth.old.relations)
-
+from tests.support.awkward_taxonomies import IDS, LABELS, awkward
+from tests.support.strategies import names, quickly
 
 BREAKS = re.compile(r"[\t\r\n]+")
-LABELS = names(breaks=True) | st.sampled_from(["a", "a-2", "b", "a (x)", "path", "child,parent"])
-IDS = names(breaks=True) | st.sampled_from(["x", "a", "a|b", "x|a", "#", "path", "1", "a > b"])
 ANYTHING = awkward(IDS, LABELS, names(breaks=True))
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from expanded_files import write_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.git import git_patch, refuse_unpatchable
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Taxonomy
+from tests.support.expanded_files import write_file
 
 
 @pytest.fixture

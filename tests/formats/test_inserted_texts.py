@@ -6,16 +6,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import write_file
+from tests.support.strategies import names, quickly
 
 HTTP = "http://food.org/"
 OLD = Taxonomy(

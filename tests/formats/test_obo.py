@@ -7,13 +7,13 @@ import fastobo
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from tests.support.strategies import Growth, growths, names, quickly
 
 HEADER = "format-version: 1.4\nontology: food\n"
 FRUIT = "\n[Term]\nid: F:1\nname: fruit\n"

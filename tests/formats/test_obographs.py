@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from expanded_files import write_expanded, write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
@@ -13,6 +12,7 @@ from taxoexpan.formats.obographs import is_obo_graphs
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import write_expanded, write_file
 
 OBO = "http://purl.obolibrary.org/obo/"
 ANIMAL, DOG, CAT = (f"{OBO}X_000000{number}" for number in (1, 2, 3))

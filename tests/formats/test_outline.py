@@ -5,10 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from expanded_files import refusal, under, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
@@ -16,6 +14,8 @@ from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import refusal, under, write_expanded, write_file
+from tests.support.strategies import names, quickly
 
 FOODS = ["Food", "Food > Fruit", "Food > Fruit > Apples", "Food > Bread", "Drinks"]
 INDENTED = "Food\n  Fruit\n    Apples\n  Bread\nDrinks\n"

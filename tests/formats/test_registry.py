@@ -4,10 +4,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from expanded_files import KIWI, refusal, under, write_expanded, write_file
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError, TaxonomyError
 from taxoexpan.formats.format import Target
@@ -15,6 +13,8 @@ from taxoexpan.formats.registry import FORMATS, find_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import KIWI, refusal, under, write_expanded, write_file
+from tests.support.strategies import Growth, growths, names, quickly
 
 EDGES = "child,parent\napple,fruit\n"
 

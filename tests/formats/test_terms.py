@@ -7,7 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from expanded_files import (
+from hypothesis import given
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import (
     KIWI,
     added_text,
     expand_file,
@@ -17,12 +22,7 @@ from expanded_files import (
     write_expanded,
     write_file,
 )
-from hypothesis import given
-from strategies import Growth, Style, growths, names, quickly, styles
-
-from taxoexpan.errors import FormatError
-from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.strategies import Growth, Style, growths, names, quickly, styles
 
 
 def pair(folder: Path, terms: str, taxo: str | None = None) -> Path:

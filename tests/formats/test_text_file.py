@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import STYLES, Style, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import Insertion, TextFile
+from tests.support.strategies import STYLES, Style, quickly
 
 
 def refusal(path: Path, content: bytes) -> str:

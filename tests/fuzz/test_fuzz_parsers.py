@@ -10,14 +10,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from fuzz_inputs import BILLION_LAUGHS, EXTERNAL_ENTITY, unpack_workbook
-from fuzz_parsers import PARSERS
-from fuzz_run import fuzz
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.taxonomy import Taxonomy
+from tests.support.fuzz_inputs import BILLION_LAUGHS, EXTERNAL_ENTITY, unpack_workbook
+from tests.support.fuzz_parsers import PARSERS
+from tests.support.fuzz_run import fuzz
 
 ROUNDS = os.environ.get("TAXOEXPAN_FUZZ_ROUNDS")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from expanded_files import write_file
-from github_runner import ROOT
 
 from taxoexpan.github.action import main
+from tests.support.expanded_files import write_file
+from tests.support.github_runner import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 EXAMPLE = ROOT / "examples" / "vocabulary-repository"

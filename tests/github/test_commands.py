@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from expanded_files import write_file
 
 from taxoexpan.cli.main import build_parser
 from taxoexpan.github.commands import MIN_CONFIDENCE, apply_command, decide, place_command
 from taxoexpan.github.inputs import Inputs
 from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE
+from tests.support.expanded_files import write_file
 
 
 def test_probable_places_of_a_model_are_accepted(tmp_path: Path) -> None:

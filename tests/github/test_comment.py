@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from github_runner import TOKEN, github
 
 from taxoexpan.github.comment import comment_body, post_comment
+from tests.support.github_runner import TOKEN, github
 
 
 def test_a_comment_is_never_too_long_and_keeps_a_part_of_every_section() -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command_line import run
-from github_runner import ROOT, GitHub, Runner, github
+
+from tests.support.command_line import run
+from tests.support.github_runner import ROOT, GitHub, Runner, github
 
 EXAMPLE = ROOT / "examples" / "vocabulary-repository"
 CHECK, SUGGEST = (

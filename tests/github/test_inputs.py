@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import write_file
 
 from taxoexpan.github.inputs import Inputs
 from taxoexpan.github.workflow import ActionError
+from tests.support.expanded_files import write_file
 
 
 def inputs(**changed: str) -> Inputs:

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from expanded_files import write_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from taxoexpan.github.versions import (
 )
 from taxoexpan.github.workflow import ActionError
 from taxoexpan.taxonomy import Taxonomy
+from tests.support.expanded_files import write_file
 
 
 @pytest.mark.parametrize(

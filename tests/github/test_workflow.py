@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from github_runner import read_outputs
 
 from taxoexpan.github.workflow import without_commands, write_outputs
+from tests.support.github_runner import read_outputs
 
 
 def test_outputs_cannot_be_forged_by_their_values(tmp_path: Path) -> None:

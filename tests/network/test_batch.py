@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.sampling import TrainingSampler
+from tests.support.builders import random_taxonomy
 
 
 def make_sampler(taxonomy: Taxonomy, seed: int, **settings: object) -> TrainingSampler:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.network import concept_vectors
 from taxoexpan.network.concept_vectors import ConceptVectors
+from tests.support.small_models import SMALL
 
 NEW = ["quince nectar", "spelt loaf"]
 CPU = torch.device("cpu")

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-from builders import random_taxonomy, star
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.network.egonets import build_egonets, draw_siblings, spread_siblings
+from tests.support.builders import random_taxonomy, star
 
 
 @given(st.integers(0, 10_000))

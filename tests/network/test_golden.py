@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from reference_network import embed
 
 from taxoexpan.config import load_preset
 from taxoexpan.network.egonets import Egonets
@@ -16,6 +15,7 @@ from taxoexpan.network.matching import LogBilinearMatch, MLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.pooling import WeightedMeanReadout
 from taxoexpan.network.propagation import AttentionLayer, Layer
+from tests.support.reference_network import embed
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
 DIMS = GOLDEN["dims"]

@@ -3,19 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_network import (
-    anchor_embedding,
-    double_precision,
-    egonet_in,
-    egonet_of,
-    embed,
-    instance_loss,
-    raw_match,
-    score,
-)
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError
@@ -28,6 +17,17 @@ from taxoexpan.placement.scoring.anchors import Anchors, anchor_egonets
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.sampling import TrainingSampler
+from tests.support.builders import random_taxonomy
+from tests.support.reference_network import (
+    anchor_embedding,
+    double_precision,
+    egonet_in,
+    egonet_of,
+    embed,
+    instance_loss,
+    raw_match,
+    score,
+)
 
 SIZE = 6
 FAMILY = [

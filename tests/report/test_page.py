@@ -7,7 +7,6 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from demo_report import COLUMNS, HOSTILE, demo_page, rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from taxoexpan.report.page import (
     TreePosition,
     render,
 )
+from tests.support.demo_report import COLUMNS, HOSTILE, demo_page, rows
 
 
 class ParsedPage(HTMLParser):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import chromium
-import test_browser
-
 from taxoexpan.cli.main import main
+from tests.support import chromium
+from tests.support.report_browser import Opened
 
 pytestmark = chromium.needs_chromium
 driver = chromium.driver
@@ -17,7 +16,7 @@ driver = chromium.driver
 def test_a_reader_sorts_by_score_and_opens_a_row(
     driver: Any, model_directory: Path, tmp_path: Path
 ) -> None:
-    new, page = tmp_path / "new.csv", test_browser.Opened(driver, tmp_path)
+    new, page = tmp_path / "new.csv", Opened(driver, tmp_path)
     names = ["cashew milk", "white tea", "<b id=injected>feta", "pea soup", "corn bread", "x", "y"]
     new.write_text("\n".join(["label", *names]) + "\n", encoding="utf-8")
     command = ["suggest", str(model_directory), str(new), "-o", str(tmp_path / "out.csv")]

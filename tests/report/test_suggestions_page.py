@@ -6,17 +6,6 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
-from demo_report import HOSTILE
-from page_reader import (
-    CREATED,
-    NEW,
-    charts_of,
-    details_of,
-    figures_of,
-    food_model,
-    table_of,
-    text_of,
-)
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.explain import Evidence
@@ -28,6 +17,17 @@ from taxoexpan.report.page import Neighbor, Page, TreePosition, render
 from taxoexpan.report.suggestion_details import describe_region, with_moves
 from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 from taxoexpan.taxonomy import Additions, Concept, Move
+from tests.support.demo_report import HOSTILE
+from tests.support.page_reader import (
+    CREATED,
+    NEW,
+    charts_of,
+    details_of,
+    figures_of,
+    food_model,
+    table_of,
+    text_of,
+)
 
 Explained = tuple[list[Suggestion], list[Evidence]]
 

@@ -7,22 +7,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import chromium
 import pytest
-import test_browser
-from conftest import SMALL
 
 from taxoexpan import Taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
+from tests.support import chromium
+from tests.support.report_browser import Opened
+from tests.support.small_models import SMALL
 
 pytestmark = chromium.needs_chromium
 driver = chromium.driver
 
 
 @pytest.fixture
-def page(driver: Any, pantry: Path, tmp_path: Path) -> test_browser.Opened:
+def page(driver: Any, pantry: Path, tmp_path: Path) -> Opened:
     """Return a page of relations with increasing confidence; the last one has none."""
     taxonomy = Taxonomy.read(pantry)
     options = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})
@@ -34,10 +34,10 @@ def page(driver: Any, pantry: Path, tmp_path: Path) -> test_browser.Opened:
     made = suspicious_relations_page(
         taxonomy, [*calibrated, found[-1]], 80, "Suspicious", datetime.now(UTC)
     )
-    return test_browser.Opened(driver, tmp_path).show(made)
+    return Opened(driver, tmp_path).show(made)
 
 
-def test_a_reader_sorts_and_filters_by_confidence(driver: Any, page: test_browser.Opened) -> None:
+def test_a_reader_sorts_and_filters_by_confidence(driver: Any, page: Opened) -> None:
     assert page.column(4) == [f"0.{tenth}0" for tenth in range(7)] + ["–"]
     page.header(4).click()
     assert page.column(4) == [f"0.{tenth}0" for tenth in range(6, -1, -1)] + ["–"]
@@ -48,7 +48,7 @@ def test_a_reader_sorts_and_filters_by_confidence(driver: Any, page: test_browse
     assert driver.get_log("browser") == []
 
 
-def test_a_reader_opens_a_row_for_the_evidence(page: test_browser.Opened) -> None:
+def test_a_reader_opens_a_row_for_the_evidence(page: Opened) -> None:
     concept = page.column(0)[0]
     page.find(".expander").click()
     opened = page.find(".details-content")

@@ -5,8 +5,6 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from conftest import SMALL
-from page_reader import CREATED, table_of, text_of
 
 from taxoexpan import Taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
@@ -15,6 +13,8 @@ from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.report.page import render
 from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 from taxoexpan.taxonomy import Concept
+from tests.support.page_reader import CREATED, table_of, text_of
+from tests.support.small_models import SMALL
 
 Cleaned = tuple[Taxonomy, list[SuspiciousRelation]]
 

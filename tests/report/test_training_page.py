@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from page_reader import CREATED, charts_of, figures_of, food_model, table_of, text_of
 
 from taxoexpan import TaxoExpan
 from taxoexpan.placement.learned.calibrators import Calibrators
@@ -15,6 +14,7 @@ from taxoexpan.report.training_page import (
     threshold_for,
     training_page,
 )
+from tests.support.page_reader import CREATED, charts_of, figures_of, food_model, table_of, text_of
 
 
 def test_the_page_shows_the_training_and_the_validation() -> None:

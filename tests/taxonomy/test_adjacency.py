@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.taxonomy.adjacency import FEW, Adjacency, compute_levels, follow_to_the_end, ranges
 from taxoexpan.taxonomy.arrays import Indices
+from tests.support.strategies import quickly
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20)
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hypothesis import given
-from strategies import Growth, growths, quickly
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.difference import Difference, MatchedBy, compare
+from tests.support.strategies import Growth, growths, quickly
 
 FOOD, FRUIT, APPLE = Concept("food", "food"), Concept("fruit", "fruit"), Concept("apple", "apple")
 OLD = Taxonomy([FOOD, FRUIT, APPLE], [("food", "fruit"), ("fruit", "apple")])

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from strategies import Growth, growths, quickly
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import PROVISIONAL, resolve_ids, with_ids
 from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
+from tests.support.strategies import Growth, growths, quickly
 
 NUMBERED = Taxonomy([Concept(f"F:{number:04}", f"food {number}") for number in range(1, 21)])
 CODED = Taxonomy(

@@ -5,11 +5,11 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.ids import make_distinct, next_and_width, next_number, slug
+from tests.support.strategies import Growth, growths, names, quickly
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import names, quickly, taxonomies
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.taxonomy.names import normalize_name
+from tests.support.strategies import names, quickly, taxonomies
 
 WINE = Concept("C1", "Red wine", ("vin rouge",))
 BEER = Concept("C2", "beer")

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from bilingual_pantry import ENGLISH, GERMAN, KINDS, SORTS
 
 from taxoexpan.taxonomy.language_guess import other_language
+from tests.support.bilingual_pantry import ENGLISH, GERMAN, KINDS, SORTS
 
 KNOWN = {
     "en": [f"{sort} {kind}" for sort in SORTS for kind in KINDS],

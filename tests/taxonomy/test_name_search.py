@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import taxonomies
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex, fold_name, split_words
+from tests.support.strategies import taxonomies
 
 
 def found(taxonomy: Taxonomy, text: str, limit: int = 10) -> list[str]:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import names, quickly
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
+from tests.support.strategies import names, quickly
 
 
 @pytest.mark.parametrize(

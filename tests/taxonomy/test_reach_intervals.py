@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals, ReachIntervals
+from tests.support.strategies import quickly
 
 SIZE = 12
 ROWS = st.integers(0, SIZE - 1)

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import Growth, growths, quickly, taxonomies
 
 from taxoexpan.errors import CycleError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.strategies import Growth, growths, quickly, taxonomies
 
 
 def named(*ids: str) -> list[Concept]:

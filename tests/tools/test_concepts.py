@@ -3,7 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from concepts import count, import_closure
+
+from tools.concepts import count, import_closure
 
 FILES = {
     "__init__.py": "VERSION = 1\n_private = 2\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from package_sizes import format_table, megabytes, size_of
+from tools.package_sizes import format_table, megabytes, size_of
 
 
 def test_the_size_of_a_folder_is_the_sum_of_its_files(tmp_path: Path) -> None:

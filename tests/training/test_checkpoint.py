@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import SMALL
-from ctrl_c import press_ctrl_c
-from full_disk import no_file_larger_than
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.run import Checkpoint, State, tower_path
+from tests.support.ctrl_c import press_ctrl_c
+from tests.support.full_disk import no_file_larger_than
+from tests.support.small_models import SMALL
 
 QUICK = {**SMALL, "epochs": 6}
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
 
 from taxoexpan.config import load_preset
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training.sampling import News, Recipe, TrainingSampler
+from tests.support.builders import random_taxonomy
 
 NO_PAIRS = np.zeros(0, np.int64)
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from taxoexpan.training.holdout import (
     hold_out_growth,
     hold_out_leaves,
 )
+from tests.support.builders import random_taxonomy
 
 
 def test_held_out_leaves_are_removed_with_their_relations() -> None:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SMALL
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
+from tests.support.small_models import SMALL
 
 QUICK = {**SMALL, "epochs": 3}
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from builders import random_taxonomy
 
 from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ModelError, is_out_of_memory
@@ -19,6 +18,7 @@ from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch
 from taxoexpan.training.run import Checkpoint
 from taxoexpan.training.sampling import TrainingSampler
+from tests.support.builders import random_taxonomy
 
 SIZE = 6
 
@@ -72,7 +72,7 @@ def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:
     program = """
         import resource, sys, warnings
         import torch
-        from builders import random_taxonomy
+        from tests.support.builders import random_taxonomy
         from taxoexpan.config import load_preset
         from taxoexpan.network.matching_network import MatchingNetwork
         from taxoexpan.network.concept_vectors import ConceptVectors

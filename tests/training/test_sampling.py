@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.config import load_preset
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.sampling import TrainingSampler, blocked_among, blocked_draws
+from tests.support.builders import random_taxonomy
+from tests.support.strategies import quickly
 
 
 def make_sampler(taxonomy: Taxonomy, seed: int, **settings: object) -> TrainingSampler:

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import KINDS, SORTS
-from ctrl_c import press_ctrl_c
 from torch import Tensor
 
 from taxoexpan.config import Config, load_preset
@@ -26,6 +24,8 @@ from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint
 from taxoexpan.training.sampling import News, Recipe
 from taxoexpan.training.tower import TowerBatch, contrastive_loss, similar_concepts, train_tower
+from tests.support.builders import KINDS, SORTS
+from tests.support.ctrl_c import press_ctrl_c
 
 MakeTower = Callable[[], SentenceModel]
 Weights = dict[str, Tensor]

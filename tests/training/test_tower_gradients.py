@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import KINDS, SORTS
 from torch import Tensor
 
 from taxoexpan.features.sentence_model import SentenceModel, Tokens
@@ -17,6 +16,7 @@ from taxoexpan.training.tower import (
     compute_gradients,
     contrastive_loss,
 )
+from tests.support.builders import KINDS, SORTS
 
 MakeTower = Callable[[], SentenceModel]
 Weights = dict[str, Tensor]

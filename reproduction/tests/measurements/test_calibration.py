@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from reproduction.measurements.calibration_results import (
     roc_area,
 )
 from taxoexpan.placement.learned.confidence import Reliability
+from tests.support.builders import random_taxonomy
 
 SOME = st.lists(st.integers(0, 4), min_size=1, max_size=8)
 CONFIDENCE = ConfidenceResult(

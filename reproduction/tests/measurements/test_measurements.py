@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import pantry_csv
 
 from reproduction.__main__ import main
 from reproduction.experiments import MEASURED, Experiment, all_experiments, find_experiments
 from reproduction.measurements.runner import MEASUREMENTS, run_measurements, tables_text
 from reproduction.measurements.trial import Data, Trial
 from taxoexpan.errors import ConfigurationError, FormatError
+from tests.support.builders import pantry_csv
 
 SMALL = {
     "preset": "best",

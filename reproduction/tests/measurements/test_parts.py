@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
 
 from reproduction.measurements.planted_errors import average_precision, plant, precision_at
 from reproduction.measurements.recovery import recovery_of
@@ -12,6 +11,7 @@ from taxoexpan import Concept, Taxonomy
 from taxoexpan.placement.joint.prior_learning import remove_subtrees
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.training.holdout import Holdout
+from tests.support.builders import random_taxonomy
 
 
 def test_subtrees_are_complete_and_have_no_common_concept() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from tiny_wordnet import write_wordnet
 
 from reproduction.semeval.merges import (
     MergeCandidate,
@@ -12,6 +11,7 @@ from reproduction.semeval.merges import (
     score_merges,
 )
 from reproduction.semeval.task import KeyEntry, WordNet
+from tests.support.tiny_wordnet import write_wordnet
 
 GOLD = {
     "a": KeyEntry("tree#n#1", "merge"),

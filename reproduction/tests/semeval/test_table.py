@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_wordnet import write_task, write_wordnet
 
 from reproduction.__main__ import main
 from reproduction.experiments import find_experiments
@@ -16,6 +15,7 @@ from reproduction.semeval.wu_palmer import WuPalmer
 from reproduction.task_file import load_task
 from taxoexpan.errors import FormatError
 from taxoexpan.features.mentions import MentionKind
+from tests.support.tiny_wordnet import write_task, write_wordnet
 
 FIRST_WORD = "semeval/02-first-word"
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_wordnet import write_task, write_wordnet
 
 from reproduction.semeval.task import (
     FILES,
@@ -18,6 +17,7 @@ from reproduction.semeval.task import (
 )
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.wordnet import PARTS_OF_SPEECH
+from tests.support.tiny_wordnet import write_task, write_wordnet
 
 WORDNET = Path("/usr/share/wordnet")
 TASK = Path(__file__).parents[4] / "shared" / "data" / "semeval-2016-task14"

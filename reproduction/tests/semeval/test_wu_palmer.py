@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reproduction.semeval.wu_palmer import WuPalmer
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.builders import random_taxonomy
 
 
 def ways_up(taxonomy: Taxonomy, id: str) -> Iterator[list[str]]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.corpus.parallel import map_blocks
-from taxoexpan.features.corpus.phrases import split_sentences
+from taxoexpan.features.corpus.sentences import split_sentences
 from taxoexpan.formats.tables.formulas import protect_cell
 from taxoexpan.formats.tables.table import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize

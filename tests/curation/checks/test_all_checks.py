@@ -4,16 +4,16 @@ import gzip
 from pathlib import Path
 
 import pytest
-from expanded_files import write_file
 from hypothesis import given
-from labeled_taxonomies import build
-from strategies import quickly, taxonomies
-from tiny_wordnet import write_wordnet
 
 from taxoexpan.curation.checks import CODES, Finding
 from taxoexpan.curation.checks.all_checks import check_file, check_taxonomy
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.taxonomy import Taxonomy
+from tests.support.expanded_files import write_file
+from tests.support.labeled_taxonomies import build
+from tests.support.strategies import quickly, taxonomies
+from tests.support.tiny_wordnet import write_wordnet
 
 
 def test_a_clean_taxonomy_has_no_findings() -> None:

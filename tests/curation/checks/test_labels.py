@@ -6,14 +6,14 @@ from itertools import combinations, product
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from labeled_taxonomies import REMEDY, build, cousins, siblings
-from strategies import quickly
 
 from taxoexpan.curation.checks import Finding
 from taxoexpan.curation.checks.all_checks import check_taxonomy
 from taxoexpan.curation.checks.labels import MAX_GROUP_SIZE, one_edit_apart
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import singular
+from tests.support.labeled_taxonomies import REMEDY, build, cousins, siblings
+from tests.support.strategies import quickly
 
 
 def codes(taxonomy: Taxonomy) -> list[tuple[str, str]]:

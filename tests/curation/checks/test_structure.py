@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders import random_taxonomy, star
-from labeled_taxonomies import build
 
 from taxoexpan.curation.checks import Finding
 from taxoexpan.curation.checks.all_checks import check_taxonomy
 from taxoexpan.curation.checks.structure import BATCH_SIZE, MAX_CHAIN_LENGTH, MAX_CHILDREN
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.builders import random_taxonomy, star
+from tests.support.labeled_taxonomies import build
 
 
 def chain(count: int) -> Taxonomy:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from messy_pantry import CALIBRATED, QUICK, large_pantry, messy_pantry
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
@@ -19,6 +18,7 @@ from taxoexpan.curation.cleaning.folds import (
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, describe_move
 from taxoexpan.training.tower import TowerRun
+from tests.support.messy_pantry import CALIBRATED, QUICK, large_pantry, messy_pantry
 
 
 def scored_slowly(

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from taxoexpan.curation.cleaning.folds import (
     split_into_folds,
 )
 from taxoexpan.errors import FormatError
+from tests.support.builders import random_taxonomy
 
 
 @given(st.integers(0, 10_000), st.integers(2, 7), st.booleans())

@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from messy_pantry import FULL, MISPLACED, QUICK, messy_pantry
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from taxoexpan.curation.cleaning.folds import FoldFiles, SuspiciousRelation
 from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, _identity, clean
 from taxoexpan.errors import ConfigurationError, FormatError
+from tests.support.messy_pantry import FULL, MISPLACED, QUICK, messy_pantry
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import io
 from dataclasses import replace
 
 import pytest
-from messy_pantry import QUICK, messy_pantry
 
 from taxoexpan.curation.cleaning.folds import (
     SUSPICION_COLUMNS,
@@ -14,6 +13,7 @@ from taxoexpan.curation.cleaning.folds import (
 )
 from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.taxonomy import Concept
+from tests.support.messy_pantry import QUICK, messy_pantry
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import SMALL
-from messy_pantry import shop
-from review_cases import NEW, Review, field, open_review, text_of
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.desk.store import database
@@ -21,6 +18,9 @@ from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
+from tests.support.messy_pantry import shop
+from tests.support.review_cases import NEW, Review, field, open_review, text_of
+from tests.support.small_models import SMALL
 
 
 @pytest.fixture

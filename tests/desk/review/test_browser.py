@@ -8,12 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import chromium
 import pytest
-from builders import pantry_csv
-from conftest import SMALL
-from messy_pantry import shop
-from review_browser import LABELS, Desk
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -21,6 +16,11 @@ from taxoexpan import TaxoExpan
 from taxoexpan.cli.main import main
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+from tests.support import chromium
+from tests.support.builders import pantry_csv
+from tests.support.messy_pantry import shop
+from tests.support.review_browser import LABELS, Desk
+from tests.support.small_models import SMALL
 
 driver = chromium.driver
 pytestmark = chromium.needs_chromium

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import chromium
 import pytest
-from conftest import SMALL
-from messy_pantry import shop
-from review_browser import Desk
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.store.decision_store import DecisionStore
+from tests.support import chromium
+from tests.support.messy_pantry import shop
+from tests.support.review_browser import Desk
+from tests.support.small_models import SMALL
 
 driver = chromium.driver
 pytestmark = chromium.needs_chromium

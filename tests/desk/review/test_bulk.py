@@ -3,7 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from review_cases import Review, field, open_review, text_of
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.bulk import BulkPreview
@@ -11,6 +10,7 @@ from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, QueuedConcept, Status
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
+from tests.support.review_cases import Review, field, open_review, text_of
 
 
 def queued(

@@ -11,9 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from review_cases import Review, open_review, text_of
 from starlette.testclient import TestClient
-from suggestion_tables import read_suggestions
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
@@ -32,6 +30,8 @@ from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.sampling import Recipe
+from tests.support.review_cases import Review, open_review, text_of
+from tests.support.suggestion_tables import read_suggestions
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from review_cases import Review, field, open_review, text_of
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.desk import model_name
@@ -24,6 +23,7 @@ from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Stat
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
+from tests.support.review_cases import Review, field, open_review, text_of
 
 KINDS = ("white", "hemp", "sheep", "corn", "golden", "fish")
 FOODS = ("milk", "tea", "cheese", "bread", "sauce", "juice")

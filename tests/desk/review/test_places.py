@@ -7,10 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import chromium
 import pytest
-from review_browser import Desk
-from review_cases import NEW, Review, field, open_review, text_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -19,6 +16,9 @@ from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Status
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support import chromium
+from tests.support.review_browser import Desk
+from tests.support.review_cases import NEW, Review, field, open_review, text_of
 
 driver = chromium.driver
 PART = {"HX-Request": "true"}

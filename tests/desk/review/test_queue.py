@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from review_cases import Review, open_review, text_of
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.store.decision_store import DecisionStore
+from tests.support.review_cases import Review, open_review, text_of
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from http import HTTPStatus
 from urllib.parse import quote
 
 import pytest
-from service_cases import ODD_NAMES, SPACE, TOKEN, client_of
 from starlette.testclient import TestClient
 
 from taxoexpan import Concept, TaxoExpan
 from taxoexpan.desk.service.suggester import ServiceLimits
 from taxoexpan.desk.web.access import Access
+from tests.support.service_cases import ODD_NAMES, SPACE, TOKEN, client_of
 
 NEW = ("cashew milk", "white tea", "sheep cheese", "quince", "豆乳", "soy milk drink")
 

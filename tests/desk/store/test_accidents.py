@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_cases import NEW, accept, comment, first_proposals
-from postgresql_server import PostgresqlServer
 from sqlalchemy import Connection, event, text
 
 from taxoexpan.desk.store.database import Database
@@ -24,8 +22,10 @@ from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, StoreError
 from taxoexpan.desk.store.history import read_log
 from taxoexpan.desk.store.queue import QueueQuery, read_first_proposals
+from tests.support.desk_cases import NEW, accept, comment, first_proposals
+from tests.support.postgresql_server import PostgresqlServer
 
-SERVER = Path(__file__).parents[2] / "store_server.py"
+SERVER = Path(__file__).parents[2] / "support" / "store_server.py"
 REPLACED = r"reviews\.db: was replaced while this program used it"
 
 

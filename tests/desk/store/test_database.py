@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_cases import NEW, accept, first_proposals
-from full_disk import no_file_larger_than
-from postgresql_server import PostgresqlServer
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
@@ -23,6 +20,9 @@ from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, StoreError
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.taxonomy import Concept
+from tests.support.desk_cases import NEW, accept, first_proposals
+from tests.support.full_disk import no_file_larger_than
+from tests.support.postgresql_server import PostgresqlServer
 
 SECRET = "s3cr3t/p@ss"
 

@@ -6,17 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from desk_cases import (
-    NEW,
-    accept,
-    comment,
-    decide,
-    first_proposals,
-    proposal,
-    reject,
-    reject_proposal,
-    searched,
-)
 
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import (
@@ -32,6 +21,17 @@ from taxoexpan.desk.store.decisions import (
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Concept
+from tests.support.desk_cases import (
+    NEW,
+    accept,
+    comment,
+    decide,
+    first_proposals,
+    proposal,
+    reject,
+    reject_proposal,
+    searched,
+)
 
 
 def get(store: DecisionStore, label: str) -> QueuedConcept:

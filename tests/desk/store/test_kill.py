@@ -16,15 +16,15 @@ from pathlib import Path
 
 import httpx
 import pytest
-from postgresql_server import find_programs, running_server
 
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Decision
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.taxonomy import Concept
+from tests.support.postgresql_server import find_programs, running_server
 
 CLIENTS = 8
-SERVER = Path(__file__).parents[2] / "store_server.py"
+SERVER = Path(__file__).parents[2] / "support" / "store_server.py"
 ANNOUNCED = re.compile(r"(?:review at http://127\.0\.0\.1:(?=\d+/)|(?=\d+$))(\d+)")
 DID = re.compile(r"[?&]did=(\d+)")
 

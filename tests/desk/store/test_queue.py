@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from desk_cases import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
+from taxoexpan.desk.store.queue import QueueQuery
+from tests.support.desk_cases import (
     NEW,
     PARENTS,
     PATHS,
@@ -17,13 +23,7 @@ from desk_cases import (
     reject,
     reject_proposal,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from postgresql_server import PostgresqlServer
-
-from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
-from taxoexpan.desk.store.queue import QueueQuery
+from tests.support.postgresql_server import PostgresqlServer
 
 KEYS = ("oat milk", "crème fraîche", "rye bread")
 STEPS = st.lists(

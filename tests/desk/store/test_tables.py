@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 
 import pytest
-from desk_cases import NEW, accept, first_proposals
 from sqlalchemy import inspect, text
 
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Status, StoreError
 from taxoexpan.desk.store.tables import migrate, versions
+from tests.support.desk_cases import NEW, accept, first_proposals
 
 
 def test_a_store_of_the_first_version_is_migrated(store_url: str) -> None:

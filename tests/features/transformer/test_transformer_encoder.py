@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_transformer import SPECIAL, save_bert
 
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError, TaxoExpanError
 from taxoexpan.features.embedding import embed_concepts
@@ -27,6 +26,7 @@ from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.transformer import model_files, transformer_encoder
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.taxonomy import Concept
+from tests.support.tiny_transformer import SPECIAL, save_bert
 
 WORDS = ["oat", "milk", "tea", "green", "##s", "a", "of", "drink", "leaves", ".", ","]
 NAMES = ["green tea", "oat milk", "a drink of oats, of tea leaves.", "teas", "oat drink", "milk"]

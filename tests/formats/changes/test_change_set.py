@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import under, write_file
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet, change_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept
+from tests.support.expanded_files import under, write_file
 
 SKOS = """\
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from kgcl_grammar import rule_of
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.formats.changes.kgcl import BROADER, KgclWriter
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.difference import Difference
+from tests.support.kgcl_grammar import rule_of
+from tests.support.strategies import Growth, growths, names, quickly
 
 EX = "http://example.org/"
 PREFIXES = Prefixes({"ex": EX})

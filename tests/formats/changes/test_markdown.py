@@ -5,7 +5,6 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.formats.changes.markdown import (
     MAX_CHARACTERS,
@@ -17,6 +16,7 @@ from taxoexpan.formats.changes.markdown import (
 )
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
+from tests.support.strategies import quickly
 
 WORDS = ("food", "drink", "oat milk", "tea", "mud")
 OLD = Taxonomy(

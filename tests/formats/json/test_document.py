@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.document import (
@@ -21,6 +20,7 @@ from taxoexpan.formats.json.document import (
     value_span,
 )
 from taxoexpan.formats.text_file import TextFile
+from tests.support.strategies import quickly
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.formats.json.document import parse
 from taxoexpan.formats.json.editor import JsonEditor
 from taxoexpan.formats.text_file import Insertion, TextFile
+from tests.support.strategies import quickly
 
 FLARE = """{
  "name": "food",

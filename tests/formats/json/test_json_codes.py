@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from expanded_files import refusal, under, write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from tests.support.expanded_files import refusal, under, write_file
 
 HS = ["01", "0101", "010121", "010129", "0102", "010221", "02", "0201", "020110", "0202"]
 ICD = ["A00", "A00.0", "A00.1", "A01", "A01.0", "A01.1", "A01.2", "B00", "B00.1", "B00.2"]

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from expanded_files import KIWI, under
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Growth, growths, names, quickly, taxonomies
 
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.format import Target
@@ -19,6 +17,8 @@ from taxoexpan.formats.json.schema import KEYS
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import KIWI, under
+from tests.support.strategies import Growth, growths, names, quickly, taxonomies
 
 FRUIT = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 RICH = Concept("k", "kiwi", ("actinidia", "kiwifruit"), "green,\nand hairy", deprecated=True)

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from expanded_files import KIWI, refusal, under, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.document import LINES_SUFFIXES
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import KIWI, refusal, under, write_expanded, write_file
+from tests.support.strategies import Growth, growths, names, quickly
 
 BERRY = Concept("b", "berry")
 

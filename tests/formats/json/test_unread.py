@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from expanded_files import refusal, write_file
 
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from tests.support.expanded_files import refusal, write_file
 
 STIX = {
     "type": "bundle",

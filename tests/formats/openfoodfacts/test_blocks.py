@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from strategies import names, quickly
 
 from taxoexpan.formats.openfoodfacts.blocks import (
     escape_commas,
@@ -10,6 +9,7 @@ from taxoexpan.formats.openfoodfacts.blocks import (
     split_tag_ids,
     tag_id,
 )
+from tests.support.strategies import names, quickly
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from expanded_files import expansion_refusal, refusal, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import STYLES, Style, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.openfoodfacts.blocks import split_tag_ids, tag_id
@@ -16,6 +14,8 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import expansion_refusal, refusal, write_expanded, write_file
+from tests.support.strategies import STYLES, Style, quickly
 
 FOOD = """\
 # Food

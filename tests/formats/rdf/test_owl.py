@@ -6,12 +6,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import rdflib
-from expanded_files import refusal, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from rdf_files import concepts_of, graph_of, in_syntax
 from rdflib.compare import isomorphic
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
@@ -21,6 +18,9 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
+from tests.support.expanded_files import refusal, write_expanded, write_file
+from tests.support.rdf_files import concepts_of, graph_of, in_syntax
+from tests.support.strategies import Growth, growths, names, quickly
 
 SUFFIXES = (".owl", ".ttl", ".nt", ".jsonld")
 PREFIXES = """\

@@ -6,11 +6,11 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf.positions import TurtleLinks
 from taxoexpan.formats.text_file import TextFile
+from tests.support.strategies import quickly
 
 HARD = """\
 # @prefix in a comment is none: <http://no/a> <http://no/b> <http://no/c> .

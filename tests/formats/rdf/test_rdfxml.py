@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import write_file
 
 from taxoexpan import Taxonomy
 from taxoexpan.errors import FormatError
+from tests.support.expanded_files import write_file
 
 
 def test_a_lone_carriage_return_is_not_a_line_end(tmp_path: Path) -> None:

@@ -8,11 +8,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 import rdflib
-from expanded_files import refusal, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
-from strategies import names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
@@ -21,6 +19,8 @@ from taxoexpan.formats.rdf import jsonld
 from taxoexpan.formats.rdf.vocabulary import is_iri
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept
+from tests.support.expanded_files import refusal, write_expanded, write_file
+from tests.support.strategies import names, quickly
 
 SKOS, RDF = str(rdflib.SKOS), str(rdflib.RDF)
 FRUIT, APPLE, KIWI, FIG = (f"http://e.org/{name}" for name in ("fruit", "apple", "kiwi", "fig"))

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 import rdflib
-from expanded_files import refusal, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from rdf_files import concepts_of, graph_of, in_syntax
 from rdflib.compare import isomorphic
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Target
@@ -22,6 +19,9 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
+from tests.support.expanded_files import refusal, write_expanded, write_file
+from tests.support.rdf_files import concepts_of, graph_of, in_syntax
+from tests.support.strategies import Growth, growths, names, quickly
 
 SUFFIXES = (".ttl", ".nt", ".rdf", ".jsonld")
 PREFIXES = """\

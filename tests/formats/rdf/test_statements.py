@@ -5,7 +5,6 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 import rdflib
-from expanded_files import under, write_expanded, write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
@@ -13,6 +12,7 @@ from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf.statements import TURTLE, respell_tags
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import under, write_expanded, write_file
 
 COLOURS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import refusal, under, write_expanded, write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.tables.codes import code_parents
@@ -12,6 +11,7 @@ from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from tests.support.expanded_files import refusal, under, write_expanded, write_file
 
 HS = ["01", "0101", "010121", "010129", "0102", "010221", "02", "0201", "020110", "0202"]
 CODES = {

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from expanded_files import under, write_file
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.tables.columns import COLUMN_NAMES, checked_columns
@@ -15,6 +14,7 @@ from taxoexpan.formats.tables.workbook import new_workbook
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.taxonomy import Concept
+from tests.support.expanded_files import under, write_file
 
 CODES = ["01", "0101", "010121", "010129", "0102", "010221", "02", "0201", "020110", "0202"]
 LAYOUTS: Mapping[str, Mapping[str, list[str]]] = {

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import KIWI, refusal, under, write_file
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.tables.columns import (
@@ -14,6 +13,7 @@ from taxoexpan.formats.tables.columns import (
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import KIWI, refusal, under, write_file
 
 FRUIT = Taxonomy([Concept("1", "fruit"), Concept("2", "apple")], [("1", "2")])
 IAB = (

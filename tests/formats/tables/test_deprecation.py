@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import refusal, under, write_file
 
 from taxoexpan.formats.tables.columns import checked_columns
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.taxonomy import Concept
+from tests.support.expanded_files import refusal, under, write_file
 
 DEPRECATED = ["true", "TRUE", "1", "1.0", "yes", "Y", "t", "X", "Deprecated", "obsolete", "retired"]
 ACTIVE = ["", "false", "FALSE", "0", "0.0", "no", "N", "f", "active", "Current", "NULL", "-"]

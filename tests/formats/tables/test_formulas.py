@@ -6,7 +6,6 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from taxoexpan.formats.tables.formulas import (
     with_apostrophe,
 )
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import write_file
 
 TEXTS = st.text(st.sampled_from("'=+-@\t\r\n＝a "))
 

@@ -4,9 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from expanded_files import expansion_refusal, refusal, under, write_file
 from hypothesis import given
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
@@ -14,6 +12,8 @@ from taxoexpan.formats.tables.path_layouts import LevelStyle, cells_for
 from taxoexpan.formats.tables.table import table_text
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import expansion_refusal, refusal, under, write_file
+from tests.support.strategies import Growth, growths, names, quickly
 
 FULL = "id,level 1,level 2,level 3\n1,food,,\n2,food,fruit,\n3,food,fruit,apple\n4,tools,,\n"
 OUTLINE = "id,level 1,level 2,level 3\n1,food,,\n2,,fruit,\n3,,,apple\n\n4,tools,,\n"

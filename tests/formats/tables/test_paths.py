@@ -3,7 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import (
+from hypothesis import assume, given
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.format import Target
+from taxoexpan.formats.registry import FORMATS
+from taxoexpan.formats.tables.path_layouts import MARKER
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import (
     KIWI,
     added_text,
     csv_lines,
@@ -14,16 +23,7 @@ from expanded_files import (
     write_expanded,
     write_file,
 )
-from hypothesis import assume, given
-from strategies import Growth, Style, growths, names, quickly, styles
-
-from taxoexpan.errors import FormatError
-from taxoexpan.formats.format import Target
-from taxoexpan.formats.registry import FORMATS
-from taxoexpan.formats.tables.path_layouts import MARKER
-from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.strategies import Growth, Style, growths, names, quickly, styles
 
 SHOPIFY = """\
 # Shopify Product Taxonomy - Categories: 2024-07

@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import under, write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import under, write_file
 
 SCHEMA_ORG = (
     '"id","label","comment","subTypeOf"\n'

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from expanded_files import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taxoexpan.formats.tables.table import Table
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.expanded_files import (
     QUOTING,
     added_text,
     csv_lines,
@@ -19,14 +26,7 @@ from expanded_files import (
     write_expanded,
     write_file,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from strategies import Growth, Style, growths, names, quickly, styles
-
-from taxoexpan.formats.tables.table import Table
-from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.strategies import Growth, Style, growths, names, quickly, styles
 
 HEADER = ("id", "label", "parents", "definition", "synonyms")
 FULL = ",".join(HEADER) + "\n"

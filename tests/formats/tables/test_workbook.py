@@ -8,14 +8,12 @@ from tempfile import TemporaryDirectory
 
 import openpyxl
 import pytest
-from expanded_files import refusal, under, write_expanded
 from hypothesis import given
 from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Font, PatternFill
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.table import Table as ExcelTable
-from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
@@ -23,6 +21,8 @@ from taxoexpan.formats.format import Target
 from taxoexpan.formats.tables.workbook import new_workbook
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import refusal, under, write_expanded
+from tests.support.strategies import Growth, growths, names, quickly
 
 FRUIT = Taxonomy([Concept("1", "fruit"), Concept("2", "apple")], [("1", "2")])
 KIWI_3 = Concept("3", "kiwi", ("actinidia",), "green")

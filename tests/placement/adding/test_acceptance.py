@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.adding.acceptance import (
@@ -28,6 +26,8 @@ from taxoexpan.placement.adding.additions import (
 )
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from tests.support.expanded_files import write_file
+from tests.support.suggestion_tables import read_suggestions
 
 FOOD = Taxonomy([Concept("f", "f"), Concept("a", "a")], [("f", "a")])
 DRINKS = Taxonomy(

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from strategies import Growth, growths, insertions, quickly
-from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import CycleError, TaxonomyError
 from taxoexpan.placement.adding.acceptance import Acceptance
@@ -20,6 +18,8 @@ from taxoexpan.placement.adding.additions import (
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.mappings import ConceptMapping, Justification
+from tests.support.strategies import Growth, growths, insertions, quickly
+from tests.support.suggestion_tables import read_suggestions
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from expanded_files import write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.expanded_files import write_file
 
 FOOD = Taxonomy(
     [

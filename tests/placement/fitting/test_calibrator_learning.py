@@ -8,9 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import KINDS, SORTS
-from conftest import SMALL
-from fused_cases import random_fusion
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -22,6 +19,9 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
+from tests.support.builders import KINDS, SORTS
+from tests.support.fused_cases import random_fusion
+from tests.support.small_models import SMALL
 
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
 

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fused_cases import fused_case
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from strategies import quickly
 
 from taxoexpan.placement.fitting import calibrator_learning
 from taxoexpan.placement.fitting.calibrator_learning import (
@@ -22,6 +20,8 @@ from taxoexpan.placement.fitting.calibrator_learning import (
     prior_for,
 )
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, Signal, SignalFusion
+from tests.support.fused_cases import fused_case
+from tests.support.strategies import quickly
 
 NOTHING = SignalFusion.from_mapping({})
 

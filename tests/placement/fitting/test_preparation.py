@@ -6,9 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import KINDS, own
-from conftest import SMALL
-from ctrl_c import press_ctrl_c
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import load_preset
@@ -32,6 +29,9 @@ from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.sampling import Recipe
+from tests.support.builders import KINDS, own
+from tests.support.ctrl_c import press_ctrl_c
+from tests.support.small_models import SMALL
 
 
 def test_the_vectors_of_remaining_concepts_share_the_memory_of_all_vectors(pantry: Path) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import SMALL
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
@@ -14,6 +13,7 @@ from taxoexpan.placement.fitting import session
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, prepare_taxonomy
 from taxoexpan.placement.fitting.session import fit_tower
 from taxoexpan.placement.scoring.anchors import Embedder
+from tests.support.small_models import SMALL
 
 
 def prepared(

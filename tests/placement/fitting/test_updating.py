@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from builders import own
 from pydantic import TypeAdapter
-from random_growth import grown
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError
@@ -31,6 +29,8 @@ from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.training.sampling import Recipe
+from tests.support.builders import own
+from tests.support.random_growth import grown
 
 
 def between(old: Taxonomy, new: Taxonomy) -> TaxonomyGrowth:

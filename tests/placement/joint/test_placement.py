@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_batches import random_batch, random_fused_batch, random_network
 
 from taxoexpan.features.label_words import LabelWords, first_parents
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
@@ -17,6 +16,7 @@ from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.random_batches import random_batch, random_fused_batch, random_network
 
 EAGER = NewParentPrior((6.0, 0.0, 0.0), 0.8)
 """A prior that makes most parents new ones."""

@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from builders import FOOD, batch, random_taxonomy
-from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_batches import random_batch, random_network
 
 from taxoexpan import TaxoExpan
 from taxoexpan.network.concept_vectors import Queries
@@ -20,6 +17,9 @@ from taxoexpan.placement.joint.prior_learning import (
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.builders import FOOD, batch, random_taxonomy
+from tests.support.random_batches import random_batch, random_network
+from tests.support.small_models import SMALL
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 6))

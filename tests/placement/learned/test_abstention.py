@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import random_taxonomy
-from fused_cases import fused_case, random_fusion
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +25,8 @@ from taxoexpan.placement.learned.abstention import (
 from taxoexpan.placement.suggesting.suggestions import Place
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out, hold_out_leaves
+from tests.support.builders import random_taxonomy
+from tests.support.fused_cases import fused_case, random_fusion
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 

@@ -5,9 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy
-from calibration_data import drawn_scores
-from fused_cases import fused_case, random_fusion
 
 from taxoexpan import TaxoExpan
 from taxoexpan.config import load_preset
@@ -32,6 +29,9 @@ from taxoexpan.placement.learned.confidence import (
 )
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker, is_informative
+from tests.support.builders import random_taxonomy
+from tests.support.calibration_data import drawn_scores
+from tests.support.fused_cases import fused_case, random_fusion
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])

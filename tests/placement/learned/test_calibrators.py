@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from builders import star
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError
@@ -12,6 +11,7 @@ from taxoexpan.placement.learned.calibrators import (
 )
 from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Calibration, Curve, Reliability
 from taxoexpan.training.holdout import HOLDOUTS
+from tests.support.builders import star
 
 
 @pytest.mark.parametrize(

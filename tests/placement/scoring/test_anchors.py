@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from fused_cases import fused_case
 
 from taxoexpan import Taxonomy
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.text_tower import TextMaps, TextTower
 from taxoexpan.placement.scoring.anchors import AnchorTexts
+from tests.support.fused_cases import fused_case
 
 
 def test_texts_of_selected_anchors_are_rows_of_all() -> None:

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.placement.scoring.ranking import Branches, is_informative, true_levels
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.builders import random_taxonomy
 
 CPU = torch.device("cpu")
 

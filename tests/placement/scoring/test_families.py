@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import quickly
 
 from taxoexpan.placement.scoring.anchors import RowGroups
+from tests.support.strategies import quickly
 
 
 def groups_of(members: np.ndarray, sizes: list[int]) -> RowGroups:

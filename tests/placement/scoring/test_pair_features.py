@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from fused_cases import random_fusion
 
 from taxoexpan.placement.scoring.pair_features import (
     PAIR_FEATURES,
@@ -11,6 +10,7 @@ from taxoexpan.placement.scoring.pair_features import (
     SignalFusion,
     pair_features,
 )
+from tests.support.fused_cases import random_fusion
 
 NAMES = list(PAIR_FEATURES)
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
+from tests.support.builders import random_taxonomy
 
 
 def ranker_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Ranker:

@@ -7,11 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from fused_cases import fused_case, random_fusion, with_mentions
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from naive_scores import naive_features, naive_scores
-from reference_network import double_precision
 
 from taxoexpan.errors import ModelError
 from taxoexpan.network.concept_vectors import Queries
@@ -21,6 +18,9 @@ from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, Signal, Sig
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.placement.scoring.scorer import GROUP_SIZE, ScoreSummary, best_of
 from taxoexpan.taxonomy import Taxonomy
+from tests.support.fused_cases import fused_case, random_fusion, with_mentions
+from tests.support.naive_scores import naive_features, naive_scores
+from tests.support.reference_network import double_precision
 
 VARIANTS: tuple[dict[str, object], ...] = (
     {},

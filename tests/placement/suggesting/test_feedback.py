@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from builders import own, star
-
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Feedback, Rejections
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
+from tests.support.builders import own, star
 
 OAT = Concept("n1", "Oat milk")
 REJECTED = Rejections.of(

@@ -6,11 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import names, quickly
-from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.placement.suggesting import suggestion_tables
@@ -22,6 +19,9 @@ from taxoexpan.placement.suggesting.suggestion_tables import (
 )
 from taxoexpan.placement.suggesting.suggestions import COLUMNS, Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
+from tests.support.expanded_files import write_file
+from tests.support.strategies import names, quickly
+from tests.support.suggestion_tables import read_suggestions
 
 HEADER = "query,query_id,rank,parent_id,parent_label,path,score\n"
 """A table of suggestions may lack the other columns: an older version or a person wrote it."""

@@ -16,11 +16,11 @@ from jsonschema import Draft7Validator
 from jsonschema.protocols import Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
-from service_cases import SPACE, TOKEN, client_of
 from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.web.access import Access
+from tests.support.service_cases import SPACE, TOKEN, client_of
 
 DEFAULT = Path(__file__).parents[5] / "shared" / "reconciliation-0.2"
 SPECIFICATION = Path(os.environ.get("TAXOEXPAN_RECONCILIATION", DEFAULT))

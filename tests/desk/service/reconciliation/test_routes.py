@@ -6,14 +6,14 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from messy_pantry import shop
-from service_cases import LOCAL, ODD_NAMES, SMALL, SPACE, TOKEN, client_of
 from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.service.app import service_app
 from taxoexpan.desk.service.suggester import ServiceLimits, ServiceState
 from taxoexpan.desk.web.access import Access
+from tests.support.messy_pantry import shop
+from tests.support.service_cases import LOCAL, ODD_NAMES, SMALL, SPACE, TOKEN, client_of
 
 
 def ask(client: TestClient, *queries: dict[str, Any]) -> list[list[dict[str, Any]]]:

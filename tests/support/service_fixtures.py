@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def odd_model() -> TaxoExpan:
     """A small model of the odd taxonomy."""
-    from service_cases import SMALL, odd_taxonomy
-
     from taxoexpan import TaxoExpan
+    from tests.support.service_cases import SMALL, odd_taxonomy
 
     return TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(odd_taxonomy())
 
@@ -26,7 +25,7 @@ def odd_model() -> TaxoExpan:
 @pytest.fixture
 def service_client(odd_model: TaxoExpan) -> Iterator[TestClient]:
     """A client of the service of the odd taxonomy."""
-    from service_cases import client_of
+    from tests.support.service_cases import client_of
 
     with client_of(odd_model) as client:
         yield client

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from builders import KINDS, SORTS
 from torch import Tensor
 
 from taxoexpan.config import load_preset
@@ -19,6 +18,7 @@ from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusio
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
+from tests.support.builders import KINDS, SORTS
 
 DIMENSION, TOWER_DIMENSION = 6, 5
 

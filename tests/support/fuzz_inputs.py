@@ -9,7 +9,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 
-from corruptions import TOKENS, Files, corrupt
+from tests.support.corruptions import TOKENS, Files, corrupt
 
 _TOKEN = re.compile(rb"\w+|[^\w\s]")
 _SHORT, _LONG = 15_000, 300_000

@@ -13,8 +13,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import openpyxl
-from corruptions import FOOD, NAMES, Files, valid_files
-from fuzz_inputs import pack_workbook, unpack_workbook
 
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision
@@ -28,6 +26,8 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.parent_lookup import read_decisions
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from tests.support.corruptions import FOOD, NAMES, Files, valid_files
+from tests.support.fuzz_inputs import pack_workbook, unpack_workbook
 
 Read = Callable[[Path, random.Random], object]
 

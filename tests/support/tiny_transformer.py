@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from builders import KINDS, SORTS
+
+from tests.support.builders import KINDS, SORTS
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 PANTRY_WORDS = ["food", *KINDS, *SORTS, "cashew", "<", ":", "a", "drink", "of"]

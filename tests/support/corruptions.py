@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tiny_wordnet import write_wordnet
-
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.tiny_wordnet import write_wordnet
 
 TOKENS = [
     *(b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\r\n", b"\n\n", b"\t", b'"', b"'", b"\\"),

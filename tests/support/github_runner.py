@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TOKEN = "the token of the job"
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _NAME = re.compile(r"\b(inputs|steps|github)((?:\.[\w-]+)+)")

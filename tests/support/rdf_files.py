@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import rdflib
-from expanded_files import write_file
 
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.taxonomy import Concept
+from tests.support.expanded_files import write_file
 
 _KINDS = {".ttl": "turtle", ".nt": "nt", ".owl": "xml", ".rdf": "pretty-xml", ".jsonld": "json-ld"}
 

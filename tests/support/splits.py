@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from builders import KINDS, SORTS
 
 from reproduction.split import read_split
 from reproduction.task import Task, make_task
 from taxoexpan.features.static import StaticEncoder
+from tests.support.builders import KINDS, SORTS
 
 
 def write_split(folder: Path) -> Path:

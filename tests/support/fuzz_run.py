@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corruptions import Files
-from fuzz_inputs import inputs
-from fuzz_parsers import Parser
-
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.phrasing import MAX_MESSAGE
+from tests.support.corruptions import Files
+from tests.support.fuzz_inputs import inputs
+from tests.support.fuzz_parsers import Parser
 
 MAX_SECONDS = 20.0
 """CPU seconds for one small file; a parser without bounds needs minutes."""

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import chromium
-from builders import pantry_csv
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.support import chromium
+from tests.support.builders import pantry_csv
 
 NEW = """label,definition,synonyms
 hemp milk,a drink made of hemp seeds,hemp drink

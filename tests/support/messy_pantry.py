@@ -6,11 +6,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builders import KINDS, SORTS, pantry_csv
-from conftest import SMALL
-
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
+from tests.support.builders import KINDS, SORTS, pantry_csv
+from tests.support.small_models import SMALL
 
 FULL = ModelOptions("fast", seed=1, device="cpu", settings=SMALL)
 QUICK = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})

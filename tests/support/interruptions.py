@@ -15,9 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from interrupted_commands import Command, digest, ended_early, is_complete, replace_by_copy
-
 from taxoexpan.files import recover_output
+from tests.support.interrupted_commands import (
+    Command,
+    digest,
+    ended_early,
+    is_complete,
+    replace_by_copy,
+)
 
 LIMIT = 120.0
 """After so many seconds a command counts as hanging."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from builders import KINDS, SORTS
 from starlette.testclient import TestClient
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.desk.service.app import service_app
 from taxoexpan.desk.service.suggester import ServiceLimits, ServiceState
 from taxoexpan.desk.web.access import Access
+from tests.support.builders import KINDS, SORTS
 
 LOCAL = "http://127.0.0.1:8000"
 TOKEN = "0123456789abcdef"

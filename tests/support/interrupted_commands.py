@@ -11,9 +11,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from builders import pantry_csv
-
 from taxoexpan.model_directory import is_archive, read_intact
+from tests.support.builders import pantry_csv
 
 QUICK = "--preset fast --features static --epochs 2 --device cpu --quiet"
 NEW = "cashew milk\nrye bread\ntomato juice\nred lentil soup\n"

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from builders import random_taxonomy
 
 from taxoexpan.config import load_preset
 from taxoexpan.features.label_words import LabelWords
@@ -17,6 +16,7 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.builders import random_taxonomy
 
 SIZE = 8
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from desk_cases import NEW, first_proposals
-from postgresql_server import PostgresqlServer, find_programs, running_server
+
+from tests.support.desk_cases import NEW, first_proposals
+from tests.support.postgresql_server import PostgresqlServer, find_programs, running_server
 
 if TYPE_CHECKING:
     from taxoexpan.desk.store.decision_store import DecisionStore

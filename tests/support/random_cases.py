@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from builders import random_taxonomy
-from fused_cases import random_fusion
 
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
@@ -13,6 +11,8 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
+from tests.support.builders import random_taxonomy
+from tests.support.fused_cases import random_fusion
 
 DIMENSION = 6
 WORDS = ("oat", "milk", "milks", "green", "tea", "latte")

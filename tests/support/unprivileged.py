@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from forked_processes import fork_and_wait
-
 from taxoexpan.formats.registry import FORMATS
+from tests.support.forked_processes import fork_and_wait
 
 NOBODY = 65534
 

@@ -1,0 +1,1 @@
+"""What several test modules share: example data, servers, and slow obvious versions."""
