@@ -188,13 +188,12 @@ _OF_NETWORK = SETTINGS[SETTINGS.index("propagation") : SETTINGS.index("epochs")]
 def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, str]:
     """Return settings without effect and the reasons."""
     encoders = {part.strip().partition(":")[0] for part in config.features.split("+")}
-    tower, positions = (
-        ["tower_batch_size", "tower_learning_rate"],
-        ["position_dim", "position_norm"],
-    )
+    tower = ["tower_batch_size", "tower_learning_rate"]
+    positions = ["position_dim", "position_norm"]
     # A setting that leaves something out has an effect.
     learned = [n for n in ("compose_anchors", "map_epochs", "tower_epochs") if getattr(config, n)]
-    encoder, tuned = f"the encoder {config.features!r}", config.tower_epochs > 0
+    encoder = f"the encoder {config.features!r}"
+    tuned = config.tower_epochs > 0
     rules: list[tuple[bool, Sequence[str], str]] = [
         (not config.epochs, _OF_NETWORK, "epochs is 0, so there is no network"),
         (config.propagation in ("gcn", "gat"), positions, "propagation has no positions"),

@@ -11,7 +11,8 @@ import torch
 
 from taxoexpan.errors import ConfigurationError
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_TRIM_THRESHOLD = -1
+_MMAP_THRESHOLD = -3
 """The numbers of two parameters of `mallopt` in glibc's malloc.h."""
 
 

@@ -21,7 +21,9 @@ class TaxoExpanError(Exception):
     """
 
     def __init__(self, problem: str, *, fix: str = "", option: str = "") -> None:
-        self.problem, self.fix, self.option = problem, fix, option
+        self.problem = problem
+        self.fix = fix
+        self.option = option
         super().__init__(problem)
 
     @property
@@ -71,7 +73,8 @@ class FormatError(TaxoExpanError):
         line: int | None = None,
         option: str = "",
     ) -> None:
-        self.path, self.line = Path(path), line
+        self.path = Path(path)
+        self.line = line
         self._name = visible(str(path))
         super().__init__(problem, fix=fix, option=option)
 
@@ -88,7 +91,8 @@ class FileCycleError(FormatError):
     """
 
     def __init__(self, path: Path | str, cycles: list[list[str]], lines: list[list[int]]) -> None:
-        self.cycles, self.lines = cycles, lines
+        self.cycles = cycles
+        self.lines = lines
         first_line = lines[0][0] if lines[0] else None
         fix = cycle_fix(lines[0])
         if cycles[1:]:

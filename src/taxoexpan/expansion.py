@@ -110,7 +110,8 @@ def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
         if s.kind == SuggestionKind.COARSE and s.is_decided
     }
     curators = {s.query.id: s.curator for s in suggestions if s.curator and s.is_decided}
-    agent, now = f"taxoexpan {version('taxoexpan')}", datetime.now(UTC)
+    agent = f"taxoexpan {version('taxoexpan')}"
+    now = datetime.now(UTC)
     return Provenance(agent, now, reasons, tasks, curators)
 
 
@@ -318,7 +319,8 @@ def _refuse_outputs(options: ExpandOptions) -> None:
 
 def _trained_model(expansion: Expansion, observer: ExpansionObserver) -> TaxoExpan:
     """Train a model, unless a threshold needs a confidence that cannot be learned."""
-    options, taxonomy = expansion.options, expansion.training_taxonomy
+    options = expansion.options
+    taxonomy = expansion.training_taxonomy
     model = new_model(options)
     if options.accept_at_precision is not None or options.min_confidence:
         refuse_missing_confidence(expansion.taxonomy, model.config)
@@ -330,7 +332,9 @@ def _trained_model(expansion: Expansion, observer: ExpansionObserver) -> TaxoExp
 
 def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) -> None:
     """Rank parents for the new concepts; save the model if requested."""
-    options, new, expansion.calibrators = expansion.options, expansion.queries, model.calibrators
+    options = expansion.options
+    new = expansion.queries
+    expansion.calibrators = model.calibrators
     top_k = max(NUM_RANKED, expansion.acceptance.top_k)
     if options.together:
         expansion.suggestions = model.suggest_together(new)
@@ -347,7 +351,8 @@ def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) 
 def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
     """Mark suggestions as accepted or undecided, and write them even if no threshold was found."""
     try:
-        confidence, branch = expansion.threshold, expansion.min_branch
+        confidence = expansion.threshold
+        branch = expansion.min_branch
         acceptance = replace(expansion.acceptance, min_confidence=confidence, min_branch=branch)
         expansion.suggestions = decide(expansion.suggestions, acceptance, expansion.taxonomy)
     except ConfigurationError:
@@ -359,7 +364,8 @@ def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
 
 def _write_suggestions(expansion: Expansion, observer: ExpansionObserver) -> None:
     """Write the suggestions; if that fails, write them to a file next to it and raise an error."""
-    options, path = expansion.options, expansion.options.suggestions_file
+    options = expansion.options
+    path = expansion.options.suggestions_file
     if not expansion.concepts.new and not options.suggestions:
         return
     content = suggestions_csv(expansion.suggestions).encode()
@@ -389,12 +395,15 @@ def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path)
     from taxoexpan.report.page import render
     from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 
-    options, taxonomy, suggestions = expansion.options, expansion.taxonomy, expansion.suggestions
+    options = expansion.options
+    taxonomy = expansion.taxonomy
+    suggestions = expansion.suggestions
     title = f"{options.new.name} in {options.taxonomy.name}"
     about = (title, datetime.now(UTC), expansion.concepts.present, applied.additions)
     if options.together:
         page = joint_page(taxonomy, suggestions, *about)
     else:
-        evidence, calibrators = expansion.evidence, expansion.calibrators
+        evidence = expansion.evidence
+        calibrators = expansion.calibrators
         page = suggestions_page(taxonomy, suggestions, evidence, calibrators, *about)
     write_whole({path: render(page).encode()}, options.force)

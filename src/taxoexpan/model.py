@@ -77,7 +77,8 @@ class TaxoExpan:
         self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
     ) -> None:
         SEED.check("seed", seed)
-        self.preset, self.seed = preset, seed
+        self.preset = preset
+        self.seed = seed
         self.device = choose_device(device)
         self.config = self._requested = load_preset(preset, **changes)
         self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
@@ -172,8 +173,10 @@ class TaxoExpan:
 
     def _keep(self, prepared: PreparedTaxonomy, parts: FittedParts, began: float) -> None:
         """Use the results of a training that started at `began`."""
-        self.history, self.tower_history = parts.history, parts.tower_history
-        self._tower, seconds = parts.tower, time.monotonic() - began
+        self.history = parts.history
+        self.tower_history = parts.tower_history
+        self._tower = parts.tower
+        seconds = time.monotonic() - began
         self._reset(new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds))
 
     def suggest(
@@ -355,9 +358,11 @@ class TaxoExpan:
     def from_archive(cls, archive: Archive, device: str = "auto") -> TaxoExpan:
         """Return a model with the parts of a loaded archive."""
         model = cls.__new__(cls)
-        model.preset, model.seed = archive.preset, archive.seed
+        model.preset = archive.preset
+        model.seed = archive.seed
         model.config = model._requested = archive.config
-        model.device, model.encoder = choose_device(device), archive.encoder
+        model.device = choose_device(device)
+        model.encoder = archive.encoder
         model.history = model.tower_history = None
         model._tower = None if archive.tower is None else archive.tower.to(model.device)
         model._reset(archive)

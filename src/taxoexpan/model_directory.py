@@ -24,17 +24,18 @@ from taxoexpan.files.inputs import (
     reason_of,
 )
 
-KIND, VERSION = "taxoexpan-model", 11
-MANIFEST, CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS = (
-    "manifest.json",
-    "config.json",
-    "weights.safetensors",
-    "tower.safetensors",
-    "anchors.safetensors",
-    "taxonomy.safetensors",
-    "words.safetensors",
-)
-CALIBRATION, CONTINUATION, CARD = "calibration.json", "continuation.json", "README.md"
+KIND = "taxoexpan-model"
+VERSION = 11
+MANIFEST = "manifest.json"
+CONFIG = "config.json"
+WEIGHTS = "weights.safetensors"
+TOWER = "tower.safetensors"
+ANCHORS = "anchors.safetensors"
+TAXONOMY = "taxonomy.safetensors"
+WORDS = "words.safetensors"
+CALIBRATION = "calibration.json"
+CONTINUATION = "continuation.json"
+CARD = "README.md"
 REQUIRED = (CONFIG, WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
 """The files that every model has, besides the manifest."""
 OPTIONAL = (TOWER, WORDS)

@@ -44,11 +44,17 @@ class Progress:
         collects: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.description, self.total, self.unit, self.done = description, total or None, unit, done
+        self.description = description
+        self.total = total or None
+        self.unit = unit
+        self.done = done
         self._stream = sys.stderr  # it may be replaced during the work
-        self._clock, self._collects = clock, collects
-        self._first, self._remark = done, ""
-        self._began, self._next_line = 0.0, 0.0
+        self._clock = clock
+        self._collects = collects
+        self._first = done
+        self._remark = ""
+        self._began = 0.0
+        self._next_line = 0.0
         self._bar: tqdm[Any] | None = None
         self._token: Token[Progress | None] | None = None
         outer = _collector.get()
@@ -81,7 +87,9 @@ class Progress:
             return
         now = self._clock()
         if not self._next_line:  # the first units often take longer, because something is loaded
-            self._first, self._began, self._next_line = self.done, now, now + FIRST_SECONDS
+            self._first = self.done
+            self._began = now
+            self._next_line = now + FIRST_SECONDS
         elif now >= self._next_line and self.done != self.total:
             with redirect_stderr(self._stream):
                 write_line(self._line(now))
@@ -172,15 +180,19 @@ class Stages(Progress):
         ends = list(accumulate(stage.seconds for stage in stages.values()))
         super().__init__(description, ends[-1], "seconds", shown=False, collects=True, clock=clock)
         self.shown = shown and self._stream is not None and self._outer is None
-        self._stages, self._ends, self._name = stages, dict(zip(stages, ends, strict=True)), ""
+        self._stages = stages
+        self._ends = dict(zip(stages, ends, strict=True))
+        self._name = ""
         self._updated: float | None = None
         self._spent = self._measured = 0.0
 
     def admits(self, part: Progress) -> bool:
         """Start a stage; return whether one has started, so that no other display is needed."""
         if part.description in self._stages:
-            is_first, self._name = not self._name, part.description
-            self._remark, self._updated = "", None
+            is_first = not self._name
+            self._name = part.description
+            self._remark = ""
+            self._updated = None
             if is_first:
                 self._began = self._clock()
                 self._next_line = self._began + FIRST_SECONDS
@@ -196,7 +208,8 @@ class Stages(Progress):
     def collect(self, part: Progress, count: float) -> None:  # noqa: ARG002
         """Advance the stage, and measure the time that its units take."""
         if part.description == self._name:
-            now, reached = self._clock(), self._reached(part)
+            now = self._clock()
+            reached = self._reached(part)
             if self._updated is not None:  # the first units often take longer
                 self._spent += now - self._updated
                 self._measured += reached - self.done
@@ -223,7 +236,8 @@ class Stages(Progress):
 
     def _left(self) -> str:
         """Return the estimated time that is left, and the remark."""
-        total, pace = self.total or 0.0, 1.0
+        total = self.total or 0.0
+        pace = 1.0
         if self._measured > MIN_MEASURED * total:
             pace = self._spent / self._measured
         text = f"about {spell_duration(pace * max(total - self.done, 0))} left"

@@ -284,7 +284,8 @@ class ExpandOptions(
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        precision, confidence = self.accept_at_precision, self.min_confidence
+        precision = self.accept_at_precision
+        confidence = self.min_confidence
         if self.all and precision is not None:
             raise _all_with_threshold()
         switches = [name for name in ("exact_only", "all", "together") if getattr(self, name)]

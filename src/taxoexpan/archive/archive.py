@@ -113,7 +113,8 @@ class Archive:
         vectors = self.vectors.to(device)
         texts = None if self.texts is None else self.texts.to(device)
         anchors = Anchors(self.taxonomy, vectors, self.config.max_siblings, texts=texts)
-        network, keys = self.network.to(device), self.keys.to(device)
+        network = self.network.to(device)
+        keys = self.keys.to(device)
         return Ranker(network, anchors, keys, self.calibrators.fusion)
 
 
@@ -126,7 +127,8 @@ def new_archive(
     seconds: float,
 ) -> Archive:
     """Collect the parts of a model that was trained in this number of seconds."""
-    taxonomy, figures = prepared.taxonomy, (parts.history, parts.tower_history)
+    taxonomy = prepared.taxonomy
+    figures = (parts.history, parts.tower_history)
     return Archive(
         config=embedder.config,
         preset=preset,
@@ -185,7 +187,8 @@ def _json_parts(archive: Archive) -> dict[str, dict[str, Any]]:
 
 
 def _anchor_tensors(archive: Archive) -> dict[str, Tensor]:
-    vectors, texts = archive.vectors, archive.texts
+    vectors = archive.vectors
+    texts = archive.texts
     tensors = {"names": vectors.names, "heads": vectors.heads, "head_of": vectors.head_of}
     tensors["keys"] = archive.keys
     if texts is not None and texts.tower is not None:
@@ -206,7 +209,9 @@ def _save_arrays(arrays: dict[str, NDArray[Any]], path: Path, identity: str | No
 
 def _card(archive: Archive) -> str:
     """Describe a model in Markdown."""
-    record, taxonomy, growth = archive.training, archive.taxonomy, archive.growth
+    record = archive.training
+    taxonomy = archive.taxonomy
+    growth = archive.growth
     since = f" Since the training: {growth.sentence(record.concepts)}." if growth else ""
     features = f"features `{archive.config.features}`"
     if archive.tower is not None and archive.tower.weights():
@@ -230,7 +235,8 @@ on {record.concepts:,} concepts (sha256 {record.taxonomy_sha256[:16]}…).
 
 
 def _describe_validation(archive: Archive) -> str:
-    record, v = archive.training, archive.training.validation
+    record = archive.training
+    v = archive.training.validation
     if not v:
         return "The taxonomy is too small to hold out leaves, so the model was not validated."
     return (

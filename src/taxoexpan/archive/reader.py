@@ -162,7 +162,8 @@ def load_archive(
 
 def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
     """Create the encoder; refuse vectors that differ from the vectors of the training."""
-    path, known = about.directory.path, about.training.encoder
+    path = about.directory.path
+    known = about.training.encoder
     try:
         encoder = make_encoder(features, about.config.oov, device)
     except (TaxoExpanError, OSError, ValueError) as error:  # a path may have any characters
@@ -180,7 +181,8 @@ def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
 
 def _read_network(about: ModelSummary) -> MatchingNetwork:
     """Read the weights, after their shapes were checked without reserving memory."""
-    config, dimension = about.config, about.configuration.dimension
+    config = about.config
+    dimension = about.configuration.dimension
     stored = about.directory.tensor_files[WEIGHTS].tensors
     with torch.device("meta"):
         expected = make_network(config, dimension).state_dict()
@@ -235,7 +237,8 @@ def _check_anchors(
         is_valid = (dtype, len(shape)) == ANCHOR_TENSORS[name] and shape[0] == rows
         if not is_valid or widths.get(name, shape[-1]) != shape[-1]:
             raise ValueError(f"{ANCHORS} has {name} of the wrong type or shape")
-    keys, query = anchors["keys"][:1], anchors["names"][:1]
+    keys = anchors["keys"][:1]
+    query = anchors["names"][:1]
     with torch.no_grad():  # keys of another width cannot be matched with a query
         network.match.score_all(keys, network.project_queries(query, keys))
 

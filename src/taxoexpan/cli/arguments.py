@@ -112,7 +112,8 @@ def print_glossary(path: Path, glossary: Glossary, matches: Mapping[str, Glossar
 
 def _group(noun: str, matches: GlossaryMatches) -> str:
     """Describe how many concepts of a group got a definition, and how it was found."""
-    found, without = matches.found.total(), matches.concepts - matches.defined_before
+    found = matches.found.total()
+    without = matches.concepts - matches.defined_before
     text = f"{found:,} of {without:,} {noun}{' without one' if matches.defined_before else ''}"
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(matches.found.items()))
     senses = f"{matches.ambiguous:,} with several senses" if matches.ambiguous else ""

@@ -88,7 +88,8 @@ def _as_dict(comparison: Comparison) -> dict[str, Any]:
 
 def _print(comparison: Comparison) -> None:
     difference = comparison.difference
-    old, new = difference.old, difference.new
+    old = difference.old
+    new = difference.new
     for concept in difference.added:
         print_line(f"added       {_named(concept)} {_place(new, concept.id)}")
     for concept in difference.removed:

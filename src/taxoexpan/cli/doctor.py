@@ -34,7 +34,8 @@ class Options(OptionGroup):
 
 def run(options: Options) -> int:
     """Print the state of every part; return 1 if something that is required is broken."""
-    states, problems = {}, []
+    states = {}
+    problems = []
     for name, examine in _parts().items():
         try:
             states[name] = examine()

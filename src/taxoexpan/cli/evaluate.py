@@ -147,7 +147,8 @@ def _with_definitions(growth: Growth, options: Options) -> Growth:
     from taxoexpan.features.glossary.glossary import look_up_definitions
 
     queries = growth.queries
-    path, progress = options.glossary, not options.quiet
+    path = options.glossary
+    progress = not options.quiet
     assert path is not None
     found = look_up_definitions(path, queries.taxonomy, queries.concepts, progress)
     matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
@@ -230,7 +231,9 @@ def ranks_csv(growth: Growth, results: Mapping[str, MethodResult]) -> str:
     from taxoexpan.formats.tables.formulas import protect_cells
     from taxoexpan.formats.tables.table import csv_text
 
-    queries, taxonomy, rows = growth.queries, growth.taxonomy, []
+    queries = growth.queries
+    taxonomy = growth.taxonomy
+    rows = []
     for query, concept in enumerate(queries.concepts):
         for nth, parent in enumerate(queries.parents[query].tolist()):
             names = {

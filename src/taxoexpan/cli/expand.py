@@ -118,11 +118,13 @@ def _print_coarse(expansion: Expansion) -> None:
 
 def _print_undecided(expansion: Expansion, undecided: Counter[str]) -> None:
     """Print how many concepts were not written, why, and how to add them."""
-    options, file = expansion.options, expansion.file
+    options = expansion.options
+    file = expansion.file
     total = pluralize(len({each.query.id for each in expansion.suggestions}), "new concept")
     count = undecided.total()
     verb = "is" if count == 1 else "are"
-    table, output = str(options.suggestions_file), str(options.output)
+    table = str(options.suggestions_file)
+    output = str(options.output)
     files = [output, table, "--concepts", str(options.new), "-o", output, "--force"]
     # An output in another format is not read in the same way.
     flags = file.read_flags if options.output.suffixes == file.path.suffixes else []

@@ -38,12 +38,14 @@ def run(options: Options) -> int:
     """Print the counts."""
     from taxoexpan.model_directory import is_archive
 
-    model, understood = dict[str, object](), dict[str, object]()
+    model = dict[str, object]()
+    understood = dict[str, object]()
     if is_archive(options.taxonomy):
         from taxoexpan.archive import load_summary
 
         summary = load_summary(options.taxonomy)
-        taxonomy, record = summary.taxonomy, summary.training.as_dict()
+        taxonomy = summary.taxonomy
+        record = summary.training.as_dict()
         adapted = {"fine_tuned": summary.fine_tuned, "mapped": summary.mapped}
         model = {**record, **adapted, "signals": summary.signals}
         sizes = summary.training.concepts, summary.training.relations
@@ -52,7 +54,8 @@ def run(options: Options) -> int:
     else:
         file = open_taxonomy(options.taxonomy, options)
         print_language(file)
-        taxonomy, understood = file.taxonomy, _understood(file)
+        taxonomy = file.taxonomy
+        understood = _understood(file)
     degrees = taxonomy.children_of.degrees
     largest = sorted(taxonomy.roots, key=lambda id: -len(taxonomy.children(id)))
     figures: dict[str, object] = {
@@ -119,7 +122,8 @@ def _describe(name: str, value: object, concepts: int) -> str:
 def _print_model(model: Mapping[str, object]) -> None:
     if not model:
         return
-    validation, signals = model["validation"], model["signals"]
+    validation = model["validation"]
+    signals = model["signals"]
     if isinstance(validation, Mapping):
         figures = f"MR {validation['mr']:.1f}, Hit@1 {validation['hit_at_1']:.3f}, "
         figures += f"MRR {validation['reciprocal_rank']:.3f} (scaled {validation['mrr']:.3f}) on "
@@ -128,7 +132,8 @@ def _print_model(model: Mapping[str, object]) -> None:
     print_line(f"{'adapted encoder':<22}{_describe_adaptation(model)}")
     if isinstance(signals, Sequence):
         print_line(f"{'ranked by':<22}{', '.join(signals)}")
-    since, growth = model["since_training"], str(model["growth"])
+    since = model["since_training"]
+    growth = str(model["growth"])
     if growth == "none":
         growth = "the taxonomy is the same as in the training"
     elif isinstance(since, Mapping) and since["training_advised"]:

@@ -24,7 +24,8 @@ class _StandardOutput(RawIOBase):
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor, self._dropping = descriptor, False
+        self._descriptor = descriptor
+        self._dropping = False
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._decoder = IncrementalNewlineDecoder(decoder, translate=True)
 

@@ -105,13 +105,15 @@ def run(options: Options) -> int:
     from taxoexpan.taxonomy.id_policy import IdPolicy
 
     _refuse_outputs(options)
-    new, ids = read_concepts(options.new), IdPolicy.of(options)
+    new = read_concepts(options.new)
+    ids = IdPolicy.of(options)
     from taxoexpan.archive import load_archive, load_summary
     from taxoexpan.taxonomy.known_names import filter_known_names
 
     # The ids are checked before the encoder is loaded.
     about = load_summary(options.model)
-    concepts, model = filter_known_names(about.taxonomy, new, ids), None
+    concepts = filter_known_names(about.taxonomy, new, ids)
+    model = None
     if options.engine != RAY:
         from taxoexpan.model import TaxoExpan
 

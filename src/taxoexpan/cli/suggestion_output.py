@@ -136,7 +136,8 @@ def _write_array(items: Iterable[str], write: Write) -> None:
 
 def with_few_warnings(blocks: Iterable[SuggestedBlock]) -> Iterator[SuggestedBlock]:
     """Yield the blocks, and afterwards print the first warnings of all blocks."""
-    remaining, caught = iter(blocks), list[Warning | str]()
+    remaining = iter(blocks)
+    caught = list[Warning | str]()
     while True:
         with warnings.catch_warnings(record=True) as found:
             block = next(remaining, None)
@@ -155,7 +156,8 @@ def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> 
 
     The column of decisions is shown if there are any; `=` marks a probable synonym of a concept.
     """
-    rows, reasons = [list(HEAD)], [""]
+    rows = [list(HEAD)]
+    reasons = [""]
     if all(suggestion.confidence is None for suggestion in suggestions):
         rows[0][HEAD.index("CONFIDENCE")] = "SCORE"
     for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):

@@ -166,7 +166,8 @@ def _read_feedback(store: str) -> Feedback:
     from taxoexpan.desk.store.decision_store import DecisionStore
 
     with DecisionStore.open(store, must_exist=True) as opened:
-        feedback, name = opened.feedback(), opened.name
+        feedback = opened.feedback()
+        name = opened.name
     if not feedback:
         message = f"{name} has no accepted or rejected placements to learn from"
         raise ConfigurationError(message, fix="review some concepts first, or omit --decisions")

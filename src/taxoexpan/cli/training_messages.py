@@ -91,7 +91,8 @@ def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
 
 def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
     """Advise more training if updates have added many concepts to the taxonomy."""
-    added, trained = len(model.growth.added), model.training.concepts
+    added = len(model.growth.added)
+    trained = model.training.concepts
     if model.growth.is_training_advised(trained):
         count = f"{pluralize(added, 'concept')} ({100 * added / trained:.0f} %)"
         fix = "train --from MODEL learns from them, and ranks better"

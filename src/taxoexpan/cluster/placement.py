@@ -108,7 +108,8 @@ def suggest_on_cluster(
 
 def read_block(taxonomy: Taxonomy, concepts: Sequence[Concept], answer: str) -> SuggestedBlock:
     """Return the suggestions in the answer of a worker."""
-    block, content = SuggestedBlock([], []), json.loads(answer)
+    block = SuggestedBlock([], [])
+    content = json.loads(answer)
     if "error" in content:
         raise ModelError(content["error"])
     for concept, placed in zip(concepts, content["concepts"], strict=True):
@@ -144,7 +145,8 @@ def _answers(
             num_cpus=pool.threads, num_gpus=pool.gpus, max_restarts=-1, max_task_retries=-1
         )
         workers = [worker.remote(task) for _ in range(min(pool.workers, len(blocks)))]
-    idle, running = deque(workers), dict[Any, tuple[int, Any]]()
+    idle = deque(workers)
+    running = dict[Any, tuple[int, Any]]()
     answers: dict[int, str] = {}
     started = 0
     try:

@@ -107,12 +107,14 @@ def _new_concepts(
     mentions: _Mentions, taxonomy: Taxonomy, known: Collection[str], min_count: int
 ) -> Iterator[DiscoveredConcept]:
     """Yield the candidates that are not known under any spelling, best first."""
-    plural, abbreviations = _prefers_plural(taxonomy.labels), mentions.abbreviations()
+    plural = _prefers_plural(taxonomy.labels)
+    abbreviations = mentions.abbreviations()
     # An abbreviation of another candidate is a synonym of it.
     seen = {*known, *map(_phrase_key, abbreviations.values())}
     forms_of = mentions.forms_by_phrase()
     for phrase, score in _ranked(forms_of, mentions):
-        key, label = _phrase_key(phrase), _choose_label(forms_of[phrase], plural, min_count)
+        key = _phrase_key(phrase)
+        label = _choose_label(forms_of[phrase], plural, min_count)
         similar = taxonomy.similar_names.find(label)
         if key in seen or (similar is not None and similar.difference.same_name):
             continue
@@ -140,7 +142,8 @@ def _ranked(forms_of: Mapping[str, Counter[str]], mentions: _Mentions) -> list[t
         for part in _parts(phrase)
         if 2 * frequency > frequencies.get(part, math.inf)
     }
-    values, scores = c_values(frequencies), {}
+    values = c_values(frequencies)
+    scores = {}
     for phrase in frequencies.keys() - fragments:
         documents = mentions.documents[phrase]
         if documents > 1 or mentions.size == 1:
@@ -154,7 +157,8 @@ def discovered_concepts_table(path: Path, concepts: Sequence[DiscoveredConcept])
     """Return a table of new concepts; formulas are escaped."""
     rows = []
     for concept in concepts:
-        synonyms, score = VALUE_SEPARATOR.join(concept.synonyms), f"{concept.score:.2f}"
+        synonyms = VALUE_SEPARATOR.join(concept.synonyms)
+        score = f"{concept.score:.2f}"
         row = asdict(concept) | {"synonyms": synonyms, "score": score}
         rows.append([protect_cell(str(cell)) for cell in row.values()])
     return table_text(path, COLUMNS, rows)
@@ -169,7 +173,8 @@ def c_values(frequencies: Mapping[str, int]) -> dict[str, float]:
     the number of candidates that contain a, and t(a) the sum of their frequencies, without the
     mentions inside still longer candidates.
     """
-    inside, containing = Counter[str](), Counter[str]()
+    inside = Counter[str]()
+    containing = Counter[str]()
     for phrase in sorted(frequencies, key=lambda phrase: -phrase.count(" ")):
         own = frequencies[phrase] - inside[phrase]
         for part in _parts(phrase):
@@ -400,7 +405,8 @@ def _around(sentence: str, word: str) -> str:
         return sentence
     start = max(0, sentence.find(word) - MAX_EXAMPLE_LENGTH // 2)
     part = sentence[start : start + MAX_EXAMPLE_LENGTH]
-    before, after = start > 0, start + MAX_EXAMPLE_LENGTH < len(sentence)
+    before = start > 0
+    after = start + MAX_EXAMPLE_LENGTH < len(sentence)
     return ("… " + part.partition(" ")[2] if before else part).strip() + (" …" if after else "")
 
 
@@ -418,7 +424,8 @@ def _choose_label(forms: Counter[str], plural: bool, min_count: int) -> str:
 
     def preference(form: str) -> tuple[bool, bool, bool, int, str]:
         last = form.lower().split()[-1]
-        is_frequent, is_lower = forms[form] >= min_count, form == form.lower()
+        is_frequent = forms[form] >= min_count
+        is_lower = form == form.lower()
         in_number = (singular(last) != last) == plural
         return is_frequent, is_frequent and in_number, is_frequent and is_lower, forms[form], form
 

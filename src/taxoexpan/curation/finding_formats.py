@@ -107,7 +107,8 @@ def markdown_findings(findings: Sequence[Finding], checked: Sequence[Path]) -> s
     paths = _annotated_paths(findings)
     sections: dict[str, list[str]] = {_HEADINGS[severity]: [] for severity in SEVERITIES}
     for finding in findings:
-        path, line = paths[finding.path], f":{finding.line}" if finding.line else ""
+        path = paths[finding.path]
+        line = f":{finding.line}" if finding.line else ""
         place = f"{code(f'{path.as_posix()}{line}')} " if path else ""
         entry = f"{place}**{finding.code}** {escape(finding.text)}"
         sections[_HEADINGS[finding.severity]].append(entry)

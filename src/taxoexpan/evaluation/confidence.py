@@ -69,7 +69,8 @@ class GrowthConfidence:
 
 def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | None:
     """Measure the confidence of first suggestions; return None if the model has no confidence."""
-    calibration, measured = model.calibrators.calibration, model.reliability(new)
+    calibration = model.calibrators.calibration
+    measured = model.reliability(new)
     if calibration is None or measured is None:
         return None
     thresholds = {target: calibration.reliability.threshold(target) for target in PRECISIONS}
@@ -111,7 +112,8 @@ class TruePlaces:
 
     def branch_error(self, suggestions: Sequence[Suggestion]) -> float:
         """Return the calibration error of the branches on the paths that are informative."""
-        confidence, right = [], []
+        confidence = []
+        right = []
         for s in (each for each in suggestions if each.levels):
             lineage = self._taxonomy.short_lineage(self._taxonomy.index(s.parent.id))
             is_place = is_informative(self._taxonomy, lineage)

@@ -63,8 +63,10 @@ def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
 
     Both releases are used in canonical order, so that the order of their rows does not matter.
     """
-    old, new = old.canonical, new.canonical
-    anchors, names = old.active, known_names(old)
+    old = old.canonical
+    new = new.canonical
+    anchors = old.active
+    names = known_names(old)
     added = Difference(old, new).added
     active = [concept for concept in added if not concept.deprecated]
     unknown = [concept for concept in active if normalize_name(concept.label) not in names]
@@ -139,7 +141,8 @@ def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodR
 
 def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:
     """Embed the anchors [2, N, D] and the queries."""
-    taxonomy, new = growth.taxonomy, growth.queries
+    taxonomy = growth.taxonomy
+    new = growth.queries
     known = embed_concepts(encoder, taxonomy.concepts)
     refuse_unknown(known, encoder.name)
     new_vectors = embed_concepts(encoder, new.concepts)

@@ -57,13 +57,15 @@ def with_reasons(
     ]
 
 
-MAX_QUERIES, MAX_NEIGHBORS = 128, 250_000
+MAX_QUERIES = 128
+MAX_NEIGHBORS = 250_000
 """Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
 
 
 def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence]:
     """Return the evidence for each query's ranked anchors, with a comparison of the first two."""
-    taxonomy, was_training = ranker.anchors.taxonomy, ranker.network.training
+    taxonomy = ranker.anchors.taxonomy
+    was_training = ranker.network.training
     ranker.network.eval()
     lookup = ConceptLookup(taxonomy)
     evidence: list[Evidence] = []
@@ -76,11 +78,13 @@ def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence
 def _blocks(taxonomy: Taxonomy, anchors: Indices) -> Iterator[tuple[int, int]]:
     """Yield the start and stop of each block of queries."""
     degrees = taxonomy.children_of.degrees + taxonomy.parents_of.degrees
-    start, room = 0, MAX_NEIGHBORS
+    start = 0
+    room = MAX_NEIGHBORS
     for query, needed in enumerate(degrees[anchors].sum(1).tolist()):
         if query > start and (needed > room or query - start == MAX_QUERIES):
             yield start, query
-            start, room = query, MAX_NEIGHBORS
+            start = query
+            room = MAX_NEIGHBORS
         room -= needed
     if start < len(anchors):
         yield start, len(anchors)
@@ -90,7 +94,8 @@ def _explain_block(
     ranker: Ranker, lookup: ConceptLookup, queries: Queries, ranking: Ranking
 ) -> list[Evidence]:
     """Return the evidence for one block of queries."""
-    network, anchors = ranker.network, ranker.anchors
+    network = ranker.network
+    anchors = ranker.anchors
     count, top_k = ranking.anchors.shape
     # All first suggestions, followed by all second suggestions, and so on.
     pairs = QueryAnchorPairs(np.tile(np.arange(count), top_k), ranking.anchors.T.ravel())
@@ -139,7 +144,8 @@ def score_parts(
         features = own.features(queries).cpu().numpy()[:, rows, pairs.query]
         columns = np.stack(list(ranker.fusion.contributions(features).values()))
         return [dict(zip(SIGNAL_PARTS, each, strict=True)) for each in columns.T.tolist()]
-    network, keys = ranker.network, own.keys[rows]
+    network = ranker.network
+    keys = own.keys[rows]
     projected = network.project_queries(queries.vectors[0], keys)[pairs.query]
     match = network.match.score_pairs(keys, projected).cpu().numpy()
     columns = np.stack([match, mentions])

@@ -25,11 +25,14 @@ MAX_CHILDREN = 2
 """The number of similar children that are named."""
 MAX_WORDS = 3
 """The number of shared words that are named."""
-CLOSE, FAR = 1.25, 4.0
+CLOSE = 1.25
+FAR = 4.0
 """The runner-up is close below the first ratio of both scores, and far behind at the second."""
-UNSURE_SCORE, UNSURE_RATIO = 0.1, 3.0
+UNSURE_SCORE = 0.1
+UNSURE_RATIO = 3.0
 """Below both this score and this ratio, the model is called unsure."""
-MAX_SIGNALS, MIN_SHARE = 2, 0.5
+MAX_SIGNALS = 2
+MIN_SHARE = 0.5
 """The number of signals that are named as decisive. Each adds at least this share of the largest
 difference."""
 PART_PHRASES = {
@@ -60,7 +63,8 @@ def describe_move(evidence: Evidence) -> str:
 
 def _reasons(evidence: Evidence) -> Iterator[str]:
     """Yield a sentence about similarity, and one about a mention or shared words."""
-    first, nearest = evidence.first, evidence.first.nearest_children
+    first = evidence.first
+    nearest = evidence.first.nearest_children
     similar = [child for child in nearest[:MAX_CHILDREN] if _is_similar(child.cosine)]
     children = similar or list(nearest[:1] if evidence.has_vector else ())
     if not evidence.has_vector:
@@ -76,7 +80,8 @@ def _reasons(evidence: Evidence) -> Iterator[str]:
 
 def _no_similar_child(first: SuggestionEvidence) -> str:
     """Describe a suggested parent without similar children."""
-    parent, similar = _quote(first.parent), _is_similar(first.cosine)
+    parent = _quote(first.parent)
+    similar = _is_similar(first.cosine)
     if first.nearest_children:
         nearest = _with_cosine(first.nearest_children[0])
         if similar:
@@ -130,7 +135,8 @@ def _shared_words_sentence(
 
 def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> str:
     """Describe the runner-up and its distance."""
-    score, other = evidence.first.score, evidence.suggestions[1].score
+    score = evidence.first.score
+    other = evidence.suggestions[1].score
     start = "The runner-up is"
     if score < UNSURE_SCORE and score < UNSURE_RATIO * other:
         start = "The model is unsure. The runner-up is"
@@ -172,7 +178,8 @@ def _signal_phrase(evidence: Evidence, signal: Part) -> str:
 
 def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
     """Yield sentences that compare the current parent with the better one."""
-    current, name = evidence.suggestions[1], _runner_up_name(evidence, comparison)
+    current = evidence.suggestions[1]
+    name = _runner_up_name(evidence, comparison)
     similar = "similar" if _is_similar(current.cosine) else "not very similar"
     similar += f" to it ({_cosine(current.cosine)})"
     if not current.child_count:
@@ -195,7 +202,8 @@ def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison
 
 def _runner_up_name(evidence: Evidence, comparison: RunnerUpComparison) -> str:
     """Name the runner-up and its position, with its path if both labels are the same."""
-    first, other = evidence.first.parent, evidence.suggestions[1]
+    first = evidence.first.parent
+    other = evidence.suggestions[1]
     if normalize_name(other.parent.label) == normalize_name(first.label):
         where = f"under '{other.path[-2]}'" if len(other.path) > 1 else "at the top level"
         return f"another {_quote(other.parent)} ({where})"

@@ -54,7 +54,8 @@ class ConceptLookup:
 
     def position(self, index: int, relative_to: int) -> Position:
         """Return the position of one concept relative to another one."""
-        parents, children = self.taxonomy.parents_of, self.taxonomy.children_of
+        parents = self.taxonomy.parents_of
+        children = self.taxonomy.children_of
         own_parents = parents.of(relative_to)
         if index in own_parents:
             return Position.PARENT
@@ -74,7 +75,8 @@ def suggestion_evidence(
 ) -> list[SuggestionEvidence]:
     """Return the evidence for every pair, given its score and its mentions."""
     owners, children = lookup.taxonomy.children_of.of_many(pairs.anchor)
-    concepts, of = np.concatenate([pairs.anchor, children]), pairs.query[owners]
+    concepts = np.concatenate([pairs.anchor, children])
+    of = pairs.query[owners]
     by_name = dot_products(
         vectors.names, concepts, queries.vectors[0], np.concatenate([pairs.query, of])
     )

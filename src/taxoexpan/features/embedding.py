@@ -57,7 +57,8 @@ def embed_concepts(
 
 def refuse_unknown(both: Vectors, features: str) -> None:
     """Raise an error if all vectors [2, N, D] are unknown, and warn if many are."""
-    unknown, size = int((~both[0].any(axis=1)).sum()), both.shape[1]
+    unknown = int((~both[0].any(axis=1)).sum())
+    size = both.shape[1]
     if unknown == size:
         message = f"{features!r} has no vector for any name of the taxonomy"
         raise ModelError(message, fix="use vectors of the same language and subject")

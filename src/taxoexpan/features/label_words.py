@@ -90,7 +90,8 @@ class LabelWords:
             named.append([names.setdefault(each, len(names)) for each in split if each])
         labels = _incidence(rows, len(vocabulary))
         of_counted = labels if counted is None else labels[counted]
-        count, frequency = of_counted.shape[0], np.asarray(of_counted.sum(axis=0)).ravel()
+        count = of_counted.shape[0]
+        frequency = np.asarray(of_counted.sum(axis=0)).ravel()
         idf = np.log((count + 1) / (frequency + 1)).astype(np.float32)
         return cls(
             vocabulary,
@@ -116,7 +117,8 @@ class LabelWords:
         """Return the words of queries by this vocabulary; unknown words only lower the weights."""
         found: list[tuple[int, int]] = []
         named: list[tuple[int, int, bool]] = []
-        totals, heads = np.zeros(len(concepts)), np.full(len(concepts), -2)
+        totals = np.zeros(len(concepts))
+        heads = np.full(len(concepts), -2)
         for query, concept in enumerate(concepts):
             words = label_words(concept.label)
             distinct = dict.fromkeys(words)  # in order: the order of a set changes from run to run
@@ -144,18 +146,22 @@ class LabelWords:
 
     def compare(self, queries: QueryWords, start: int, stop: int) -> Numbers:
         """Return the features of the anchors `start` to `stop` with all queries: [6, A, Q]."""
-        rows, count = slice(start, stop), len(queries.heads)
+        rows = slice(start, stop)
+        count = len(queries.heads)
         features = np.empty((NUM_WORD_FEATURES, stop - start, count), np.float32)
 
         def table(numbers: Indices, of: Indices, values: Numbers, size: int) -> csr_array:
             return csr_array((values, (numbers, of)), shape=(size, count))
 
         for row, is_kind in enumerate((queries.is_ending, ~queries.is_ending)):
-            names, of = queries.names[is_kind], queries.name_of[is_kind]
+            names = queries.names[is_kind]
+            of = queries.name_of[is_kind]
             contained = table(names, of, np.ones(len(of), np.float32), len(self.names))
             features[row] = (self.named[rows] @ contained).toarray().clip(max=1)
         features[2] = self.heads[rows, None] == queries.heads[None]
-        words, of, size = queries.words, queries.word_of, len(self.vocabulary)
+        words = queries.words
+        of = queries.word_of
+        size = len(self.vocabulary)
         weighted = table(words, of, queries.weighted, size)
         present = table(words, of, np.ones(len(of), np.float32), size)
         features[3] = (self.labels[rows] @ weighted).toarray()
@@ -190,16 +196,19 @@ def _path_words(labels: csr_array, parents: Indices) -> csr_array:
     children = np.flatnonzero(parents >= 0)
     ones = np.ones(len(children), dtype=np.float32)
     up = csr_array((ones, (children, parents[children])), shape=(len(parents), len(parents)))
-    above, words = up @ labels, csr_array(labels.shape, dtype=np.float32)
+    above = up @ labels
+    words = csr_array(labels.shape, dtype=np.float32)
     for _ in range(MAX_PATH):
-        words, above = words + above, up @ above
+        words = words + above
+        above = up @ above
     words = words - words.multiply(labels)
     words.eliminate_zeros()
     words.data[:] = 1
     return csr_array(words, dtype=np.float32)
 
 
-MATRICES, CSR_PARTS = ("labels", "weighted", "paths", "named"), ("data", "indices", "indptr")
+MATRICES = ("labels", "weighted", "paths", "named")
+CSR_PARTS = ("data", "indices", "indptr")
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -207,7 +216,8 @@ class StoredNames(Mapping[tuple[str, ...], int]):
     """The number of each name, found by binary search among sorted texts."""
 
     def __init__(self, texts: PackedTexts, numbers: Indices) -> None:
-        self.texts, self.numbers = texts, numbers
+        self.texts = texts
+        self.numbers = numbers
 
     @classmethod
     def of(cls, names: Mapping[tuple[str, ...], int]) -> StoredNames:
@@ -234,7 +244,8 @@ class StoredNames(Mapping[tuple[str, ...], int]):
 
 def words_arrays(words: LabelWords) -> dict[str, NDArray[Any]]:
     """Return the words of labels as arrays."""
-    names, vocabulary = StoredNames.of(words.names), PackedTexts.pack(words.vocabulary)
+    names = StoredNames.of(words.names)
+    vocabulary = PackedTexts.pack(words.vocabulary)
     arrays: dict[str, NDArray[Any]] = {
         "vocabulary.text": vocabulary.text,
         "vocabulary.offsets": vocabulary.offsets,

@@ -182,7 +182,8 @@ class Lexicon:
             length, senses = self._longest_name(tokens, start, own_key)
             if last and not senses:
                 yield last
-            last, start = senses, start + length
+            last = senses
+            start = start + length
         if last:
             yield last
 

@@ -13,13 +13,17 @@ from torch.nn import functional as F
 
 from taxoexpan.features.sentence_model import MAX_TOKENS, SentenceModel
 
-WIDTH, HEADS, LAYERS = 384, 12, 6
+WIDTH = 384
+HEADS = 12
+LAYERS = 6
 """The size of a vector, D; the attention heads, H; and the layers."""
 FROZEN_LAYERS = 2
 """The lower layers that a fine-tuning leaves as they are, like the embeddings."""
-TOKEN_COUNT, POSITION_COUNT = 30_522, 512
+TOKEN_COUNT = 30_522
+POSITION_COUNT = 512
 DROPOUT = 0.1
-VOCABULARY, WEIGHTS = "vocabulary.txt", "weights.safetensors"
+VOCABULARY = "vocabulary.txt"
+WEIGHTS = "weights.safetensors"
 """The files of the model."""
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SCALE = ":scale"

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class PretrainedEncoder(Encoder):
     """The encoder of the package; it loads its weights for the first text."""
 
-    name, dimension = "pretrained", 384
+    name = "pretrained"
+    dimension = 384
 
     def __init__(self, device: str = "auto") -> None:
         self._device = device
@@ -44,7 +45,8 @@ class PretrainedEncoder(Encoder):
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, or zeros for a text without any known token."""
-        tokens, special = self.model.tokenize(texts), self.model.special
+        tokens = self.model.tokenize(texts)
+        special = self.model.special
         rows = [row for row, each in enumerate(tokens) if not special.issuperset(each)]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         vectors[rows] = self.model.encode_tokens([tokens[row] for row in rows]).cpu().numpy()

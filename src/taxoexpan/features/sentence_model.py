@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 24
 """Tokens of a text that are read; the rest of a long definition says little about its genus."""
-CPU_BLOCK, GPU_BLOCK = 32, 1024
+CPU_BLOCK = 32
+GPU_BLOCK = 1024
 """Texts that are encoded at a time: of similar length, so that little is padding."""
 TOKENIZER_BLOCK = 4096
 """Texts that are tokenized at a time; a tokenizer's own result is many times larger."""

@@ -81,8 +81,10 @@ def sum_tokens(embedding: Vectors, tokens: Indices, counts: Indices) -> Vectors:
     texts have the same bits.
     """
     starts = np.cumsum(counts) - counts
-    offsets, later = np.append(0, np.cumsum(counts - 1)), np.delete(tokens, starts)
-    ones, shape = np.ones(len(later), dtype=np.float32), (len(counts), len(embedding))
+    offsets = np.append(0, np.cumsum(counts - 1))
+    later = np.delete(tokens, starts)
+    ones = np.ones(len(later), dtype=np.float32)
+    shape = (len(counts), len(embedding))
     sums: Vectors = embedding[tokens[starts]]
     sums += csr_array((ones, later, offsets), shape=shape) @ embedding
     return sums

@@ -27,7 +27,8 @@ class Postings:
 
     def add_to(self, scores: Tensor, columns: Indices, of: Indices, factors: Numbers) -> None:
         """Add the lists of some columns to scores [N, Q], each for one query and with a factor."""
-        flat, device = scores.view(-1), scores.device
+        flat = scores.view(-1)
+        device = scores.device
         lengths = self.offsets[columns + 1] - self.offsets[columns]
         limit = MAX_ENTRIES.get(device.type, MAX_ENTRIES["cpu"])
         for some in _runs(lengths, limit):
@@ -63,7 +64,8 @@ class WordScores:
 
     def add_to(self, scores: Tensor, queries: QueryWords) -> None:
         """Add the contributions to the scores of all anchors with these queries: [N, Q]."""
-        words, of = queries.words, queries.word_of
+        words = queries.words
+        of = queries.word_of
         self._weighted.add_to(scores, words, of, queries.weighted)
         self._present.add_to(scores, words, of, np.ones(len(of), np.float32))
         known = np.flatnonzero(queries.heads >= 0)
@@ -96,7 +98,8 @@ def _one_hot(numbers: Indices, width: int) -> csr_array:
 
 def _runs(lengths: Indices, limit: int) -> Iterator[slice]:
     """Split lists into consecutive runs of at most `limit` entries, or of one list."""
-    ends, start = np.cumsum(lengths), 0
+    ends = np.cumsum(lengths)
+    start = 0
     while start < len(lengths) and ends[-1] > (before := ends[start] - lengths[start]):
         stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
         yield slice(start, stop)

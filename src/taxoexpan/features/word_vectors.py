@@ -175,7 +175,8 @@ def _read_text(
     path: Path, stream: BufferedReader, layout: VectorLayout, wanted: frozenset[str]
 ) -> Iterator[Record]:
     """Yield the wanted words of a text file; a word may have spaces, and may be empty."""
-    dimension, limit = layout.dimension, MAX_WORD_BYTES + 64 * layout.dimension
+    dimension = layout.dimension
+    limit = MAX_WORD_BYTES + 64 * layout.dimension
     starts = {word.split(" ", 1)[0] for word in wanted}
     number = words = 0
     while line := stream.readline(limit):
@@ -214,12 +215,15 @@ def _read_binary(
     path: Path, stream: BufferedReader, layout: VectorLayout, wanted: frozenset[str]
 ) -> Iterator[Record]:
     """Yield the wanted words of a binary file; word2vec writes a line end after every vector."""
-    size, words = 4 * layout.dimension, layout.words or 0
+    size = 4 * layout.dimension
+    words = layout.words or 0
     stream.readline()
-    buffer, start = b"", 0
+    buffer = b""
+    start = 0
     for number in range(1, words + 1):
         if len(buffer) - start < MAX_WORD_BYTES + size:
-            buffer, start = buffer[start:] + stream.read(_CHUNK_BYTES + size), 0
+            buffer = buffer[start:] + stream.read(_CHUNK_BYTES + size)
+            start = 0
         space = buffer.find(b" ", start, start + MAX_WORD_BYTES)
         end = space + 1 + size
         if space < 0 or end > len(buffer):

@@ -27,7 +27,9 @@ from taxoexpan.files.locks import has_lock, release_lock, take_lock
 STANDARD_STREAM = Path("-")
 """The path that stands for standard input or standard output."""
 
-_NEW, _OLD, _LOCK = "new", "old", "lock"
+_NEW = "new"
+_OLD = "old"
+_LOCK = "lock"
 _MAX_NAME_BYTES = 200
 
 
@@ -199,7 +201,8 @@ def _staged(
     """
     with output_lock(path), _naming(path, "cannot be written"):
         check()
-        target, new = _target(path), _beside(path, f"{_NEW}-{secrets.token_hex(4)}")
+        target = _target(path)
+        new = _beside(path, f"{_NEW}-{secrets.token_hex(4)}")
         try:
             yield new
             check()  # again: another program may have created it in the meantime
@@ -229,7 +232,8 @@ def _keep_owner(old: Path, new: Path) -> None:
 
 def _repair(path: Path) -> None:
     """Remove temporary files, and restore an old directory if there is no new one."""
-    target, old = _target(path), _beside(path, _OLD)
+    target = _target(path)
+    old = _beside(path, _OLD)
     if not os.path.lexists(target) and old.is_dir() and not old.is_symlink():
         old.rename(target)
     name = re.compile(rf"{re.escape(_beside(path, _NEW).name)}(-[0-9a-f]{{8}})?")

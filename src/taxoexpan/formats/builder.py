@@ -259,7 +259,9 @@ class TaxonomyBuilder:
         _, first = np.unique(keys, return_index=True)
         for k in np.delete(np.arange(len(keys)), first).tolist():
             message = f"{self.children[k]!r} under {self.parents[k]!r} occurs more than once"
-            line, id, path = self.relation_lines[k], self.children[k], self.relation_path
+            line = self.relation_lines[k]
+            id = self.children[k]
+            path = self.relation_path
             self.notes.append(Note(line, message, id=id, path=path))
 
     def _locate(
@@ -268,7 +270,8 @@ class TaxonomyBuilder:
         """Find the lines of each cycle, which then starts with the child on its first line."""
         steps = [list(zip([*cycle[1:], cycle[0]], cycle, strict=True)) for cycle in cycles]
         found = source.find({step for cycle in steps for step in cycle})
-        located, lines = [], []
+        located = []
+        lines = []
         for cycle, own in zip(cycles, steps, strict=True):
             places = sorted((found[step][1], step[0]) for step in own if step in found)
             located.append(started_at(cycle, places[0][1] if places else cycle[0]))

@@ -30,7 +30,8 @@ _ARCHIVES = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd",
 }
 """The first bytes of archives and compressed files that are not read."""
-_TAR_MARK, _TAR_OFFSET = b"ustar", 257
+_TAR_MARK = b"ustar"
+_TAR_OFFSET = 257
 
 
 def format_suffix(path: Path) -> str:
@@ -43,7 +44,8 @@ def decompressed(path: Path, content: bytes) -> bytes:
     """Return the content of a file, decompressed if it starts like gzip; the name is ignored."""
     if not content.startswith(_START):
         return _refuse_archive(path, content)
-    limit, text = max_size(len(content), MAX_BYTES), bytearray()
+    limit = max_size(len(content), MAX_BYTES)
+    text = bytearray()
     file = gzip.GzipFile(fileobj=io.BytesIO(content))
     try:
         while chunk := file.read(_CHUNK):  # reading all at once would reserve the whole limit

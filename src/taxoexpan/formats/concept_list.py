@@ -119,7 +119,8 @@ def _bare_names(file: TextFile, table: Table | None) -> list[_ListedName]:
         numbered = enumerate(file.lines[header:], start=header + 1)
         lines = _term_lines(file, [(n, line) for n, line in numbered if line.strip()])
         return [_listed_name(file, n, line.strip()) for n, line in lines]
-    rows, names = list(read_cells(file, table.delimiter)), []
+    rows = list(read_cells(file, table.delimiter))
+    names = []
     if not file.delimiter:
         _warn_of_breaks(file.path, line_break_notes(rows, {0}, table.delimiter))
     for line, row in rows:

@@ -55,7 +55,8 @@ def convert(
     syntax = f".{to}"
     if FORMATS.owner(syntax) in RDF and to not in FORMATS:
         # Only the syntax is named; the vocabulary stays, and a new one is SKOS.
-        target, to = replace(target, syntax=syntax), None
+        target = replace(target, syntax=syntax)
+        to = None
     new = FORMATS["skos"] if target.syntax else target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
     original.refuse_unused_options()

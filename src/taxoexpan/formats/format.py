@@ -89,7 +89,8 @@ class Format(ABC):
     """The beginning of the IRIs of concepts without one, when they are converted to RDF."""
 
     def __init__(self, name: str, about: str, suffixes: tuple[str, ...] = ()) -> None:
-        self.name, self.about = name, about
+        self.name = name
+        self.about = about
         self.suffixes = suffixes
         """Files with these suffixes are written in this format, unless another one is given."""
 

@@ -60,7 +60,8 @@ def git_patch(contents: Mapping[Path, bytes]) -> bytes:
             root = next((folder for folder in folders if (folder / ".git").exists()), Path.cwd())
             is_inside = path.absolute().is_relative_to(root)
             place = path.absolute().relative_to(root) if is_inside else Path(path.name)
-            old, new = Path(name, "a", place), Path(name, "b", place)
+            old = Path(name, "a", place)
+            new = Path(name, "b", place)
             for file in (old, new):
                 file.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():

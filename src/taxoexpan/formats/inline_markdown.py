@@ -65,7 +65,9 @@ def _hidden(markdown: str) -> str:
 
 def _shown(hidden: str) -> str:
     """Return the text that hidden Markdown shows."""
-    text, before = _LINK.sub(r"\1", _IMAGE.sub("", hidden)), ""
+    text = _LINK.sub(r"\1", _IMAGE.sub("", hidden))
+    before = ""
     while text != before:
-        before, text = text, _EMPHASIS.sub(r"\2", text)
+        before = text
+        text = _EMPHASIS.sub(r"\2", text)
     return _HIDDEN.sub(lambda match: chr(int(match[1])), text).strip()

@@ -78,7 +78,8 @@ class OboFormat(Format):
 
         Several stanzas for one term are allowed, but must not contradict each other.
         """
-        builder, rows = TaxonomyBuilder(source.path), dict[str, int]()
+        builder = TaxonomyBuilder(source.path)
+        rows = dict[str, int]()
         for stanza in source.parsed(parse_stanzas):
             row = rows.setdefault(stanza.id, len(rows))
             if row == len(builder.ids):
@@ -111,10 +112,12 @@ class OboFormat(Format):
             for clause in stanza.clauses
             if clause.tag == "namespace"
         }
-        namespaces, provenance = inherited(known, expanded, additions), additions.provenance
+        namespaces = inherited(known, expanded, additions)
+        provenance = additions.provenance
         added = []
         for concept in additions.concepts:
-            parents, namespace = expanded.parents(concept.id), "".join(namespaces[concept.id])
+            parents = expanded.parents(concept.id)
+            namespace = "".join(namespaces[concept.id])
             added.append(_format_stanza(concept, expanded, parents, namespace, provenance))
         # A parent without a stanza of its own needs one for its synonyms.
         described = {stanza.id for stanza in stanzas}
@@ -147,7 +150,9 @@ def _obo_id(id: str) -> str:
 
 def _describe(source: TextFile, builder: TaxonomyBuilder, row: int, clause: Clause) -> None:
     """Add the value of a clause to the concept in this row."""
-    value, tag, message = _value(source, clause), clause.tag, ""
+    value = _value(source, clause)
+    tag = clause.tag
+    message = ""
     if tag == "synonym":
         builder.synonyms[row] = (*builder.synonyms.get(row, ()), *([value] if value else []))
     elif tag == "is_obsolete":
@@ -178,8 +183,10 @@ def _add_missing_parents(source: TextFile, builder: TaxonomyBuilder) -> None:
 
 def _note_relationships(source: TextFile, builder: TaxonomyBuilder) -> None:
     """Note the types of relationships, if they relate terms that have no `is_a`."""
-    placed, known = {*builder.children}, {*builder.ids}
-    found, first = Counter[str](), 0
+    placed = {*builder.children}
+    known = {*builder.ids}
+    found = Counter[str]()
+    first = 0
     for stanza in source.parsed(parse_stanzas):
         if stanza.id not in placed:
             text = "\n".join(source.lines[stanza.line : stanza.last_line])
@@ -196,7 +203,8 @@ def _count_ignored(source: TextFile) -> dict[str, int]:
     """Count the clauses and stanzas that are not part of a taxonomy."""
     first = _TERM.search(source.text)
     body_start = first.start() if first else 0
-    header, body = source.text[:body_start], source.text[body_start:]
+    header = source.text[:body_start]
+    body = source.text[body_start:]
     clauses = Counter(_CLAUSE.findall(body))
     stanzas = Counter(f"[{name}]" for name in _STANZA.findall(body))
     used = (_VALUES.keys() - {"namespace"}) | {"[Term]"}
@@ -217,7 +225,8 @@ def _move_children(
             is_parent = clause.tag == "is_a"
             new = new_parents.get((_value(source, clause), stanza.id)) if is_parent else None
             if new is not None:
-                line, value = source.lines[clause.line - 1], clause.value
+                line = source.lines[clause.line - 1]
+                value = clause.value
                 offset = source.starts[clause.line - 1] + len(line) - len(value)
                 comment = _label_comment(expanded, new) if "!" in value else ""
                 yield Insertion(offset, _format_id(new) + comment, value.rstrip())

@@ -19,7 +19,8 @@ from taxoexpan.formats.rdf.vocabulary import as_iris, local_name
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-IS_A, CLASS = "is_a", "CLASS"
+IS_A = "is_a"
+CLASS = "CLASS"
 _SUBCLASS = frozenset({IS_A, "rdfs:subClassOf", vocabulary.SUBCLASS_OF})
 _THINGS = frozenset({vocabulary.THING, "owl:Thing"})
 _NOT_CONCEPTS = ("_:", vocabulary.RDF, vocabulary.RDFS, vocabulary.OWL)
@@ -167,7 +168,8 @@ class OboGraphsFormat(DocumentFormat):
             nodes = graphs.nodes.get(id, [])
             label = graphs.label(id) or _substitute_label(builder, graphs, id)
             synonyms = [name for name in graphs.synonyms(id) if name != label]
-            line, deprecated = graphs.line(nodes[0]) if nodes else 0, graphs.is_deprecated(id)
+            line = graphs.line(nodes[0]) if nodes else 0
+            deprecated = graphs.is_deprecated(id)
             builder.add(id, label, line, synonyms, graphs.definition(id), deprecated)
         relations: dict[tuple[str, str], int] = {}
         for edge in graphs.edges:
@@ -205,10 +207,13 @@ class OboGraphsFormat(DocumentFormat):
 
 def _substitute_label(builder: TaxonomyBuilder, graphs: OboGraphs, id: str) -> str:
     """Return the end of the id as a label, with a note unless the class is deprecated."""
-    name, nodes = local_name(id), graphs.nodes.get(id)
-    message, code = f"no label; {name!r} is used", "missing-label"
+    name = local_name(id)
+    nodes = graphs.nodes.get(id)
+    message = f"no label; {name!r} is used"
+    code = "missing-label"
     if not nodes:
-        message, code = f"only named in an edge; {name!r} is used as its label", "external-concept"
+        message = f"only named in an edge; {name!r} is used as its label"
+        code = "external-concept"
     if not graphs.is_deprecated(id):
         builder.notes.append(Note(graphs.line(nodes[0]) if nodes else 0, message, code, id))
     return name
@@ -216,7 +221,8 @@ def _substitute_label(builder: TaxonomyBuilder, graphs: OboGraphs, id: str) -> s
 
 def _unread_edges(graphs: OboGraphs) -> Counter[str]:
     """Count the other edges from classes that have no `is_a` edge to classes, by predicate."""
-    classes, placed = set(graphs.classes), {child for _, child in map(graphs.ends, graphs.edges)}
+    classes = set(graphs.classes)
+    placed = {child for _, child in map(graphs.ends, graphs.edges)}
     others = ((edge, *graphs.ends(edge)) for edge in graphs.other_edges)
     return Counter(
         local_name(edge["pred"])
@@ -279,7 +285,8 @@ def _insertions(graphs: OboGraphs, additions: Additions) -> Iterator[Insertion]:
     found = [node for id in graphs.classes for node in graphs.nodes.get(id, ())]
     classes = found or graph["nodes"]
     editor = JsonEditor(graphs.source, classes, {"edges": graph["nodes"]})
-    sample, old_edge = max(classes, key=len), (graphs.edges or [{}])[0]
+    sample = max(classes, key=len)
+    old_edge = (graphs.edges or [{}])[0]
     nodes = [in_order(_node(concept.id, concept), sample) for concept in additions.concepts]
     if not any("type" in node for node in classes):
         nodes = [{key: node[key] for key in node if key != "type"} for node in nodes]
@@ -292,7 +299,8 @@ def _insertions(graphs: OboGraphs, additions: Additions) -> Iterator[Insertion]:
         if id not in graphs.nodes:
             message = f"{id!r} has no node of its own, so it cannot get a synonym"
             raise FormatError(graphs.source.path, message, fix="add a node")
-        node, values = graphs.nodes[id][0], list(map(_synonym, names))
+        node = graphs.nodes[id][0]
+        values = list(map(_synonym, names))
         if node.get("meta"):
             yield from editor.add(node["meta"], "synonyms", values)
         else:

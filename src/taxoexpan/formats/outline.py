@@ -107,7 +107,8 @@ class OutlineFormat(Format):
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read every item as a concept below the item or heading that it is indented under."""
-        outline, builder = file.parsed(Outline.of), TaxonomyBuilder(file.path)
+        outline = file.parsed(Outline.of)
+        builder = TaxonomyBuilder(file.path)
         ids = path_ids(file, [Category(i.line, "", i.parts) for i in outline.items])
         for item in outline.items:
             builder.add(ids[item.parts], item.label, item.line, definition=item.definition)
@@ -150,7 +151,8 @@ class OutlineFormat(Format):
             # A label with the separator looks like the path of another concept.
             paths = written_paths(taxonomy, target.path, {**replacements, ">": "›"})
         below = _by_parent(paths.values())
-        lines, waiting = list[str](), below[()][::-1]
+        lines = list[str]()
+        waiting = below[()][::-1]
         while waiting:
             parts = waiting.pop()
             label = escaped(parts[-1]) if is_markdown else parts[-1]
@@ -167,7 +169,8 @@ def scan_lines(file: TextFile) -> Lines:
 
     Tables of contents in Markdown are only text, too.
     """
-    found, unmarked = Lines(skipped=set(_skipped_lines(file.lines))), list[Item]()
+    found = Lines(skipped=set(_skipped_lines(file.lines)))
+    unmarked = list[Item]()
     is_markdown = _is_markdown(file)
     for number, line in enumerate(file.lines, start=1):
         content = line.strip()
@@ -266,8 +269,10 @@ class Outline:
     @classmethod
     def of(cls, file: TextFile) -> Outline:
         """Read the items of a file; refuse a line that is indented like no line above it."""
-        items, children = list[Item](), dict[Parts, list[Item]]()
-        headings, above = list[Item](), list[Item]()
+        items = list[Item]()
+        children = dict[Parts, list[Item]]()
+        headings = list[Item]()
+        above = list[Item]()
         paths = set[Parts]()
         for found in file.parsed(scan_lines).items:
             if found.level:
@@ -340,7 +345,8 @@ class Outline:
 
     def _new_item(self, over: Item, siblings: Sequence[Item], parts: Parts) -> Item:
         """Return a new item in the style of its siblings, or else of other items at its depth."""
-        label, lists = parts[-1], [item for item in siblings if not item.level]
+        label = parts[-1]
+        lists = [item for item in siblings if not item.level]
         if lists:
             return Item(0, lists[-1].indent, _next_mark(lists), label, 0, parts)
         if siblings:
@@ -435,7 +441,8 @@ def _next_mark(siblings: Sequence[Item]) -> str:
 
 def _first_mark(like: str, over: str) -> str:
     """Return the mark of a first child: the other mark, or the first number below the parent's."""
-    number, parent = _NUMBERS.match(like), _NUMBERS.match(over)
+    number = _NUMBERS.match(like)
+    parent = _NUMBERS.match(over)
     if number is None:
         return like
     *above, last = number[0].split(".")

@@ -24,7 +24,8 @@ from taxoexpan.taxonomy.names import normalize_name
 _MAX_SIMULATED = 100
 """How many concepts are tried as the parent of a new one that gets a code."""
 
-_MIN_FILLED, _MIN_FRACTION_FILLED = 2, 0.2
+_MIN_FILLED = 2
+_MIN_FRACTION_FILLED = 0.2
 """How often a kind of content must occur, and per concept, to be named if new concepts lack it."""
 
 
@@ -65,7 +66,8 @@ class TaxonomyFile:
     @property
     def read_flags(self) -> list[str]:
         """The command-line flags that read this file in the same way."""
-        options, chosen = self.file.options, self.chosen_format
+        options = self.file.options
+        chosen = self.chosen_format
         flags = ["--format", chosen] if chosen else []
         flags += ["--language", options.language] if options.language else []
         flags += ["--columns", columns_text(options.columns)] if options.columns else []
@@ -115,7 +117,8 @@ class TaxonomyFile:
 
     def refuse_other_language(self, path: Path, concepts: Sequence[Concept]) -> None:
         """Refuse a list in another language of this file, unless the language was requested."""
-        languages, requested = self.parsed.languages, self.file.options.language
+        languages = self.parsed.languages
+        requested = self.file.options.language
         found = languages.guess([each.label for each in concepts]) if languages else None
         if found is None or languages is None or requested:
             return
@@ -200,7 +203,8 @@ class TaxonomyFile:
     def check_changes(self, changes: Collection[str]) -> None:
         """Raise an error if the file cannot store these changes: "moves" and "synonyms"."""
         for kind in sorted(set(changes).difference(self.supported_changes)):
-            name, other = self.path.name, self.path.with_suffix(self.format.movable_suffix).name
+            name = self.path.name
+            other = self.path.with_suffix(self.format.movable_suffix).name
             message = f"{kind} of existing concepts are not possible in this file"
             message += f" ({self.format.name}) without rewriting it"
             fix = f"leave them out, or first run taxoexpan convert {name} {other}"
@@ -215,7 +219,8 @@ class TaxonomyFile:
         name.
         """
         contents, reread = self._verified(additions)
-        lost, left_blank = list[str](), list[str]()
+        lost = list[str]()
+        left_blank = list[str]()
         if additions.concepts:
             supported = self.format.supported_fields(self.file)
             lost = _unsupported(additions, supported, reread.taxonomy)
@@ -277,7 +282,8 @@ class TaxonomyFile:
     def _verified(self, additions: Additions) -> tuple[dict[Path, bytes], ParsedTaxonomy]:
         """Return the new contents, and what is read from them, which is checked."""
         contents = self._changed(additions)
-        changed, expanded = self.file.with_parts(contents), self.taxonomy.expanded(additions)
+        changed = self.file.with_parts(contents)
+        expanded = self.taxonomy.expanded(additions)
         reread = _check_read_back(changed, self.format, self.taxonomy, expanded)
         fields = self.format.supported_fields(self.file)
         _refuse_changed_texts(self.path, _read_back(additions.concepts, reread.taxonomy), fields)
@@ -289,7 +295,8 @@ class TaxonomyFile:
         if len(contents) > 1:
             targets = self.format.parts(output)
         else:
-            new, old = format_suffix(output), format_suffix(self.path)
+            new = format_suffix(output)
+            old = format_suffix(self.path)
             if FORMATS.owner(new) and new != old and not {new, old} <= PLAIN_SUFFIXES:
                 message = f"a {new} file would be read in another format than {self.path.name}"
                 fix = f"use a name that ends in {old or self.path.name}"
@@ -306,7 +313,8 @@ class TaxonomyFile:
         """
         if not wanted:
             return {}
-        ids, sources = {id for id, _ in wanted}, self.parsed.sources
+        ids = {id for id, _ in wanted}
+        sources = self.parsed.sources
         lines = self.format.subject_lines(self.file, ids)
         found = {(id, ""): (self.path, line) for id, line in lines.items()}
         if not self.format.is_rdf and not any(source.lines.any() for source in sources):
@@ -395,7 +403,8 @@ def _refuse_changed_texts(
     White space around a text does not count, nor do line breaks in a definition.
     """
     for new, read in read_back:
-        label, found_names = new.label.strip(), {*read.synonyms}
+        label = new.label.strip()
+        found_names = {*read.synonyms}
         names = {name.strip() for name in new.synonyms} - {""}
         changed = sorted((names ^ found_names) - {label, read.label})
         given = [name for name in new.synonyms if name.strip() not in found_names]

@@ -88,7 +88,9 @@ def _apply_moves(file: TextFile, moves: Sequence[Move]) -> Iterator[Insertion]:
 
 def _columns(file: TextFile, shape: str) -> tuple[list[str], list[str], list[int]]:
     """Return both columns of a file and the line of each row, without blank lines."""
-    ids, others, lines = list[str](), list[str](), list[int]()
+    ids = list[str]()
+    others = list[str]()
+    lines = list[int]()
     for number, line in enumerate(file.lines, start=1):
         if not line.strip():
             continue

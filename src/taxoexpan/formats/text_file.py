@@ -179,7 +179,8 @@ class TextFile:
 
     def apply(self, insertions: Iterable[Insertion]) -> bytes:
         """Return the bytes of the file with all insertions."""
-        pieces, done = [], 0
+        pieces = []
+        done = 0
         for one in sorted(insertions, key=lambda one: (one.offset, len(one.replaced))):
             if one.offset < done or not self.text.startswith(one.replaced, one.offset):
                 line = self.line_at(one.offset)

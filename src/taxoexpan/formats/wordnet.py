@@ -112,7 +112,8 @@ def _parse_synset(number: int, line: str, pos: str, symbols: frozenset[str]) -> 
     cells = head.split(" ")
     words_end = 4 + 2 * int(cells[3], 16)
     words = cells[4:words_end:2]
-    start, end = words_end + 1, words_end + 1 + 4 * int(cells[words_end])
+    start = words_end + 1
+    end = words_end + 1 + 4 * int(cells[words_end])
     counts_match = bool(words) and start <= end <= len(cells)
     if not counts_match or cells[2] != pos or not all(w.replace("_", " ").strip() for w in words):
         raise ValueError
@@ -165,7 +166,8 @@ class WordNetFormat(Format):
 
 
 def _build(files: WordNetFiles) -> TaxonomyBuilder:
-    builder, ids = TaxonomyBuilder(files.data.path), dict[str, str]()
+    builder = TaxonomyBuilder(files.data.path)
+    ids = dict[str, str]()
     for synset in files.synsets:
         if synset.offset in ids:
             message = f"the offset {synset.offset} occurs twice"

@@ -41,7 +41,8 @@ class Report:
 
 def check(inputs: Inputs, report: Report, folder: Path) -> None:
     """Print annotations, and write SARIF."""
-    markdown, sarif = folder / "findings.md", Path(inputs.sarif)
+    markdown = folder / "findings.md"
+    sarif = Path(inputs.sarif)
     command = ["check", *inputs.files, *inputs.read_options]
     command += ["--to", "github", "--fail-on", inputs.fail_on]
     command += ["-o", str(sarif), "-o", str(markdown), "--force"]
@@ -84,9 +85,11 @@ def suggest(inputs: Inputs, report: Report, folder: Path) -> None:
     """Place the listed terms, and write the accepted ones as a patch."""
     if not inputs.terms or len(inputs.files) != 1:
         raise ActionError("suggest needs the input terms, and exactly one file in the input files")
-    taxonomy, patch = Path(inputs.files[0]), Path(inputs.patch)
+    taxonomy = Path(inputs.files[0])
+    patch = Path(inputs.patch)
     refuse_unpatchable(taxonomy)
-    suggestions, changes = folder / "suggestions.csv", folder / "changes.md"
+    suggestions = folder / "suggestions.csv"
+    changes = folder / "changes.md"
     expanded = new_version(taxonomy, folder)
     _run_logged(place_command(inputs, suggestions))
     if inputs.model:

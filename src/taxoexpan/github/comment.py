@@ -57,7 +57,8 @@ def post_comment(
 
 def _old_comment(environment: Mapping[str, str], path: str, body: str) -> int | None:
     """Return the id of the comment with the same marker."""
-    marker, page = body.partition("\n")[0], 1
+    marker = body.partition("\n")[0]
+    page = 1
     while comments := _call(environment, "GET", f"{path}?per_page=100&page={page}"):
         for comment in comments:
             if comment["body"].startswith(marker):

@@ -56,7 +56,8 @@ class TrainingBatch:
         """Yield parts with consecutive queries over the same egonets."""
         bounds = [-(-len(self.queries) * number // parts) for number in range(parts + 1)]
         for first, stop in pairwise(bounds):
-            mentions, negatives = self.mentions, self.negatives
+            mentions = self.mentions
+            negatives = self.negatives
             if negatives is not None and negatives.dim() == 2:
                 negatives = negatives[:, first:stop]
             yield replace(
@@ -87,7 +88,8 @@ def _select_columns(pairs: Tensor, first: int, stop: int) -> Tensor:
     return torch.cat([inside[:1], inside[1:2] - first, inside[2:]])
 
 
-ANCHOR_MARGIN, MARGIN = 1.03, 1.25
+ANCHOR_MARGIN = 1.03
+MARGIN = 1.25
 """How much larger than the batch that it is made for a shape is. The number of anchors varies
 little, and it counts most: every anchor is compared with every query."""
 MULTIPLE = 32
@@ -114,7 +116,8 @@ class PaddedShape:
     @classmethod
     def needed_by(cls, batch: TrainingBatch, anchors: int | None = None) -> PaddedShape:
         """Return the smallest shape with this number of anchors that holds a batch."""
-        e, queries = batch.egonets, len(batch.queries)
+        e = batch.egonets
+        queries = len(batch.queries)
         grandparents, own, siblings = e.sizes
         anchors = own + 1 if anchors is None else anchors
         return cls(
@@ -178,7 +181,8 @@ class PaddedShape:
 
     def fill(self, buffer: Tensor, batch: TrainingBatch) -> None:
         """Write a batch on the CPU into a buffer on the CPU."""
-        arrays, e = self._views(buffer), batch.egonets
+        arrays = self._views(buffer)
+        e = batch.egonets
         grandparents, anchors, siblings = e.sizes
         _fill(arrays["concepts"], e.concepts, 0)
         own = e.nodes.split([grandparents, anchors, siblings])

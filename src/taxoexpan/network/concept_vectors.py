@@ -66,14 +66,16 @@ class ConceptVectors:
 
     def placed(self, device: torch.device) -> ConceptVectors:
         """Return the same vectors on a device, or streamed to it if they need too much memory."""
-        memory, size = memory_of(device), self.names.nbytes + self.heads.nbytes
+        memory = memory_of(device)
+        size = self.names.nbytes + self.heads.nbytes
         if memory is not None and size > MAX_MEMORY_SHARE * memory:
             return replace(self.to(torch.device("cpu")), streamed_to=device)
         return self.to(device)
 
     def to(self, device: torch.device) -> ConceptVectors:
         """Return the same vectors on a device, which computes with them."""
-        names, heads = self.names.to(device), self.heads.to(device)
+        names = self.names.to(device)
+        heads = self.heads.to(device)
         return ConceptVectors(names, heads, self.head_of.to(device))
 
     def select(self, concepts: Tensor) -> ConceptVectors:
@@ -82,7 +84,8 @@ class ConceptVectors:
             return self.reordered(concepts)
         rows = concepts.to(self.storage)
         used, head_of = self.head_of.index_select(0, rows).unique(return_inverse=True)
-        names, heads = self.names.index_select(0, rows), self.heads.index_select(0, used)
+        names = self.names.index_select(0, rows)
+        heads = self.heads.index_select(0, used)
         return ConceptVectors(self._send(names), self._send(heads), self._send(head_of))
 
     def select_names(self, concepts: Tensor) -> Tensor:

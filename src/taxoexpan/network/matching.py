@@ -25,7 +25,10 @@ class Match(nn.Module, ABC):
 
     def __init__(self, blocks: int, size: int, query: int, hidden: int) -> None:
         super().__init__()
-        self.blocks, self.size, self.query, self.hidden = blocks, size, query, hidden
+        self.blocks = blocks
+        self.size = size
+        self.query = query
+        self.hidden = hidden
 
     def reset(self, generator: torch.Generator) -> None:
         """Initialize the weights (Glorot); biases are zero."""

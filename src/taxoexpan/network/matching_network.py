@@ -33,7 +33,8 @@ def info_nce(
     The raw scores are of positive pairs [B] and all pairs [A, B], and `blocked` [2, K] are pairs
     (anchor, query) that are not negatives.
     """
-    positive, negatives = log_match(positive), log_match(scores)
+    positive = log_match(positive)
+    negatives = log_match(scores)
     total = _replaced(negatives, blocked, _BLOCKED).logsumexp(0)
     return (torch.logaddexp(positive, total) - positive).sum(), len(positive)
 
@@ -67,7 +68,8 @@ class MatchingNetwork(nn.Module):
     def __init__(self, config: Config, dimension: int) -> None:
         super().__init__()
         c = config
-        self.dropout, self.query_dropout = c.dropout, c.query_dropout
+        self.dropout = c.dropout
+        self.query_dropout = c.query_dropout
         layer_type, has_positions = PROPAGATIONS[c.propagation]
         position = c.position_dim if has_positions else 0
         inputs = [dimension] + [c.hidden_dim * c.num_heads] * c.num_layers
@@ -93,7 +95,8 @@ class MatchingNetwork(nn.Module):
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Encode every anchor as a key that is matched with queries: [C, D1] → [A, k]."""
-        means, matrix = self._pool(names, egonets)[0], self._matrix()
+        means = self._pool(names, egonets)[0]
+        matrix = self._matrix()
         if means.shape[1] < self.match.query:  # the keys of the training are narrower
             return self.match.training_keys(means, matrix)
         return self.match.keys(means, matrix)
@@ -111,7 +114,8 @@ class MatchingNetwork(nn.Module):
 
     def total_loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> tuple[Tensor, int]:
         """Return the summed loss of a batch, and the number of instances."""
-        egonets, match = batch.egonets, self.match
+        egonets = batch.egonets
+        match = self.match
         names, queries = map(vectors.select_names, (egonets.concepts, batch.queries))
         left_out = LeftOutSiblings(batch.positives, batch.own_sibling)
         means, parents = self._pool(names, egonets, left_out)
@@ -152,7 +156,8 @@ class MatchingNetwork(nn.Module):
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:
             features = layer(self._drop(features, self.dropout), rows, egonets)
-            features, rows = F.leaky_relu(features, ACTIVATION_SLOPE), None
+            features = F.leaky_relu(features, ACTIVATION_SLOPE)
+            rows = None
         if rows is not None:
             features = features.index_select(0, rows)
         features = self._drop(features, self.dropout)

@@ -46,7 +46,9 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, dots: Tensor, egonets: Egonets) -> tuple[Tensor, Tensor, Tensor]:
         """Return the first three of `MessageWeights` from dots [n, 2 * M]."""
-        of, parent, anchor_of = egonets.grandparent_of, egonets.grandparent, egonets.sibling_of
+        of = egonets.grandparent_of
+        parent = egonets.grandparent
+        anchor_of = egonets.sibling_of
         target, source = dots.chunk(2, dim=1)
         _, anchor_target, sibling_target = target.split(egonets.sizes)
         parent_source, anchor_source, sibling_source = source.split(egonets.sizes)
@@ -90,7 +92,8 @@ class _Attention(torch.autograd.Function):
 def _softmax(own: Tensor, above: Tensor, of: Tensor) -> tuple[Tensor, Tensor]:
     """Return the softmax over each anchor's own logit [A, M] and its parents' logits [E, M]."""
     highest = own.scatter_reduce(0, of[:, None].expand_as(above), above, "amax")
-    own, above = (own - highest).exp_(), (above - highest.index_select(0, of)).exp_()
+    own = (own - highest).exp_()
+    above = (above - highest.index_select(0, of)).exp_()
     total = own.index_add(0, of, above)
     return own.div_(total), above.div_(total.index_select(0, of))
 
@@ -148,7 +151,9 @@ class _PassMessages(torch.autograd.Function):
         torch.mul(α_self_below[..., None], h_below, out=out_below)
         out_below.addcmul_(α_below[..., None], h_anchor.index_select(0, egonets.sibling_of))
         ctx.save_for_backward(h, α_above, α_own, α_below, α_self_below, rows)
-        ctx.egonets, ctx.count, ctx.positions = egonets, len(projected), position is not None
+        ctx.egonets = egonets
+        ctx.count = len(projected)
+        ctx.positions = position is not None
         return out
 
     @staticmethod

@@ -176,7 +176,8 @@ def pool(
         lost = removal.sibling * siblings[:, None], removal.anchor * anchors[:, None]
         reduced[0] = reduced[0] - lost[0] - lost[1]
         if position is not None:
-            sibling, anchor = position[Position.SIBLING], position[Position.ANCHOR]
+            sibling = position[Position.SIBLING]
+            anchor = position[Position.ANCHOR]
             reduced[1] = reduced[1] - (removal.sibling * sibling + removal.anchor * anchor)
     return means, torch.cat(reduced, dim=2).unflatten(1, (readout.blocks, -1)).flatten(2)
 
@@ -207,7 +208,8 @@ def _removal(
 ) -> Removal:
     """Return the removals, given the old divisors [B, R] and the remaining node counts [B, 3]."""
     divisors = readout.divisor(counts)
-    scale, rows = divisor / divisors, left_out.rows.clamp(min=0)
+    scale = divisor / divisors
+    rows = left_out.rows.clamp(min=0)
     if not len(messages.sibling_to_self):
         return Removal(left_out.egonets, rows, scale, scale, scale)
     is_present = (left_out.rows >= 0).to(counts.dtype)[:, None]

@@ -26,7 +26,9 @@ class Layer(nn.Module, ABC):
         self, inputs: int, size: int, heads: int, position: int, bias: bool = False
     ) -> None:
         super().__init__()
-        self.inputs, self.size, self.heads = inputs, size, heads
+        self.inputs = inputs
+        self.size = size
+        self.heads = heads
         self.message_dropout = 0.0
         self.position_norm = 1.0
         self.weight = nn.Parameter(torch.empty(heads * size, inputs))

@@ -151,8 +151,10 @@ def anchor_texts(taxonomy: Taxonomy) -> list[str]:
 
     Children are left out, because the text must not depend on which children are known.
     """
-    labels, definitions = taxonomy.labels, taxonomy.definitions
-    offsets, targets = taxonomy.parents_of.offsets.tolist(), taxonomy.parents_of.targets.tolist()
+    labels = taxonomy.labels
+    definitions = taxonomy.definitions
+    offsets = taxonomy.parents_of.offsets.tolist()
+    targets = taxonomy.parents_of.targets.tolist()
     texts = []
     for index, label in enumerate(labels):
         text = label
@@ -209,7 +211,8 @@ class TextTower:
 
     def encode_queries(self, texts: Sequence[str]) -> Tensor:
         """Return the unit vectors of queries, given by `query_text`: [N, D]."""
-        vectors, maps = self.encode(texts), self.maps
+        vectors = self.encode(texts)
+        maps = self.maps
         if maps is None:
             return vectors
         return maps.map_queries(EncodedTexts.of(texts, vectors, maps.rows))
@@ -249,7 +252,8 @@ class TextTower:
 
     def with_weights(self, weights: Mapping[str, Tensor]) -> Self:
         """Return the tower with the weights of another tower; refuse other names and shapes."""
-        tuned, maps = None, None
+        tuned = None
+        maps = None
         if of_model := {name: each for name, each in weights.items() if name.startswith(TUNED)}:
             tuned = self.encoder.copy_model()
             tuned.choose_layers()

@@ -21,7 +21,8 @@ MAX_POINTS = 400
 """A longer curve is thinned to this number of points, which nobody can tell apart."""
 MAX_DOTS = 40
 """A longer curve is drawn without dots."""
-MAX_RADIUS, MIN_RADIUS = 9.0, 2.5
+MAX_RADIUS = 9.0
+MIN_RADIUS = 2.5
 
 Point = tuple[float, float]
 
@@ -104,7 +105,8 @@ def ticks(low: float, high: float, count: int = 5, integers: bool = False) -> li
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
     if integers:
         step = max(1, round(step))
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    first = math.floor(low / step + 1e-9)
+    last = math.ceil(high / step - 1e-9)
     return [float(f"{index * step:.12g}") for index in range(first, last + 1)]
 
 
@@ -162,7 +164,9 @@ def coverage_chart(
     curve = _finite((point.coverage, point.precision) for point in points)
     texts = [f"{precision:.2f} right at {accepted:.2f} accepted" for accepted, precision in curve]
     texts = texts[:1] + texts[-1:]
-    caption, dots, label = "Each point is a possible confidence threshold.", [], ""
+    caption = "Each point is a possible confidence threshold."
+    dots = []
+    label = ""
     placed = sorted({(each.coverage, each.truth) for each in safe})
     texts += [f"as deep as is sure, {t:.2f} true at {c:.2f} placed" for c, t in placed[::-1][:1]]
     if threshold is not None:
@@ -172,10 +176,8 @@ def coverage_chart(
             f"concepts, and {percent(precision)} of these are right."
         )
         texts.insert(0, caption)
-        dots, label = (
-            [Dot(coverage, precision, 5, "marked", caption)],
-            f"confidence ≥ {confidence:.2f}",
-        )
+        dots = [Dot(coverage, precision, 5, "marked", caption)]
+        label = f"confidence ≥ {confidence:.2f}"
     if placed:
         caption += (
             " The dashed curve is the fraction of true placements if each concept is placed as "
@@ -202,7 +204,8 @@ def training_chart(
 ) -> Chart:
     """Plot the loss and validation MRR per epoch (None if missing); `best` is counted from 1."""
     epochs = max(len(losses), len(mrrs))
-    x_range, plots = (1.0, max(epochs, 2.0)), []
+    x_range = (1.0, max(epochs, 2.0))
+    plots = []
     texts = [f"{epochs} epochs"]
     for values, x_label, y_label, top, label in (
         (losses, "", "training loss", 28, ""),

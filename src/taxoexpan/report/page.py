@@ -67,7 +67,8 @@ class Tree:
         """The number of concepts at the start of both paths that are equal and drawn only once."""
         if self.runner_up is None:
             return 0
-        first, second = self.suggested.path, self.runner_up.path
+        first = self.suggested.path
+        second = self.runner_up.path
         # Equal paths belong to two concepts of one label.
         limit = min(len(first), len(second)) - (tuple(first) == tuple(second))
         return next((index for index in range(limit) if first[index] != second[index]), limit)

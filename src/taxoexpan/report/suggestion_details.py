@@ -30,7 +30,8 @@ PART_NAMES = {
 """Names of the parts of a score that differ from their names in JSON."""
 MAX_MOVES = 5
 """The number of children that may move whose labels are shown."""
-MAX_TEXT, MAX_NAMES = 160, 3
+MAX_TEXT = 160
+MAX_NAMES = 3
 """The length of a parent's definition, and the number of its synonyms."""
 
 
@@ -89,7 +90,8 @@ def group_by_query(
 
 def proposal_details(taxonomy: Taxonomy, proposal: ConceptProposal) -> Details:
     """Return the reasons, the facts, all other suggestions and the tree of a proposal."""
-    paragraphs, evidence = list(_paragraphs(taxonomy, proposal)), proposal.evidence
+    paragraphs = list(_paragraphs(taxonomy, proposal))
+    evidence = proposal.evidence
     facts = list(concept_facts(proposal.first.query))
     facts.append(_about(taxonomy, proposal.first))
     if evidence is None:
@@ -101,7 +103,8 @@ def proposal_details(taxonomy: Taxonomy, proposal: ConceptProposal) -> Details:
 
 
 def _paragraphs(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterator[str]:
-    first, parents = proposal.first, [each for each in proposal.suggestions if not each.is_merge]
+    first = proposal.first
+    parents = [each for each in proposal.suggestions if not each.is_merge]
     if first.is_merge:
         similar = f"{first.why}." if first.why else ""
         yield similar or f"It is likely a synonym of {_with_confidence(first)}."
@@ -141,7 +144,8 @@ def describe_region(taxonomy: Taxonomy, parents: Sequence[str]) -> str:
     region = nearest_region(taxonomy, parents) if len(parents) > 1 else None
     if region is None or region in taxonomy.roots:
         return f"{sentence}, and the suggestions have no branch in common."
-    top, own = taxonomy.index(region), np.array([taxonomy.index(id) for id in parents])
+    top = taxonomy.index(region)
+    own = np.array([taxonomy.index(id) for id in parents])
     _, ancestors = AncestorIntervals(taxonomy.parents_of, own).pairs(own)
     count = np.count_nonzero(ancestors == top)
     path = " › ".join(taxonomy.short_path(region))
@@ -158,7 +162,8 @@ def concept_facts(concept: Concept) -> Iterator[Fact]:
 
 def similarity_facts(suggestion: SuggestionEvidence) -> Iterator[Fact]:
     """Yield the similarities between a concept and a suggested parent."""
-    cosine, head_cosine = signed(suggestion.cosine), signed(suggestion.head_cosine)
+    cosine = signed(suggestion.cosine)
+    head_cosine = signed(suggestion.head_cosine)
     yield "cosine", f"{cosine} with {suggestion.parent.label}; head words only: {head_cosine}"
     yield "shared words", ", ".join(suggestion.shared_words) or "none"
     for mention in suggestion.mentions:

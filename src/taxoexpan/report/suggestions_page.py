@@ -35,7 +35,8 @@ from taxoexpan.report.training_page import reliability_charts
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
 
-MEDIUM, HIGH = 0.5, 0.9
+MEDIUM = 0.5
+HIGH = 0.9
 """Confidences at or above which the new concepts are counted."""
 MAX_NEIGHBORS = 5
 """The number of siblings, and of children, that are shown of a concept placed together."""
@@ -223,7 +224,8 @@ def _action(proposal: ConceptProposal) -> str:
 
 def _alternative(suggestion: Suggestion, first: Suggestion) -> str:
     """Return the label of a suggestion, with its parent if the first suggestion has this label."""
-    label, path = suggestion.parent.label, suggestion.path
+    label = suggestion.parent.label
+    path = suggestion.path
     if suggestion.is_merge:
         return f"synonym of {label}"
     if first.is_merge or normalize_name(label) != normalize_name(first.parent.label):
@@ -241,7 +243,8 @@ def _joint_tree(expanded: Taxonomy, suggestion: Suggestion, new: set[str]) -> Tr
     query = suggestion.query
     sibling_ids = [id for id in expanded.children(suggestion.parent.id) if id != query.id]
     child_ids = expanded.children(query.id)
-    siblings, children = neighbors(sibling_ids), neighbors(child_ids)
+    siblings = neighbors(sibling_ids)
+    children = neighbors(child_ids)
     if len(child_ids) > len(children):
         children.append(Neighbor("…", note=f"and {len(child_ids) - len(children):,} more"))
     more = len(sibling_ids) - len(siblings)

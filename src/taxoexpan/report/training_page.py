@@ -36,10 +36,12 @@ MARKED = (0.9, 0.8, 0.7)
 
 def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
     """Return a page about a model; training curves are not saved, so a loaded model has none."""
-    record, calibration = model.training, model.calibrators.calibration
+    record = model.training
+    calibration = model.calibrators.calibration
     sections: list[Section] = [_key_figures(record), TextSection("Training setup", _setup(model))]
     if model.history is not None:
-        epochs, metrics = model.history.epochs, [each.validation for each in model.history.epochs]
+        epochs = model.history.epochs
+        metrics = [each.validation for each in model.history.epochs]
         mrrs = [each.reciprocal_rank if each else None for each in metrics]
         best = model.history.best if any(metrics) else None
         chart = training_chart([epoch.loss for epoch in epochs], mrrs, best)
@@ -95,7 +97,8 @@ def _key_figures(record: TrainingRecord) -> KeyFigures:
 
 def _setup(model: TaxoExpan) -> list[str]:
     """Describe the machine, and the settings that differ from the preset."""
-    record, config = model.training, model.config
+    record = model.training
+    config = model.config
     defaults = load_preset(model.preset).model_dump()
     versions = [f"{name} {number}" for name, number in record.versions.items()]
     changed = [

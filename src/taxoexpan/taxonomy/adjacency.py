@@ -43,7 +43,8 @@ class Adjacency:
     @property
     def first_targets(self) -> Indices:
         """The first target of each row, or the row itself if it has no targets."""
-        first, rows = np.arange(len(self)), np.flatnonzero(self.degrees)
+        first = np.arange(len(self))
+        rows = np.flatnonzero(self.degrees)
         first[rows] = self.targets[self.offsets[rows]]
         return first
 
@@ -53,7 +54,8 @@ class Adjacency:
 
     def of_many(self, rows: Indices) -> tuple[Indices, Indices]:
         """Return the neighbors of many rows, as (index into `rows`, neighbor)."""
-        starts, counts = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
+        starts = self.offsets[rows]
+        counts = self.offsets[rows + 1] - self.offsets[rows]
         owners = np.repeat(np.arange(len(rows)), counts)
         return owners, self.targets[ranges(starts, counts)]
 
@@ -108,7 +110,8 @@ def compute_levels(parents_of: Adjacency, children_of: Adjacency) -> tuple[Indic
     """Return the level of each node, and some cycles; with cycles, the levels are not valid."""
     waiting = parents_of.degrees.copy()
     levels = np.zeros(len(parents_of), dtype=np.int64)
-    frontier, level = np.flatnonzero(waiting == 0), 0
+    frontier = np.flatnonzero(waiting == 0)
+    level = 0
     while len(frontier):
         levels[frontier] = level
         below = children_of.of_few(frontier)

@@ -74,7 +74,8 @@ class Difference:
         children = dict.fromkeys(child for _, child in relations)
         moved = []
         for id in (child for child in children if child in self.old and child in self.new):
-            before, after = self.old.parents(id), self.new.parents(id)
+            before = self.old.parents(id)
+            after = self.new.parents(id)
             removed = tuple(parent for parent in before if parent not in after)
             added = tuple(parent for parent in after if parent not in before)
             moved.append(ParentChange(self.new.concept(id), removed, added))
@@ -182,7 +183,8 @@ def compare(
     new_prefixes: Prefixes | None = None,
 ) -> Comparison:
     """Compare two taxonomies that may write ids in different ways."""
-    first, second = old_prefixes or Prefixes(), new_prefixes or Prefixes()
+    first = old_prefixes or Prefixes()
+    second = new_prefixes or Prefixes()
     matches = {id: (id, MatchedBy.ID) for id in new if id in old}
     ways: Sequence[tuple[MatchedBy, Callable[[str], Hashable], Callable[[str], Hashable]]] = (
         (MatchedBy.CURIE, (first | second).expand, (second | first).expand),

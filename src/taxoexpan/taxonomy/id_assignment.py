@@ -29,7 +29,8 @@ def with_ids(
     if not unnamed:
         return list(concepts)
     policy = fitting_policy(taxonomy, policy)
-    make, ids = _id_maker(taxonomy, policy), list[str]()
+    make = _id_maker(taxonomy, policy)
+    ids = list[str]()
     for concept in unnamed:
         id = next((id for id in make(concept.label) if id not in taken), None)
         if id is None:
@@ -55,7 +56,8 @@ def _id_maker(taxonomy: Taxonomy, policy: IdPolicy) -> IdMaker:
             message = "the ids of this taxonomy have no common numbering, so a range has no meaning"
             fix = "also give a template of ids, as in ABC:{number:07}"
             raise ConfigurationError(message, fix=fix)
-        stem, width = style[0].replace("{", "{{").replace("}", "}}"), min(style[1], 99)
+        stem = style[0].replace("{", "{{").replace("}", "}}")
+        width = min(style[1], 99)
         policy = replace(policy, template=IdTemplate(f"{stem}{{number:0{width}}}"))
     return policy.maker("", taxonomy.ids)
 

@@ -30,7 +30,8 @@ def next_number(numbers: Iterable[int]) -> int:
         return 1
     outliers = max(1, int(len(ordered) * MAX_OUTLIERS)) if len(ordered) > 2 else 0
     for first in range(len(ordered) - outliers, len(ordered)):
-        last, span = ordered[first - 1], ordered[first - 1] - ordered[0] + 1
+        last = ordered[first - 1]
+        span = ordered[first - 1] - ordered[0] + 1
         if ordered[first] - last > max(span, 10):
             return last + 1
     return ordered[-1] + 1
@@ -109,7 +110,8 @@ def _spelled_ids(taxonomy: Taxonomy) -> IdMaker:
 
 def make_distinct(names: Sequence[str]) -> list[str]:
     """Return the names, with a number appended to repeated names."""
-    taken, used = set(names), set[str]()
+    taken = set(names)
+    used = set[str]()
     candidates: dict[str, Iterator[str]] = {}
     distinct = []
     for name in names:

@@ -41,7 +41,8 @@ def other_language(
     totals = {language: each.total() + size for language, each in counts.items()}
 
     def likelihood(name: str, language: str) -> float:
-        own_counts, total = counts[language], totals[language]
+        own_counts = counts[language]
+        total = totals[language]
         return sum(math.log((own_counts[each] + 1) / total) for each in _trigrams(name))
 
     # If a name is as likely in both, it is in its own language.

@@ -35,19 +35,23 @@ class LabelEndings:
     """An index of children by the last words of their labels; it stores hashes to save memory."""
 
     def __init__(self, labels: Sequence[str], children_of: Adjacency) -> None:
-        self._labels, self._children_of = labels, children_of
+        self._labels = labels
+        self._children_of = children_of
         concepts: list[int] = []
         hashes: list[int] = []
         for concept, label in enumerate(labels):
             words = words_key(normalize_name(label).split()).split(" ")
             hashes += [hash(" ".join(words[start:])) for start in range(1, len(words))]
             concepts += [concept] * (len(words) - 1)
-        hashed, order = np.array(hashes, dtype=np.int64), np.argsort(hashes, kind="stable")
-        self._hashes, self._concepts = hashed[order], np.array(concepts, dtype=np.int64)[order]
+        hashed = np.array(hashes, dtype=np.int64)
+        order = np.argsort(hashes, kind="stable")
+        self._hashes = hashed[order]
+        self._concepts = np.array(concepts, dtype=np.int64)[order]
 
     def children(self, parent: int, names: set[str]) -> list[int]:
         """Return a concept's children whose labels end with one of these name keys."""
-        children, found = self._children_of.of(parent), set[int]()
+        children = self._children_of.of(parent)
+        found = set[int]()
         for name in names:
             first, last = (np.searchsorted(self._hashes, hash(name), e) for e in ("left", "right"))
             same = self._concepts[first:last]  # ascending, because the sorting is stable

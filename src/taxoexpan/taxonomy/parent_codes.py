@@ -67,7 +67,8 @@ class HierarchicalCodes:
             for sibling in siblings
             if sibling.startswith(stem) and _COUNT.fullmatch(rest := sibling[len(stem) :])
         ]
-        number, is_limited = next_number(numbers), not separator and not self.by_level
+        number = next_number(numbers)
+        is_limited = not separator and not self.by_level
         choices = _after_and_before(number, 10**width) if is_limited else count(number)
         codes = (f"{stem}{choice:0{width}d}" for choice in choices)
         # Without a separator, a code above a longer code of a sibling would become its parent.
@@ -220,7 +221,8 @@ class BranchNumbers:
         names = any(":" in stem for stem in own)
         if len(own) < 2 or foreign or (names and not shared):
             return None
-        following, widths = dict[str, int](), dict[str, int]()
+        following = dict[str, int]()
+        widths = dict[str, int]()
         for stem, numbers in own.items():
             following[stem], widths[stem] = next_and_width(every if shared else numbers)
         return cls(following, widths, shared)
@@ -230,7 +232,8 @@ class BranchNumbers:
         known = (_NUMBERED.fullmatch(id) for id in (parent, *siblings))
         stems = [f"{parent}_", *(match["stem"] for match in known if match)]
         stem = next((stem for stem in stems if stem in self.following), next(iter(self.following)))
-        number, width = self.following[stem], self.widths[stem]
+        number = self.following[stem]
+        width = self.widths[stem]
         while (id := f"{stem}{number:0{width}d}") in taken:
             number += 1
         for each in self.following if self.shared else (stem,):

@@ -60,7 +60,8 @@ class ReachIntervals:
         counts = np.ones(size, dtype=np.int64)
         counts[wanted] = lengths
         sets = np.concatenate([[0], np.cumsum(counts)])
-        starts, stops = np.repeat(numbers, counts), np.repeat(ends, counts)
+        starts = np.repeat(numbers, counts)
+        stops = np.repeat(ends, counts)
         cells = ranges(sets[wanted], lengths)
         starts[cells], stops[cells] = pairs[::2], pairs[1::2]
         return cls(numbers, rows, sets, starts, stops)
@@ -108,7 +109,8 @@ class AncestorIntervals:
     def __init__(self, parents_of: Adjacency, concepts: Indices) -> None:
         self._members = np.unique(np.concatenate([concepts, *parents_of.levels_down(concepts)]))
         owners, parents = parents_of.of_many(self._members)
-        above, size = np.searchsorted(self._members, parents), len(self._members)
+        above = np.searchsorted(self._members, parents)
+        size = len(self._members)
         upwards = Adjacency.from_pairs(owners, above, size)
         self._reach = ReachIntervals.build(upwards, Adjacency.from_pairs(above, owners, size))
 
@@ -136,7 +138,8 @@ def _deepest_sources(sources_of: Adjacency, levels: Indices) -> Indices:
 def _number(above: Indices, order: Indices) -> tuple[Indices, Indices]:
     """Number the rows of a forest in preorder, given their sources and a topological order."""
     # Plain lists: a chain has as many levels as rows, so there is nothing to do at once.
-    sources, downwards = above.tolist(), order.tolist()
+    sources = above.tolist()
+    downwards = order.tolist()
     sizes = [1] * len(sources)
     for row in reversed(downwards):
         if sources[row] >= 0:
@@ -160,8 +163,10 @@ def _collect(
     Only the rows in `kept` are targets of others; the intervals of the rest need little memory.
     """
     found: dict[int, list[tuple[int, int]]] = {}
-    lengths, flat = array("q"), array("q")
-    starts, stops = numbers.tolist(), ends.tolist()
+    lengths = array("q")
+    flat = array("q")
+    starts = numbers.tolist()
+    stops = ends.tolist()
     for row in wanted.tolist():
         intervals = [(starts[row], stops[row])]
         for target in others.of(row).tolist():
@@ -182,7 +187,8 @@ def _united(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
     for other_start, other_stop in intervals:
         if other_start > stop:
             united.append((start, stop))
-            start, stop = other_start, other_stop
+            start = other_start
+            stop = other_stop
         elif other_stop > stop:
             stop = other_stop
     united.append((start, stop))

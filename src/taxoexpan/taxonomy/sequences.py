@@ -23,7 +23,9 @@ class LazySequence(Sequence[Item]):
     def __init__(
         self, size: int, get: Callable[[int], Item], iterate: Callable[[], Iterator[Item]]
     ) -> None:
-        self._size, self._get, self._iterate = size, get, iterate
+        self._size = size
+        self._get = get
+        self._iterate = iterate
 
     def __len__(self) -> int:
         return self._size
@@ -47,7 +49,8 @@ class PackedTexts(LazySequence[str]):
         if not len(offsets) or offsets[-1] != len(text):
             raise ValueError("the offsets of the texts do not fit the texts")
         super().__init__(len(offsets) - 1, self._text, self._texts)
-        self.text, self.offsets = text, offsets
+        self.text = text
+        self.offsets = offsets
 
     @classmethod
     def pack(cls, texts: Iterable[str]) -> PackedTexts:
@@ -87,7 +90,8 @@ class LazyMapping(Mapping[int, Value]):
     """
 
     def __init__(self, offsets: Indices, get: Callable[[int], Value]) -> None:
-        self._offsets, self._get = offsets, get
+        self._offsets = offsets
+        self._get = get
 
     def __contains__(self, index: object) -> bool:
         if not isinstance(index, int | np.integer) or not 0 <= index < len(self._offsets) - 1:

@@ -66,7 +66,8 @@ def letter_difference(
     # Misspellings rarely affect the first letter of a word. Endings make other words: exchange and
     # exchanger, nitrate and nitrite. A misspelled word is rare: if the taxonomy uses both words
     # elsewhere, as in memory bank and memory rank, both are intended.
-    start, end = longer.rfind(" ", 0, position) + 1, longer.find(" ", position) % (len(longer) + 1)
+    start = longer.rfind(" ", 0, position) + 1
+    end = longer.find(" ", position) % (len(longer) + 1)
     ending = 3 if len(longer) == len(shorter) else 1
     is_inside = start < position < end - ending
     both_used = min(word_counts.get(word, 0) for word in words) > 1
@@ -77,7 +78,8 @@ def letter_difference(
 
 def _is_spelling_variant(longer: str, shorter: str, position: int) -> bool:
     """Return whether an edit is typical of spelling variants, such as colour or travelling."""
-    letter, before = longer[position], longer[position - 1 : position]
+    letter = longer[position]
+    before = longer[position - 1 : position]
     if len(longer) == len(shorter):
         pair = {letter, shorter[position]}
         return pair in SPELLINGS or all(map(_is_sign, pair))
@@ -123,9 +125,11 @@ class SimilarNames:
         left_out: Collection[int] = (),
     ) -> None:
         """Index the label of each concept, and its synonyms, except for concepts left out."""
-        self._labels, self._synonyms = labels, synonyms
+        self._labels = labels
+        self._synonyms = synonyms
         self._word_counts: Counter[str] = Counter()
-        hashes, owners = [], []
+        hashes = []
+        owners = []
         for concept, label in enumerate(labels):
             if concept in left_out:
                 continue
@@ -177,7 +181,8 @@ class SimilarNames:
     def _known_words(self, word: str) -> Iterator[str]:
         """Yield the words of the taxonomy with one letter less, more or replaced."""
         for position in range(len(word) + 1):
-            before, after = word[:position], word[position + 1 :]
+            before = word[:position]
+            after = word[position + 1 :]
             changed = [before + letter + word[position:] for letter in self._letters]
             if position < len(word):
                 changed += [before + after, *(before + each + after for each in self._letters)]

@@ -49,7 +49,8 @@ def taxonomy_from_arrays(arrays: Arrays) -> Taxonomy:
         return PackedTexts(arrays[f"{name}.text"], arrays[f"{name}.offsets"])
 
     def names(name: str) -> LazyMapping[tuple[str, ...]]:
-        packed, rows = texts(name), arrays[f"{name}.rows"]
+        packed = texts(name)
+        rows = arrays[f"{name}.rows"]
         return LazyMapping(rows, lambda i: packed[int(rows[i]) : int(rows[i + 1])])
 
     def adjacency(name: str) -> Adjacency:

@@ -96,11 +96,16 @@ class Taxonomy:
     ) -> Taxonomy:
         """Restore a taxonomy from the parts of a valid taxonomy, without copies or checks."""
         taxonomy = cls.__new__(cls)
-        taxonomy.ids, taxonomy.labels = ids, labels
-        taxonomy.synonyms, taxonomy.definitions = synonyms, definitions
-        taxonomy.deprecated, taxonomy.foreign_names = deprecated, foreign_names
-        taxonomy.reserved, taxonomy.levels = reserved, levels
-        taxonomy.parents_of, taxonomy.children_of = parents_of, children_of
+        taxonomy.ids = ids
+        taxonomy.labels = labels
+        taxonomy.synonyms = synonyms
+        taxonomy.definitions = definitions
+        taxonomy.deprecated = deprecated
+        taxonomy.foreign_names = foreign_names
+        taxonomy.reserved = reserved
+        taxonomy.levels = levels
+        taxonomy.parents_of = parents_of
+        taxonomy.children_of = children_of
         return taxonomy
 
     @classmethod
@@ -153,7 +158,8 @@ class Taxonomy:
         size = len(self.ids)
         _, first = np.unique(parents * size + children, return_index=True)
         first.sort()
-        parents, children = parents[first], children[first]
+        parents = parents[first]
+        children = children[first]
         self.children_of = Adjacency.from_pairs(parents, children, size)
         self.parents_of = Adjacency.from_pairs(children, parents, size)
         self.levels, cycles = compute_levels(self.parents_of, self.children_of)
@@ -227,7 +233,8 @@ class Taxonomy:
 
     def path(self, id: str) -> tuple[str, ...]:
         """Return the labels from a root down to a concept, always along first parents."""
-        above, lineage = self.first_parents, [self.index(id)]
+        above = self.first_parents
+        lineage = [self.index(id)]
         while above[lineage[-1]] != lineage[-1]:
             lineage.append(int(above[lineage[-1]]))
         return tuple(self.labels[index] for index in reversed(lineage))
@@ -240,7 +247,8 @@ class Taxonomy:
 
     def short_lineage(self, index: int) -> Indices:
         """Return the concepts of `short_path`; the skipped one is the parent of the next one."""
-        above, lineage = self.first_parents, [index]
+        above = self.first_parents
+        lineage = [index]
         while len(lineage) <= MAX_PATH and above[lineage[-1]] != lineage[-1]:
             lineage.append(int(above[lineage[-1]]))
         if len(lineage) > MAX_PATH:
@@ -409,7 +417,9 @@ class Taxonomy:
 
     def expanded(self, additions: Additions) -> Taxonomy:
         """Return the taxonomy with the additions; moved children keep their position."""
-        new, moved, names = set(additions.relations), dict[tuple[str, str], str](), additions.names
+        new = set(additions.relations)
+        moved = dict[tuple[str, str], str]()
+        names = additions.names
         for child, old, parent in additions.moves:
             if old not in self.parents(child) or (old, parent) not in new:
                 raise TaxonomyError(
@@ -426,7 +436,8 @@ class Taxonomy:
         )
         kept = ((moved.get((parent, child), parent), child) for parent, child in self.relations)
         larger = Taxonomy([*named, *additions.concepts], [*kept, *additions.relations])
-        larger.foreign_names, larger.reserved = self.foreign_names, self.reserved
+        larger.foreign_names = self.foreign_names
+        larger.reserved = self.reserved
         return larger
 
     def _ids(self, indices: Indices) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ class Holdout:
     @property
     def canonical(self) -> Holdout:
         """The same held-out concepts, with the remaining taxonomy in canonical order."""
-        taxonomy, ids = self.taxonomy.canonical, self.taxonomy.ids
+        taxonomy = self.taxonomy.canonical
+        ids = self.taxonomy.ids
         if taxonomy is self.taxonomy:
             return self
         parents = (sorted(taxonomy.index(ids[i]) for i in own.tolist()) for own in self.parents)
@@ -46,7 +47,8 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
     `remaining` is the taxonomy to place them in, if more than these concepts are removed.
     """
     remaining = remaining or taxonomy.without(ids)
-    concepts, parents = [], []
+    concepts = []
+    parents = []
     for id in ids:
         known = [parent for parent in taxonomy.parents(id) if parent in remaining]
         if known:
@@ -100,7 +102,8 @@ def hold_out_growth(
     parents, children = taxonomy.relation_indices
     leaf_counts = np.bincount(parents[is_leaf[children]], minlength=len(taxonomy))
     families = np.flatnonzero((leaf_counts > 0) & (leaf_counts == children_of.degrees))
-    chosen, remaining = [], count // 2
+    chosen = []
+    remaining = count // 2
     for parent in rng.permutation(families).tolist():
         if leaf_counts[parent] <= remaining:
             chosen.append(parent)

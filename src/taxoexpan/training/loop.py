@@ -52,7 +52,8 @@ def train(
         graph = GraphedGradients(network, vectors, config.batch_size)
     run.resume(checkpoint)
     batches = sampler.batch_count
-    total, done = config.epochs * batches, run.finished_epochs * batches
+    total = config.epochs * batches
+    done = run.finished_epochs * batches
     try:
         with Progress("network", total, "batches", shown=log.progress, done=done) as bar:
             while not run.is_done():
@@ -75,7 +76,8 @@ def _train_epoch(
     run: TrainingRun, vectors: ConceptVectors, graph: GraphedGradients | None, bar: Progress
 ) -> float:
     """Train on every relation once, and return the mean loss."""
-    number, batch_count = run.finished_epochs + 1, run.sampler.batch_count
+    number = run.finished_epochs + 1
+    batch_count = run.sampler.batch_count
     run.network.train()
     total = torch.zeros((), device=vectors.device)
     batches = run.sampler.epoch(vectors.device if graph is None else CPU)
@@ -121,7 +123,8 @@ def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: Training
         loss.backward()
         return loss.detach()
     state = random_state(vectors.device)
-    total, count = vectors.names.new_zeros((), device=vectors.device), 0
+    total = vectors.names.new_zeros((), device=vectors.device)
+    count = 0
     for part in batch.split(min(run.parts, len(batch.queries))):
         set_random_state(vectors.device, state)  # every part drops the same of the anchors
         part_loss, instances = run.network.total_loss(vectors, part)
@@ -143,7 +146,9 @@ class TrainingRun(Run):
             network.parameters(), config.learning_rate, amsgrad=True, fused=fused
         )
         super().__init__(network, optimizer, sampler.rng)
-        self.network, self.sampler, self.config = network, sampler, config
+        self.network = network
+        self.sampler = sampler
+        self.config = config
         self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
             # Any decrease counts as better: a relative threshold is misleading below zero.
             optimizer,
@@ -203,7 +208,9 @@ class GraphedGradients:
     """CUDA graphs that compute the gradients of CPU batches with exactly `batch_size` queries."""
 
     def __init__(self, network: MatchingNetwork, vectors: ConceptVectors, batch_size: int) -> None:
-        self.network, self.vectors, self.batch_size = network, vectors, batch_size
+        self.network = network
+        self.vectors = vectors
+        self.batch_size = batch_size
         self._recorded: _Recorded | None = None
         self._misses = self._graphs = 0
 
@@ -224,7 +231,8 @@ class GraphedGradients:
         if not shape.holds(batch):
             self._graphs = MAX_GRAPHS
             return
-        self._recorded, self._misses = None, 0
+        self._recorded = None
+        self._misses = 0
         self._graphs += 1
         try:
             self._recorded = _Recorded(self.network, self.vectors, shape, batch)
@@ -244,7 +252,8 @@ class _Recorded:
         shape: PaddedShape,
         batch: TrainingBatch,
     ) -> None:
-        self.shape, self.parameters = shape, list(network.parameters())
+        self.shape = shape
+        self.parameters = list(network.parameters())
         self._device = shape.buffer(vectors.device)
         self._host = [shape.buffer(torch.device("cpu"), pinned=True) for _ in range(2)]
         self._copied = [torch.cuda.Event() for _ in self._host]

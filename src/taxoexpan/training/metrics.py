@@ -79,7 +79,8 @@ def per_query(
     if not counts.all():
         message = f"query {np.argmin(counts)} has no true parent, so it has no rank"
         raise TaxoExpanError(message, fix="leave it out")
-    flat, starts = np.concatenate(ranks).astype(np.float64), np.cumsum(counts) - counts
+    flat = np.concatenate(ranks).astype(np.float64)
+    starts = np.cumsum(counts) - counts
     value = RANK_VALUES[metric]
     if averaging == "any":
         return value(np.minimum.reduceat(flat, starts))

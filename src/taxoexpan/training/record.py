@@ -51,7 +51,8 @@ def training_record(
     seconds: float,
 ) -> TrainingRecord:
     """Return the record of a training, with the best epoch's validation if none is given."""
-    best, tuned = history.best_epoch, tower_history
+    best = history.best_epoch
+    tuned = tower_history
     return TrainingRecord(
         concepts=len(taxonomy),
         relations=len(taxonomy.relations),

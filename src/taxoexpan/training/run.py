@@ -144,8 +144,12 @@ class Run:
     """A module in training, its optimizer, best weights and epochs, and the random numbers."""
 
     def __init__(self, trained: nn.Module, optimizer: Optimizer, rng: np.random.Generator) -> None:
-        self.trained, self.optimizer, self.rng = trained, optimizer, rng
-        self.history, self.lowest, self.parts = History(), math.inf, 1
+        self.trained = trained
+        self.optimizer = optimizer
+        self.rng = rng
+        self.history = History()
+        self.lowest = math.inf
+        self.parts = 1
         self.best_weights: dict[str, Tensor] = {}
 
     @property
@@ -158,7 +162,8 @@ class Run:
         """Keep the weights if the value is lower than ever before; return whether it is."""
         if not value < self.lowest:
             return False
-        self.lowest, self.history.best = value, self.finished_epochs
+        self.lowest = value
+        self.history.best = self.finished_epochs
         weights = self.trained.state_dict()
         # In the memory of the weights that were kept before.
         self.best_weights = self.best_weights or copy.deepcopy(weights)
@@ -234,4 +239,5 @@ class Run:
         found = ((each, each["validation"]) for each in values["epochs"])
         epochs = [Epoch(**{**e, "validation": v and Metrics(**v)}) for e, v in found]
         self.history = History(epochs, values["best"])
-        self.lowest, self.parts = values["lowest"], values["parts"]
+        self.lowest = values["lowest"]
+        self.parts = values["parts"]

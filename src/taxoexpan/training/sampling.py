@@ -68,7 +68,8 @@ class News:
     def draw(self, parents: Indices, children: Indices, rng: np.random.Generator) -> Indices:
         """Draw the rows of the relations of one epoch, in random order."""
         are_new = self._are_new(parents, children)
-        new, old = np.flatnonzero(are_new), np.flatnonzero(~are_new)
+        new = np.flatnonzero(are_new)
+        old = np.flatnonzero(~are_new)
         replayed = rng.permutation(old)[: self._replayed(len(old), len(new))]
         return rng.permutation(np.concatenate([np.repeat(new, self.recipe.repeats), replayed]))
 
@@ -103,7 +104,9 @@ class TrainingSampler:
         mentions: Mentions | None = None,
         news: News | None = None,
     ) -> None:
-        self.taxonomy, self.config, self.news = taxonomy, config, news
+        self.taxonomy = taxonomy
+        self.config = config
+        self.news = news
         self.mentions = mentions if config.uses_mentions else None
         self.rng = np.random.default_rng(seed)
         # In the order of `children_of`, so that relation k is row k of its targets.
@@ -139,7 +142,8 @@ class TrainingSampler:
 
     def _batch_per_query(self, relations: Indices, device: torch.device) -> TrainingBatch:
         """Build a batch with separate negatives for each query."""
-        queries, parents = self.children[relations], self.parents[relations]
+        queries = self.children[relations]
+        parents = self.parents[relations]
         draws = self._draw_candidates((self.config.num_negatives, len(relations)))
         if self.news is not None:
             columns, wrong = self.news.rejected.of_many(queries)
@@ -153,7 +157,8 @@ class TrainingSampler:
 
     def _shared_batch(self, relations: Indices, device: torch.device) -> TrainingBatch:
         """Build a batch whose queries share their negatives."""
-        queries, parents = self.children[relations], self.parents[relations]
+        queries = self.children[relations]
+        parents = self.parents[relations]
         draws = self._draw_candidates((self.config.num_negatives,))
         if self.mentions is not None:
             draws = np.concatenate([draws, self.mentions.of_many(queries)[1]])
@@ -180,7 +185,8 @@ class TrainingSampler:
         device: torch.device,
     ) -> TrainingBatch:
         """Build a batch on the device from its index arrays."""
-        queries, parents = self.children[relations], self.parents[relations]
+        queries = self.children[relations]
+        parents = self.parents[relations]
 
         def to_device(indices: Indices) -> torch.Tensor:
             return torch.from_numpy(indices).to(device, non_blocking=True)

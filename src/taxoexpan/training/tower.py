@@ -39,7 +39,8 @@ from taxoexpan.training.sampling import News, blocked_among
 BATCH_SIZE = 512
 NEGATIVES = 1500
 """Anchors that a batch is compared with, besides its parents, if there are as many."""
-MAP_RATE, WORD_RATE = 2e-3, 1e-3
+MAP_RATE = 2e-3
+WORD_RATE = 1e-3
 """The learning rates of the first step; they fall to zero."""
 
 
@@ -61,9 +62,11 @@ def learn_maps(
     rates = dict(zip(LEARNED, (MAP_RATE, MAP_RATE, WORD_RATE), strict=True))
     groups = [{"params": [getattr(maps, n).requires_grad_()], "lr": r} for n, r in rates.items()]
     optimizer = without_compiler(torch.optim.Adam)(groups)
-    best, highest = None, -1.0 if validate is None else validate(start).reciprocal_rank
+    best = None
+    highest = -1.0 if validate is None else validate(start).reciprocal_rank
     starts = range(0, len(children), BATCH_SIZE)
-    step, steps = 0, config.map_epochs * len(starts)
+    step = 0
+    steps = config.map_epochs * len(starts)
     with Progress("maps", steps, "batches", shown=progress) as bar:
         for _ in range(config.map_epochs):
             order = rng.permutation(len(children))
@@ -81,7 +84,8 @@ def learn_maps(
             now = replace(maps, **{n: getattr(maps, n).detach().clone() for n in LEARNED})
             reached = highest if validate is None else validate(now).reciprocal_rank
             if validate is None or reached > highest:
-                best, highest = now, reached
+                best = now
+                highest = reached
     return best
 
 
@@ -156,7 +160,8 @@ def compute_gradients(
     # Texts of similar length are in one block, to avoid padding.
     by_length = np.argsort([len(each) for each in texts], kind="stable")
     blocks = np.array_split(by_length, -(-len(texts) // size))
-    leaves, graphs = torch.zeros(len(texts), tower.dimension, device=tower.device), []
+    leaves = torch.zeros(len(texts), tower.dimension, device=tower.device)
+    graphs = []
     for rows in blocks:
         with torch.set_grad_enabled(parts == 1):
             vectors = tower.encode_blocks([texts[row] for row in rows.tolist()])
@@ -216,7 +221,8 @@ def train_tower(
     return run.finish()
 
 
-NEAREST, POOL = 10, 20_000
+NEAREST = 10
+POOL = 20_000
 """A hard negative is one of so many nearest concepts, among a random sample of at most POOL."""
 MAX_QUERIES = 50_000
 """Concepts that an epoch has as queries, at most, so that huge taxonomies do not take days."""
@@ -256,7 +262,10 @@ class TowerRun(Run):
             self.parameters, config.tower_learning_rate, fused=fused
         )
         super().__init__(tower.eval(), optimizer, np.random.default_rng(seed))
-        self.tower, self.taxonomy, self.config, self.news = tower, taxonomy, config, news
+        self.tower = tower
+        self.taxonomy = taxonomy
+        self.config = config
+        self.news = news
         self.similar = similar
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
@@ -292,7 +301,8 @@ class TowerRun(Run):
             raise ModelError(f"the loss of the fine-tuning became {loss}", fix=fix)
         self.optimizer.zero_grad(set_to_none=True)
         release_memory()
-        rate, seconds = self.optimizer.param_groups[0]["lr"], time.monotonic() - started
+        rate = self.optimizer.param_groups[0]["lr"]
+        seconds = time.monotonic() - started
         number = self.finished_epochs + 1
         self.history.epochs.append(Epoch(number, loss, rate, None, round(seconds, 3)))
         self.keep_best(-number)
@@ -308,10 +318,12 @@ class TowerRun(Run):
 
     def _draw_batches(self) -> Iterator[TowerBatch]:
         """Yield the batches of one epoch; every second query has a hard negative."""
-        order, size = self._draw_relations(), self.config.tower_batch_size
+        order = self._draw_relations()
+        size = self.config.tower_batch_size
         for start in range(0, len(order), size):
             rows = order[start : start + size]
-            queries, parents = self.children[rows], self.parents[rows]
+            queries = self.children[rows]
+            parents = self.parents[rows]
             drawn = self.similar[queries[::2]]
             drawn = drawn[np.arange(len(drawn)), self.rng.integers(0, drawn.shape[1], len(drawn))]
             if self.news is not None:
@@ -320,7 +332,8 @@ class TowerRun(Run):
 
     def _set_learning_rate(self, step: int) -> None:
         warm = max(1, round(WARM_UP * self.steps))
-        rising, falling = (step + 1) / warm, (self.steps - step) / max(1, self.steps - warm)
+        rising = (step + 1) / warm
+        falling = (self.steps - step) / max(1, self.steps - warm)
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.tower_learning_rate * min(1.0, rising, falling)
 

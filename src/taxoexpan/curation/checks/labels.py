@@ -83,7 +83,8 @@ class LabelIndex:
         )
 
 
-_PARENT, _CHILD = "which is its parent", "which is its child"
+_PARENT = "which is its parent"
+_CHILD = "which is its child"
 
 
 class Neighbors(NamedTuple):
@@ -133,7 +134,8 @@ def repeated_labels(index: LabelIndex) -> Iterator[Finding]:
     """Find labels of several concepts, and report the last of these concepts in the file."""
     taxonomy = index.taxonomy
     for number in np.flatnonzero(index.concepts.degrees > 1).tolist():
-        label, concepts = index.labels[number], index.of_label(number)
+        label = index.labels[number]
+        concepts = index.of_label(number)
         families = _families(taxonomy, concepts)
         for siblings, parent in families.items():
             message = (
@@ -143,7 +145,8 @@ def repeated_labels(index: LabelIndex) -> Iterator[Finding]:
             )
             yield make_finding("repeated-sibling", taxonomy.ids[siblings[-1]], message)
         if max(map(len, families), default=0) < len(concepts):
-            count, others = len(concepts), _others(taxonomy, concepts)
+            count = len(concepts)
+            others = _others(taxonomy, concepts)
             message = f"{label!r} is the label of {count} concepts ({others})"
             yield make_finding("repeated-label", taxonomy.ids[concepts[-1]], message)
 
@@ -155,15 +158,18 @@ def labels_as_synonyms(index: LabelIndex) -> Iterator[Finding]:
     for number in index.comparable:
         labeled[index.normalized[number]] += index.concepts.of(number).tolist()
     for name, unsorted in _synonyms(taxonomy, labeled).items():
-        some, others = index.in_file_order(labeled[name]), index.in_file_order(unsorted)
+        some = index.in_file_order(labeled[name])
+        others = index.in_file_order(unsorted)
         neighbors = find_neighbors(taxonomy, some, others)
         concept, other = neighbors[:2] if neighbors else (some[0], others[-1])
         if index.in_file_order((concept, other))[1] == concept:
-            place, relation = concept, neighbors.relation if neighbors else ""
+            place = concept
+            relation = neighbors.relation if neighbors else ""
             message = f"{taxonomy.labels[concept]!r} is also a synonym of "
             message += label_and_id(taxonomy, other)
         else:
-            place, relation = other, neighbors.reverse if neighbors else ""
+            place = other
+            relation = neighbors.reverse if neighbors else ""
             message = f"the synonym {_synonym(taxonomy, other, name)!r} of "
             message += f"{taxonomy.labels[other]!r} is also the label of "
             message += label_and_id(taxonomy, concept)
@@ -225,7 +231,8 @@ def similar_labels(index: LabelIndex) -> Iterator[Finding]:
     taxonomy = index.taxonomy
     pairs = [*_forms_of_one_name(index), *_one_edit_apart(index)]
     for first, second, difference, same_name in sorted(pairs):
-        some, others = index.of_label(first), index.of_label(second)
+        some = index.of_label(first)
+        others = index.of_label(second)
         siblings = find_siblings(taxonomy, some, others)
         pair = siblings[:2] if siblings else (some[0], others[0])
         other, concept = index.in_file_order(pair)
@@ -301,7 +308,8 @@ def _shortened_hashes(names: Sequence[str]) -> tuple[NDArray[np.uint64], Indices
     powers[0] = 1
     sums = np.append(np.uint64(0), np.cumsum(mixed * np.cumprod(powers)[positions]))
     ends = np.cumsum(lengths)
-    before, until = sums[ends - lengths], sums[ends]
+    before = sums[ends - lengths]
+    until = sums[ends]
     # In a run of the same character, removing any of them gives the same name.
     removable = (positions == 0) | np.append(True, codes[1:] != codes[:-1])[: len(codes)]
     digits = [code for code in np.unique(codes).tolist() if chr(code).isdigit()]

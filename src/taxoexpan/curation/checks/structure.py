@@ -128,7 +128,8 @@ def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
     """Return the length of the longest chain below each concept at this level or deeper."""
     parents, children = taxonomy.relation_indices
     deep = taxonomy.levels[parents] >= level
-    parents, children = parents[deep], children[deep]
+    parents = parents[deep]
+    children = children[deep]
     order = np.argsort(-taxonomy.levels[children], kind="stable")
     below = [0] * len(taxonomy)
     # From the bottom up, so that the value of a child is known before its parents need it.
@@ -145,14 +146,17 @@ def _redundant(taxonomy: Taxonomy) -> list[tuple[int, int]]:
     np.maximum.at(deepest, children, levels)
     # Only a child with another parent on a deeper level can have a redundant relation.
     some = levels < deepest[children]
-    parents, children = parents[some], children[some]
+    parents = parents[some]
+    children = children[some]
     owners, others = taxonomy.parents_of.of_many(children)
     above = others != parents[owners]
-    owners, others = owners[above], others[above]
+    owners = owners[above]
+    others = others[above]
     implied = np.zeros(len(parents), dtype=np.bool_)
     for start in range(0, len(others), BATCH_SIZE):
         batch = slice(start, start + BATCH_SIZE)
-        wanted, targets = others[batch], parents[owners[batch]]
+        wanted = others[batch]
+        targets = parents[owners[batch]]
         reached = taxonomy.descendant_intervals.contain(targets, wanted[None])[0]
         implied[owners[batch][reached]] = True
     return list(zip(parents[implied].tolist(), children[implied].tolist(), strict=True))

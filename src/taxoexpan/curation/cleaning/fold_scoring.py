@@ -64,11 +64,13 @@ def score_fold(
     if model.training.interrupted:
         raise KeyboardInterrupt  # an unfinished model must not score relations
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
-    ranker, calibration = model._ranker, model.calibrators.calibration
+    ranker = model._ranker
+    calibration = model.calibrators.calibration
     log_match = ranker.log_match
     parts = []
     for start, held_out in model._queries(holdout.concepts).blocks(len(ranker.keys)):
-        scores, stop = ranker.scores(held_out), start + len(held_out)
+        scores = ranker.scores(held_out)
+        stop = start + len(held_out)
         parents = holdout.parents[start:stop]
         block = _Block(taxonomy, kept, queries[start:stop], parents, calibration)
         parts.append(block.score(scores, log_match(scores)))
@@ -92,7 +94,8 @@ class _Block:
         lowest = scores.new_tensor(-torch.inf)
         # A concept cannot be placed under itself or under its descendants.
         below = self._pairs(*self.taxonomy.descendant_intervals.pairs(self.queries))
-        scores, log_match = scores.index_put(below, lowest), log_match.index_put(below, lowest)
+        scores = scores.index_put(below, lowest)
+        log_match = log_match.index_put(below, lowest)
         # Only a higher score speaks against a parent that the taxonomy has.
         counted = rank_true_parents(scores, self.parents, TIES_AS_BEST)
         ranks = np.concatenate(counted).astype(np.int64)
@@ -106,8 +109,11 @@ class _Block:
         rows = np.concatenate(self.parents)
         columns = np.repeat(np.arange(len(self.queries)), [len(each) for each in self.parents])
         is_scored = (best > lowest).cpu().numpy()[columns]
-        rows, columns, ranks = rows[is_scored], columns[is_scored], ranks[is_scored]
-        log_scores, better = log_match.log_softmax(0), best_anchors.cpu().numpy()[columns]
+        rows = rows[is_scored]
+        columns = columns[is_scored]
+        ranks = ranks[is_scored]
+        log_scores = log_match.log_softmax(0)
+        better = best_anchors.cpu().numpy()[columns]
         confidences = self._confidences(log_match, top_two, columns, np.stack([rows, better]))
         return RelationScores(
             concepts=self.queries[columns],

@@ -145,7 +145,8 @@ class FoldFiles:
     def _read(self, path: Path) -> RelationScores:
         try:
             with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
-                identity, reasons = str(arrays["identity"]), parse_json(arrays["reasons"].tobytes())
+                identity = str(arrays["identity"])
+                reasons = parse_json(arrays["reasons"].tobytes())
                 columns = {name: arrays[name] for name in _COLUMNS}
                 evidence = {(concept, parent): reason for concept, parent, reason in reasons}
         except Exception as error:  # damaged files cause errors of many kinds

@@ -47,7 +47,8 @@ def clean(
     if not isinstance(explained, int) or explained < 0:
         message = f"explained is {explained!r}"
         raise ConfigurationError(message, fix="it must be a whole number, at least 0")
-    options, known = options or ModelOptions(), taxonomy.canonical.active
+    options = options or ModelOptions()
+    known = taxonomy.canonical.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
     with nullcontext(Path(work)) if work else temporary_folder() as folder:

@@ -154,7 +154,8 @@ def show_bulk(
     """Return the page with the preview."""
     values = request.query_params if values is None else values
     taxonomy = pages.desk.taxonomy
-    parent, branch = values.get("parent", ""), values.get("branch", "")
+    parent = values.get("parent", "")
+    branch = values.get("branch", "")
     return pages.render(
         request,
         "bulk.html",
@@ -173,7 +174,8 @@ def show_bulk(
 
 def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
     """Accept all concepts of the preview as one batch, if the preview has not changed."""
-    store, request_id = pages.desk.store, text_of(form, "request") or None
+    store = pages.desk.store
+    request_id = text_of(form, "request") or None
     values = {name: value for name, value in form.items() if isinstance(value, str)}
     done = store.requested(request_id) if request_id else []
     if not done:
@@ -199,7 +201,8 @@ def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
 
 def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     """Return the preview; deferred concepts are left out, because a person has to decide them."""
-    desk, given = pages.desk, fraction(values.get("min", ""))
+    desk = pages.desk
+    given = fraction(values.get("min", ""))
     filter = QueueFilter.parse({"q": values.get("q", ""), "branch": values.get("branch", "")})
     query = filter.to_query(desk.taxonomy, limit=None)
     parent = values.get("parent") or None

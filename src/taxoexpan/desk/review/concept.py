@@ -87,7 +87,9 @@ def search_concepts(
     pages: Pages, text: str, limit: int, opened: QueuedConcept | None = None
 ) -> list[FoundConcept]:
     """Find possible parents by name and path; those around the proposals come first."""
-    desk, places, words = pages.desk, pages.places, fold_name(text).split()
+    desk = pages.desk
+    places = pages.places
+    words = fold_name(text).split()
 
     def matches(name: str) -> bool:
         return all(word in fold_name(name) for word in words)
@@ -159,7 +161,8 @@ class TreeLevel(NamedTuple):
 def tree_around(places: Places, proposal: Suggestion, new: Concept) -> dict[str, Any]:
     """Return the tree around a parent; children that share words with `new` come first."""
     taxonomy = places.taxonomy
-    parent, concept_at = taxonomy.index(proposal.parent.id), taxonomy.concept_at
+    parent = taxonomy.index(proposal.parent.id)
+    concept_at = taxonomy.concept_at
     lineage = taxonomy.short_lineage(parent).tolist()
     levels = []
     for above, below in zip([None, *lineage[:-1]], lineage, strict=True):
@@ -192,7 +195,8 @@ def branch_of(
 
     If `new` is given, children that share words with it come first.
     """
-    taxonomy, children = places.taxonomy, places.children(id, new)
+    taxonomy = places.taxonomy
+    children = places.children(id, new)
     children = [index for index in children if taxonomy.ids[index] not in without]
     if new is not None:
         children = _nearest_first(taxonomy, children, new)
@@ -244,7 +248,8 @@ def show_surroundings(pages: Pages, request: Request) -> Response:
 def show_branch(pages: Pages, request: Request) -> Response:
     """Return the children of a concept, or the roots."""
     queued, parent = _requested(pages, request)
-    desk, without = pages.desk, request.query_params.getlist("without")
+    desk = pages.desk
+    without = request.query_params.getlist("without")
     if parent and parent not in desk.taxonomy:
         return _unknown(pages, request)
     start = natural(request.query_params.get("start", "")) or 0

@@ -72,7 +72,8 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
 
 def _repeated(pages: Pages, form: FormData) -> Decision | None:
     """Return the decision that this form has made already, because it was sent twice."""
-    request_id, key = text_of(form, "request"), text_of(form, "concept")
+    request_id = text_of(form, "request")
+    key = text_of(form, "concept")
     done = pages.desk.store.requested(request_id) if request_id else []
     return next((each for each in done if each.concept == key), None)
 
@@ -84,7 +85,8 @@ def read_decision(form: FormData, queued: QueuedConcept, places: Places) -> Deci
     names), `coarse` (to be refined), `merge` and `drop` have the id of a concept, and `action`
     names another decision.
     """
-    version, comment = natural(text_of(form, "version")), text_of(form, "comment").strip()
+    version = natural(text_of(form, "version"))
+    comment = text_of(form, "comment").strip()
     if version is None:
         raise FormError("the form is incomplete", fix="open the concept again")
     if len(comment) > MAX_COMMENT:
@@ -110,7 +112,8 @@ def _chosen(
 ) -> tuple[Action, tuple[Suggestion, ...]]:
     """Return the action of a form, and the suggestions that it applies to."""
     action = text_of(form, "action")
-    accepted, inserted = text_of(form, "accept"), text_of(form, "insert")
+    accepted = text_of(form, "accept")
+    inserted = text_of(form, "insert")
     if merged := text_of(form, "merge"):
         if form.getlist("with"):
             message = "a concept that is merged has no parents"
@@ -163,7 +166,9 @@ def _suggestion(
     kind: SuggestionKind = SuggestionKind.ATTACH,
 ) -> Suggestion:
     """Return the proposal with this concept, or a new suggestion with rank 0; it moves nothing."""
-    own, is_merge, taxonomy = queued.concept, kind == SuggestionKind.MERGE, places.taxonomy
+    own = queued.concept
+    is_merge = kind == SuggestionKind.MERGE
+    taxonomy = places.taxonomy
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
         raise FormError(
             "this is the concept itself, learned from a decision", fix="choose another one"
@@ -197,7 +202,8 @@ def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tu
 
 def choose_parent(pages: Pages, request: Request, form: FormData) -> Response:
     """Open the concept again with all chosen parents marked."""
-    filter, key = QueueFilter.parse_query(text_of(form, "back")), text_of(form, "concept")
+    filter = QueueFilter.parse_query(text_of(form, "back"))
+    key = text_of(form, "concept")
     ids = [str(id) for id in form.getlist("with")]
     try:
         for id in ids:

@@ -51,7 +51,8 @@ class EvidenceCache:
     """A cache of the model's evidence; its lock is needed because the model is not thread-safe."""
 
     def __init__(self, model: TaxoExpan) -> None:
-        self._model, self.training = model, model.training
+        self._model = model
+        self.training = model.training
         calibration = model.calibrators.calibration
         self.has_branches = calibration is not None and calibration.branches is not None
         self.min_branch = branch_threshold(model.calibrators)
@@ -65,7 +66,8 @@ class EvidenceCache:
         proposal = next((each for each in proposals if each.parent.id == id), None)
         others = evidence.suggestions if evidence else ()
         found = next((each for each in others if each.parent.id == id), None)
-        paragraphs, facts = [], []
+        paragraphs = []
+        facts = []
         if proposal is not None and proposal.is_merge:
             is_name = proposal.confidence == 1.0
             what = "a name" if is_name else "likely a synonym"
@@ -304,10 +306,12 @@ def _merges(
 def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
     """Refuse a store if all its accepted parents, or else all its proposed parents, are unknown."""
     accepts = (d for d in store.history(0, MAX_CHECKED) if d.action == Action.ACCEPT)
-    what, parents = "decisions", {each.parent.id for d in accepts for each in d.suggestions}
+    what = "decisions"
+    parents = {each.parent.id for d in accepts for each in d.suggestions}
     if not parents:
         concepts = store.queue(QueueQuery(limit=MAX_CHECKED)).concepts
-        what, parents = "proposals", {each.parent.id for c in concepts for each in c.proposals}
+        what = "proposals"
+        parents = {each.parent.id for c in concepts for each in c.proposals}
     if parents and not any(parent in taxonomy for parent in parents):
         message = f"the {what} in {store.name} are about another taxonomy"
         fix = "use the model of that taxonomy, or another store"

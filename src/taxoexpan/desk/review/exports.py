@@ -44,7 +44,9 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
     try:
         changes, refused = planned_changes(desk.expanded, accepted)
     except TaxoExpanError as error:  # the file has lost a concept that would move
-        changes, refused, problem = [], [], problem or str(error)
+        changes = []
+        refused = []
+        problem = problem or str(error)
     left_out = _with_keys(desk, [*omitted, *(LeftOut(message) for message in refused)])
     new = [each.query for each in changes if not each.is_merge]
     return pages.render(
@@ -92,7 +94,8 @@ def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:
 def _counts(changes: Sequence[Suggestion]) -> dict[str, int]:
     """Count additions (a further parent is none), coarse ones among them, moves and merges."""
     kinds = Counter(each.kind for each in changes)
-    merges, parents = kinds[SuggestionKind.MERGE], kinds[SuggestionKind.ALSO]
+    merges = kinds[SuggestionKind.MERGE]
+    parents = kinds[SuggestionKind.ALSO]
     return {
         "Additions": len(changes) - merges - parents,
         "To refine": kinds[SuggestionKind.COARSE],

@@ -41,7 +41,8 @@ class QueueFilter:
     @classmethod
     def parse(cls, values: Mapping[str, str]) -> QueueFilter:
         """Parse URL parameters; invalid values are ignored."""
-        status, order = values.get("status", ""), values.get("order", "")
+        status = values.get("status", "")
+        order = values.get("order", "")
         return cls(
             status=status
             if status in (ALL, COARSE, PRESENT, COMMENTED, *Status)

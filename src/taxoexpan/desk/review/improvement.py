@@ -133,7 +133,8 @@ class Improvement:
         improved = desk.with_model(model, model_name(output, self.glossary), self.listed)
         after = {each.key: pair(each.proposals[0]) for each in desk.store.first_proposals(todo)}
         changed = sum(before.get(key) != first for key, first in after.items())
-        old, new = desk.evidence.training.validation, model.training.validation
+        old = desk.evidence.training.validation
+        new = model.training.validation
         results = [f"{changed:,} of {len(after):,} concepts to do have another first proposal."]
         if old and new and old.queries == new.queries:  # the same concepts are held out
             hits = f"{old.hit_at_1:.3f} before, {new.hit_at_1:.3f} now"

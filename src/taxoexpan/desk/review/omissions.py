@@ -59,9 +59,11 @@ def _with_supported_changes(
 ) -> tuple[list[Suggestion], list[LeftOut]]:
     """Leave out moves and merges if the file cannot store them."""
     supported = desk.file.supported_changes if desk.file else ("moves", "synonyms")
-    kept, left_out = [], []
+    kept = []
+    left_out = []
     for each in accepted:
-        label, parent = repr(each.query.label), repr(each.parent.label)
+        label = repr(each.query.label)
+        parent = repr(each.parent.label)
         if each.is_merge and "synonyms" not in supported:
             message = f"{label} is a synonym of {parent}; this file has no synonyms"
             left_out.append(LeftOut(message, each.query))

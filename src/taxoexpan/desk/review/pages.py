@@ -62,7 +62,8 @@ class Pages:
     """A renderer of pages for requests."""
 
     def __init__(self, desk: ReviewDesk, improvement: Improvement | None = None) -> None:
-        self.desk, self.improvement = desk, improvement
+        self.desk = desk
+        self.improvement = improvement
         self._templates = make_environment()
 
     def current(self) -> Pages:
@@ -77,10 +78,12 @@ class Pages:
 
     def profile_of(self, id: str) -> Profile | None:
         """Describe a concept of the taxonomy."""
-        taxonomy, places = self.desk.taxonomy, self.places
+        taxonomy = self.desk.taxonomy
+        places = self.places
         if id not in taxonomy:
             return None
-        concept, count = taxonomy.concept(id), len(places.children(id))
+        concept = taxonomy.concept(id)
+        count = len(places.children(id))
         return Profile(concept.definition, concept.synonyms, count, places.mark(id))
 
     def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
@@ -126,14 +129,16 @@ class Pages:
 
     def problem(self, request: Request, status: int, heading: str, text: str) -> Response:
         """Return an error page."""
-        filter, about = QueueFilter(), shorten(text, 1000)
+        filter = QueueFilter()
+        about = shorten(text, 1000)
         return self.render(
             request, "problem.html", status=status, filter=filter, heading=heading, text=about
         )
 
     def _last_decision(self, request: Request) -> dict[str, Any] | None:
         """Return the template values for the last decision, whose number is in the URL."""
-        store, number = self.desk.store, natural(request.query_params.get("did", ""))
+        store = self.desk.store
+        number = natural(request.query_params.get("did", ""))
         decision = store.decision(number) if number else None
         if decision is None or decision.undone:
             return None

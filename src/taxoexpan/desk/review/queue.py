@@ -50,7 +50,8 @@ def show_queue(
     found, total = _read_queue(desk, filter)
     lead = min(filter.offset, 1)
     if not found[lead:] and total:  # decided concepts have left the page
-        filter, lead = replace(filter, offset=0), 0
+        filter = replace(filter, offset=0)
+        lead = 0
         found, total = _read_queue(desk, filter)
     share = Share.among(desk, pages.curator(request))
     wanted = key if key is not None else request.query_params.get("concept")
@@ -109,7 +110,8 @@ def _concept_values(
     is_refused: bool = False,
 ) -> dict[str, Any]:
     """Return the template values of the open concept; a refused decision is taken again."""
-    desk, taxonomy = pages.desk, pages.desk.taxonomy
+    desk = pages.desk
+    taxonomy = pages.desk.taxonomy
     chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
     chosen = [id for id in chosen if not pages.places.mark(id)]
     panel = panel_values(pages, request, opened, filter)
@@ -159,7 +161,9 @@ def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
 
 def _branches(pages: Pages, filter: QueueFilter) -> list[tuple[str, str]]:
     """Return the branches to choose from: the roots, or the children of the only root."""
-    desk, places, taxonomy = pages.desk, pages.places, pages.desk.taxonomy
+    desk = pages.desk
+    places = pages.places
+    taxonomy = pages.desk.taxonomy
     tops = places.children("")
     if len(tops) == 1:
         tops = places.children(taxonomy.ids[tops[0]])

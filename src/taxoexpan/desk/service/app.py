@@ -99,7 +99,8 @@ def _add_examples(api: dict[str, Any], state: ServiceState, access: Access) -> N
     api["components"]["securitySchemes"] = SCHEMES
     api["security"] = [{name: []} for name in SCHEMES] if access.token else []
     api["paths"][HEALTH_PATH]["get"]["security"] = []
-    taxonomy, label = state.taxonomy, state.taxonomy.labels[0]
+    taxonomy = state.taxonomy
+    label = state.taxonomy.labels[0]
     parameters = {"id": taxonomy.ids[0], "q": label, "prefix": label}
     answers: dict[str, BaseModel] = {
         "/v1/suggest": SuggestResponse(results=[QueryResult.of(taxonomy, state.example)]),
@@ -127,7 +128,8 @@ def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
         The results do not depend on the other concepts of the request. A concept whose name is
         already in the taxonomy gets no suggestions: `known` lists the concepts with that name.
         """
-        count, limit = len(request.concepts), state.limits.max_concepts
+        count = len(request.concepts)
+        limit = state.limits.max_concepts
         if count > limit:
             problem = f"{count:,} concepts, but at most {limit:,} are allowed"
             fix = "send them in several requests"

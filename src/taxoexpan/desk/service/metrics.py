@@ -70,7 +70,8 @@ class ServiceMetrics:
         """Return the app with a counter of its responses by route and status."""
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            began, status = time.monotonic(), 0
+            began = time.monotonic()
+            status = 0
 
             async def send_and_note(message: Message) -> None:
                 nonlocal status

@@ -77,7 +77,8 @@ class SearchResponse(BaseModel):
 def find_concept(taxonomy: Taxonomy, id: str, search: str = "/v1/search") -> int:
     """Return the index of the concept with an id; the error suggests `search`."""
     if id not in taxonomy:
-        problem, fix = f"no concept has the id {id[:100]!r}", f"search for its name with {search}"
+        problem = f"no concept has the id {id[:100]!r}"
+        fix = f"search for its name with {search}"
         raise ProblemError.in_field(HTTPStatus.NOT_FOUND, "id", problem, fix)
     return taxonomy.index(id)
 
@@ -85,7 +86,8 @@ def find_concept(taxonomy: Taxonomy, id: str, search: str = "/v1/search") -> int
 def describe_concept(taxonomy: Taxonomy, index: int, offset: int, limit: int) -> ConceptDetails:
     """Return a concept with its neighbors and one page of its children."""
     concept = taxonomy.concept_at(index)
-    children, stop = taxonomy.children_of.of(index).tolist(), offset + limit
+    children = taxonomy.children_of.of(index).tolist()
+    stop = offset + limit
     return ConceptDetails(
         **LocatedConcept.at(taxonomy, index).model_dump(),
         definition=concept.definition,

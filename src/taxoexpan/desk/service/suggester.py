@@ -94,13 +94,15 @@ class RequestBatcher:
 
     async def _answer_batch(self, first: _Waiting) -> None:
         """Answer a request, and all later ones with its options that fit in one call."""
-        batch, room = [], max(MAX_BATCH, len(first.concepts))
+        batch = []
+        room = max(MAX_BATCH, len(first.concepts))
         for request in self._queue:
             if request.options == first.options and len(request.concepts) <= room:
                 batch.append(request)
                 room -= len(request.concepts)
         concepts = [concept for request in batch for concept in request.concepts]
-        began, loop = time.monotonic(), asyncio.get_running_loop()
+        began = time.monotonic()
+        loop = asyncio.get_running_loop()
         call = loop.run_in_executor(self._thread, self.answer, concepts, first.options)
         answers = iter(await call)
         for request in batch:

@@ -40,7 +40,8 @@ class DecisionStore:
             if migrate(database):
                 store.rebuild()
             with store._reading() as connection:
-                store._id, store._last = read_identity(connection), history.last_entry(connection)
+                store._id = read_identity(connection)
+                store._last = history.last_entry(connection)
         except BaseException:
             database.close()
             raise

@@ -104,7 +104,8 @@ def exportable_decisions(
     have learned it from a decision that was undone since.
     """
     accepted = [each for each in decided if each.decision == Verdict.ACCEPTED]
-    kept, before = accepted, -1
+    kept = accepted
+    before = -1
     while len(kept) != before:
         before = len(kept)
         placed = {each.query.id for each in kept if not each.is_merge}

@@ -28,12 +28,14 @@ from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKin
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
 
-LISTED, UNLISTED = b"\1", b"\0"
+LISTED = b"\1"
+UNLISTED = b"\0"
 SEPARATOR = "\x1f"
 """Follows every label of a path."""
 _MAX_ORDER = 200
 _LAST = "\N{REPLACEMENT CHARACTER}"
-_STRIDE, _MODULUS = 1_220_703_125, 2_147_483_647
+_STRIDE = 1_220_703_125
+_MODULUS = 2_147_483_647
 """The factor and the prime of a multiplicative hash of concept numbers."""
 
 
@@ -229,7 +231,8 @@ def _is_listed(listed: bytes) -> sa.ColumnElement[bool]:
 
 
 def _order(query: QueueQuery) -> Sequence[sa.ColumnElement[Any]]:
-    confidence, number = queue.c.confidence.desc(), queue.c.concept.asc()
+    confidence = queue.c.confidence.desc()
+    number = queue.c.concept.asc()
     columns: dict[QueueOrder, list[sa.ColumnElement[Any]]] = {
         QueueOrder.CONFIDENCE: [confidence, number],
         QueueOrder.LEAST: [queue.c.confidence.asc(), number],
@@ -276,14 +279,19 @@ class ConceptState:
         if decision.action == Action.REJECT_PROPOSAL:
             self.rejected |= pairs
             return
-        self.turn, self.reason, self.accepted = 0, None, ()
+        self.turn = 0
+        self.reason = None
+        self.accepted = ()
         if decision.action == Action.ACCEPT:
-            self.status, self.accepted = Status.ACCEPTED, decision.suggestions
+            self.status = Status.ACCEPTED
+            self.accepted = decision.suggestions
             self.rejected -= pairs
         elif decision.action == Action.DEFER:
-            self.status, self.turn = Status.DEFERRED, decision.number
+            self.status = Status.DEFERRED
+            self.turn = decision.number
         else:
-            self.status, self.reason = Status.REJECTED, decision.reason
+            self.status = Status.REJECTED
+            self.reason = decision.reason
             if decision.reason == Reason.WRONG_PARENTS:
                 self.rejected |= pairs
 

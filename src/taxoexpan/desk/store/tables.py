@@ -50,7 +50,8 @@ class Stored(TypeDecorator[Any]):
 
     def __init__(self, write: Callable[[Any], str] = str, read: Callable[[str], Any] = str) -> None:
         super().__init__()
-        self.write, self.read = write, read
+        self.write = write
+        self.read = read
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
         """Write a value, and replace the characters that databases refuse."""

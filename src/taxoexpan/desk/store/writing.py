@@ -67,7 +67,8 @@ def append_decisions(
             others = tuple(each for each in shown if pair(each) not in named)
             decision = replace(decision, suggestions=(*decision.suggestions, *others))
         passed_over = _passed_over(decision, shown)
-        label, model = concept.concept.label, concept.model if is_shown else None
+        label = concept.concept.label
+        model = concept.model if is_shown else None
         completed.append(
             replace(decision, passed_over=passed_over, label=label, model=model, curator=curator)
         )
@@ -140,7 +141,8 @@ def _checked_name(curator: str) -> str:
 
 def _problem(decision: Decision) -> str | None:
     """Return why a decision is incomplete or contradictory, or None."""
-    action, suggestions = decision.action, decision.suggestions
+    action = decision.action
+    suggestions = decision.suggestions
     parents = [each.parent.id for each in suggestions]
     if any(len(name or "") > MAX_NAME for name in (decision.batch, decision.request_id)):
         return f"a batch and a request id may have at most {MAX_NAME} characters"

@@ -89,7 +89,10 @@ class AccessControl:
         public: Collection[str] = (),
         linked: str | None = None,
     ) -> None:
-        self.app, self.access, self.public, self.linked = app, access, public, linked
+        self.app = app
+        self.access = access
+        self.public = public
+        self.linked = linked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it with 401, 421 or a redirect."""

@@ -125,7 +125,9 @@ class BodyLimit:
     """Middleware that receives the whole body first, and refuses large or slow requests."""
 
     def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = RECEIVE_SECONDS) -> None:
-        self.app, self.max_bytes, self.seconds = app, max_bytes, seconds
+        self.app = app
+        self.max_bytes = max_bytes
+        self.seconds = seconds
         self.incoming = 0
         """The bytes of all bodies that are being received."""
 
@@ -218,7 +220,8 @@ def _is_same_origin(headers: Headers) -> bool:
     Browsers send Sec-Fetch-Site only to https and localhost, but Origin with every POST. A page
     cannot change these headers.
     """
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    site = headers.get("sec-fetch-site")
+    origin = headers.get("origin")
     if site is not None and site not in ("same-origin", "none"):
         return False
     if origin is None:

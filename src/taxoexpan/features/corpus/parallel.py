@@ -45,13 +45,15 @@ def map_blocks(
 
 
 def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    block, size = [], 0
+    block = []
+    size = 0
     for text in texts:
         block.append(text)
         size += len(text)
         if size >= BLOCK_SIZE:
             yield block
-            block, size = [], 0
+            block = []
+            size = 0
     if block:
         yield block
 

@@ -15,7 +15,8 @@ _SENTENCE_END = re.compile(
 
 def split_sentences(text: str) -> list[str]:
     """Split a text into sentences, at full stops that no lower-case letter follows."""
-    sentences, start = [], 0
+    sentences = []
+    start = 0
     for match in _SENTENCE_END.finditer(text):
         if not text[match.end() : match.end() + 1].islower():
             sentences.append(text[start : match.start(match.lastindex or 0)])

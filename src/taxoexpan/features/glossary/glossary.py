@@ -206,7 +206,8 @@ class Glossary:
 
     def define_taxonomy(self, taxonomy: Taxonomy) -> DefinedTaxonomy:
         """Add missing definitions to a taxonomy, with senses that fit a concept's neighbors."""
-        selector, matches = SenseSelector(taxonomy), GlossaryMatches()
+        selector = SenseSelector(taxonomy)
+        matches = GlossaryMatches()
         found = {}
         for index, concept in enumerate(taxonomy.concepts):
             select = partial(selector.for_concept, index)
@@ -216,7 +217,8 @@ class Glossary:
 
     def define_concepts(self, concepts: Iterable[Concept], taxonomy: Taxonomy) -> DefinedConcepts:
         """Add missing definitions to new concepts, with senses that fit the taxonomy."""
-        selector, matches = SenseSelector(taxonomy), GlossaryMatches()
+        selector = SenseSelector(taxonomy)
+        matches = GlossaryMatches()
         defined = []
         for concept in concepts:
             definition = self._look_up(concept, selector.for_new, matches)

@@ -109,7 +109,8 @@ class TransformerEncoder(Encoder):
         """Return the texts with a known token, longest first, so that memory errors show early."""
         if not distinct:
             return []
-        tokenizer, texts = self._model.tokenizer, sorted(distinct)
+        tokenizer = self._model.tokenizer
+        texts = sorted(distinct)
         with _quiet():
             tokens = tokenizer(texts, add_special_tokens=False, truncation=True)["input_ids"]
         special = set(tokenizer.all_special_ids)  # including the token for unknown words

@@ -62,7 +62,8 @@ class ChangeSet:
     @classmethod
     def between(cls, old: TaxonomyFile, new: TaxonomyFile) -> ChangeSet:
         """Compare two files."""
-        first, second = Prefixes(old.parsed.prefixes), Prefixes(new.parsed.prefixes)
+        first = Prefixes(old.parsed.prefixes)
+        second = Prefixes(new.parsed.prefixes)
         fields, notes = _not_comparable(old, new)
         comparison = compare(old.taxonomy, new.taxonomy, first, second).without(fields)
         mappings = comparison_mappings(comparison)
@@ -87,7 +88,8 @@ class ChangeSet:
             note += f"; {pluralize(writer.adapted, 'text')} written with ’ or a space"
             return "".join(f"{line}\n" for line in commands), [note] if writer.adapted else []
         if format == ChangeFormat.MARKDOWN:
-            changed, ids = self.comparison.difference, self.comparison.changed_ids
+            changed = self.comparison.difference
+            ids = self.comparison.changed_ids
             return changes_markdown(changed, ids, self.prefixes, title), []
         table = sssom_table(self.mappings, self.prefixes, version("taxoexpan"), date.today())
         invented = f" {DEFAULT_BASE}\n" in table
@@ -97,7 +99,8 @@ class ChangeSet:
 
 def _not_comparable(old: TaxonomyFile, new: TaxonomyFile) -> tuple[list[str], list[str]]:
     """Return the fields that one file has and the other cannot store, and notes about them."""
-    fields, notes = [], []
+    fields = []
+    notes = []
     for file, other in ((old, new), (new, old)):
         supported = file.format.supported_fields(file.file)
         used = {

@@ -15,7 +15,8 @@ from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.curies import Prefixes, is_long
 from taxoexpan.taxonomy.difference import Change, Difference
 
-SUBCLASS, BROADER = "rdfs:subClassOf", "skos:broader"
+SUBCLASS = "rdfs:subClassOf"
+BROADER = "skos:broader"
 """The predicates from a child to its parent, in OWL and in SKOS."""
 
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
@@ -64,7 +65,9 @@ class KgclWriter:
 
     def _changes(self, change: Change) -> Iterator[str]:
         """Yield the changes of the label, synonyms, definition and deprecation of a concept."""
-        old, new, id = change.old, change.new, self._id(change.old.id)
+        old = change.old
+        new = change.new
+        id = self._id(change.old.id)
         if old.label != new.label:
             yield f"rename {id} from {self._label(old.label)} to {self._label(new.label)}"
         for name in new.synonyms:

@@ -44,7 +44,8 @@ def changes_markdown(
     def named(concept: Concept) -> str:
         return f"**{escape(concept.label)}** ({id_code(concept.id)})"
 
-    old, new = difference.old, difference.new
+    old = difference.old
+    new = difference.new
     sections = {
         "Added": [
             f"{named(concept)} {_place(new, new.parents(concept.id))}{_details(concept)}"
@@ -74,7 +75,8 @@ def changes_markdown(
 
 def _steps(old: Taxonomy, new: Taxonomy, move: ParentChange) -> str:
     """Describe the parents that a concept lost and the parents that it got."""
-    left, joined = move.removed_parents, move.added_parents
+    left = move.removed_parents
+    joined = move.added_parents
     if left and joined:
         return f"from {_paths(old, left)} to {_paths(new, joined)}"
     if joined:
@@ -106,7 +108,8 @@ def _details(concept: Concept) -> str:
 
 def _described(change: Change) -> str:
     """Describe the changes of the synonyms, the definition and the deprecation of a concept."""
-    old, new = change.old, change.new
+    old = change.old
+    new = change.new
     added = [escape(name) for name in new.synonyms if name not in old.synonyms]
     removed = [escape(name) for name in old.synonyms if name not in new.synonyms]
     parts = [
@@ -167,6 +170,7 @@ def _text(
             number = numbers[name]
             lines += ["", f"### {name} ({len(entries):,})", ""]
             lines += [f"- {entry}" for entry in entries[:number]]
-            rest, start = len(entries) - number, "… and " if number else ""
+            rest = len(entries) - number
+            start = "… and " if number else ""
             lines += [f"- {start}{rest:,} more, which are not listed here"] if rest else []
     return "\n".join(lines) + "\n"

@@ -46,7 +46,9 @@ def comparison_mappings(comparison: Comparison) -> list[ConceptMapping]:
         owner = owners.get(concept.label)
         if owner is not None:
             pairs.append((concept.id, new_ids.get(owner, owner)))
-    old, new, lexical = comparison.old, comparison.new, Justification.LEXICAL
+    old = comparison.old
+    new = comparison.new
+    lexical = Justification.LEXICAL
     return [
         ConceptMapping(one, old.concept(one).label, other, new.concept(other).label, lexical)
         for one, other in pairs

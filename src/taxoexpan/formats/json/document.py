@@ -128,7 +128,8 @@ def skip_space(text: str, offset: int) -> int:
 
 def value_span(text: str, container: Object | Array, key: str | int) -> tuple[int, int]:
     """Return the start and end offsets of a value in an object or list."""
-    value, start = container[key], container.places[key]  # type: ignore[index]
+    value = container[key]  # type: ignore[index]
+    start = container.places[key]  # type: ignore[index]
     nested = isinstance(value, Object | Array)
     return start, value.end if nested else _DECODER.raw_decode(text, start)[1]
 
@@ -142,7 +143,9 @@ class _Parser:
     """A parser that uses a stack of open containers instead of recursion."""
 
     def __init__(self, source: TextFile) -> None:
-        self.source, self.text, self.offset = source, source.text, 0
+        self.source = source
+        self.text = source.text
+        self.offset = 0
 
     def skip_space(self) -> int:
         """Go to the next character that is not white space, and return its offset."""
@@ -229,7 +232,8 @@ class JsonDocument:
     """The value of a JSON file with checked access to its parts; errors name the line."""
 
     def __init__(self, source: TextFile, value: Any) -> None:
-        self.source, self.value = source, value
+        self.source = source
+        self.value = value
 
     @classmethod
     def load(cls, source: TextFile) -> Self:

@@ -33,7 +33,8 @@ class JsonEditor:
     """
 
     def __init__(self, source: TextFile, examples: Iterable[Any], lists: Mapping[str, Any]) -> None:
-        self.source, self.text = source, source.text
+        self.source = source
+        self.text = source.text
         found = (entry for entry, _ in objects_in(list(examples)) if entry)
         objects = list(islice(found, _MAX_EXAMPLES))
         typical = next(filter(_is_flat, objects), objects[0])
@@ -116,10 +117,12 @@ class JsonEditor:
             return json.dumps(value, ensure_ascii=self._is_ascii)
         inner = indent + self._indent_unit * multiline
         if isinstance(value, dict):
-            brackets, padding = "{}", ""
+            brackets = "{}"
+            padding = ""
             parts = [self._member(key, part, inner) for key, part in value.items()]
         else:
-            brackets, padding = "[]", self._padding
+            brackets = "[]"
+            padding = self._padding
             parts = [self._format(part, inner, self._multiline_entries) for part in value]
         if not multiline:
             return brackets[0] + padding + self._comma.join(parts) + padding + brackets[1]

@@ -22,8 +22,10 @@ class Inserter:
     """The additions to a file that was parsed with positions, in the conventions of the file."""
 
     def __init__(self, concepts: JsonConcepts, expanded: Taxonomy, additions: Additions) -> None:
-        self.concepts, self.path = concepts, concepts.source.path
-        self.expanded, self.additions = expanded, additions
+        self.concepts = concepts
+        self.path = concepts.source.path
+        self.expanded = expanded
+        self.additions = additions
         self.root_lists = [each for each in concepts.root_lists if isinstance(each, Array)]
         self.top_objects: dict[str, tuple[int, Object]] = {
             concepts.named_id(entry): (number, entry)
@@ -246,7 +248,8 @@ class _Conventions:
         by_ids = any(isinstance(child, str) for child in listed) or bool(references)
         nested = sum(outer >= 0 for outer in concepts.nested_in) > len(references)
         # Without any other sign of relations, lists of children count even if all are empty.
-        has_lists, names_parents = self._used_key("children"), self._used_key("parents") is not None
+        has_lists = self._used_key("children")
+        names_parents = self._used_key("parents") is not None
         only_empty_lists = has_lists and not names_parents and not by_ids
         is_tree = nested or not concepts.root_lists or only_empty_lists
         self.nests = not has_edges and bool(is_tree)

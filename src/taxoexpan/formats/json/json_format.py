@@ -43,7 +43,8 @@ class JsonFormat(DocumentFormat):
 
     def build(self, concepts: JsonConcepts) -> TaxonomyBuilder:
         """Merge the objects of each concept; in files without ids, the path `A > B` is the id."""
-        builder, rows = TaxonomyBuilder(concepts.source.path), dict[str, int]()
+        builder = TaxonomyBuilder(concepts.source.path)
+        rows = dict[str, int]()
         for index, (id, own_id) in enumerate(zip(concepts.ids, concepts.own_ids, strict=True)):
             # Only an object with an id may describe a concept again; a repeated path is an error.
             row = rows.get(id) if own_id else None
@@ -54,7 +55,8 @@ class JsonFormat(DocumentFormat):
                     rows[id] = row
             _describe(builder, row, concepts, index)
         if any(map(concepts.translated, concepts.objects)):
-            builder.language, builder.languages = concepts.languages.tag, concepts.languages
+            builder.language = concepts.languages.tag
+            builder.languages = concepts.languages
         _add_relations(builder, concepts)
         if not builder.parents:
             refuse_unread_relations(concepts)
@@ -133,7 +135,8 @@ def _is_json_ld(source: TextFile) -> bool:
 
 def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index: int) -> None:
     """Add the label, synonyms and definition of an object, which must not contradict others."""
-    entry, label = concepts.objects[index], concepts.labels[index]
+    entry = concepts.objects[index]
+    label = concepts.labels[index]
     definition = concepts.field(entry, "definition")
     synonyms = concepts.synonyms(entry)
     for field, old, new in (
@@ -157,7 +160,8 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
 
 def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
     """Add all relations, and the parents that are described only in objects of their children."""
-    known, seen = set(builder.ids), set[tuple[str, str]]()
+    known = set(builder.ids)
+    seen = set[tuple[str, str]]()
     for listed in concepts.relations():
         # Both ends may name a relation; a repetition within one list is kept, and noted later.
         for relation in [each for each in listed if each[:2] not in seen]:

@@ -222,7 +222,8 @@ class JsonConcepts(JsonDocument):
                 self.source.path, message, fix="write an object or a list of objects", line=1
             )
         value = self._graph_in(value)
-        nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
+        nodes = find_key(value, "nodes")
+        edges = find_key(value, "edges")
         children = find_key(value, "children")
         is_concept = find_key(value, "label") or find_key(value, "id")
         if nodes and (edges or not (is_concept and children)):
@@ -328,7 +329,8 @@ def _seen(value: dict[str, Any]) -> str:
 
 def _is_graph(value: dict[str, Any]) -> bool:
     """Return whether an object has a list of nodes and a list of edges between them."""
-    nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
+    nodes = find_key(value, "nodes")
+    edges = find_key(value, "edges")
     if not (nodes and edges and isinstance(value[nodes], list) and isinstance(value[edges], list)):
         return False
     return all(

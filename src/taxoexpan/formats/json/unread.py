@@ -38,7 +38,8 @@ def refuse_unread_relations(concepts: JsonConcepts) -> None:
     Such a key has pairs of concepts, or names other concepts in half of the objects; one
     object is enough if the key suggests a relation.
     """
-    known, read = set(concepts.ids), set(map(id, concepts.objects))
+    known = set(concepts.ids)
+    read = set(map(id, concepts.objects))
     for entry, _ in objects_in(concepts.value, read):
         for key, value in entry.items():
             pairs = value if isinstance(value, list) else []
@@ -60,7 +61,8 @@ def refuse_unread_relations(concepts: JsonConcepts) -> None:
 
 def refuse_unread_objects(concepts: JsonConcepts) -> None:
     """Refuse a file without relations of which more objects would be lost than read."""
-    objects, entries = Counter[str](), Counter[str]()
+    objects = Counter[str]()
+    entries = Counter[str]()
     for key, value in _unread_members(concepts):
         if count := sum(1 for _ in objects_in(value)):
             objects[key] += count
@@ -134,7 +136,8 @@ def _other_lists(concepts: JsonConcepts) -> Iterator[Remark]:
 
 def _groups(concepts: JsonConcepts) -> Iterator[Remark]:
     """Yield the first object above a list of concepts whose label no concept has."""
-    lists, labels = set(map(id, concepts.root_lists)), set(concepts.labels)
+    lists = set(map(id, concepts.root_lists))
+    labels = set(concepts.labels)
     for outer, _ in objects_in(concepts.value, set(map(id, concepts.objects))):
         listed = (entry for value in outer.values() for entry in _listed_objects(value))
         for group in listed:

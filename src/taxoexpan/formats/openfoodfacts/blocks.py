@@ -211,13 +211,16 @@ class Blocks:
         if line.startswith("#"):
             self.ignored["comments"] += 1
         elif parent := PARENT.match(line):
-            language, name = parent[1], parent[2].rstrip()
+            language = parent[1]
+            name = parent[2].rstrip()
             key = label_key(language, name)
             block.parents.append(NameLine(number, language, [name], [key]))
         elif names := NAMES.match(line):
             self._add_names(block, number, names)
         elif found := PROPERTY.match(line):
-            name, language, value = found[1], found[2], found[3].rstrip()
+            name = found[1]
+            language = found[2]
+            value = found[3].rstrip()
             if name == "stopwords":
                 self.stopwords.setdefault(language, set()).update(split_tag_ids(language, value))
             if name == DESCRIPTION:
@@ -231,8 +234,10 @@ class Blocks:
             self.notes.append(Note(number, message))
 
     def _add_names(self, block: Block, number: int, match: re.Match[str]) -> None:
-        language, text = match[1], match[2].rstrip()
-        names, keys = split_names(text), split_tag_ids(language, text)
+        language = match[1]
+        text = match[2].rstrip()
+        names = split_names(text)
+        keys = split_tag_ids(language, text)
         if not keys[0]:
             message = f"{match[0][:60]!r} starts with no name that has a letter or a digit"
             fix = "add a name, or remove the line"

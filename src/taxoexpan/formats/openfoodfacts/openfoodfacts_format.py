@@ -60,14 +60,16 @@ class OpenFoodFactsFormat(Format):
         """Read every entry in the chosen language, and add parents that are not in the file."""
         blocks = source.parsed(Blocks.parse)
         builder = TaxonomyBuilder(source.path, notes=list(blocks.notes))
-        builder.language, builder.languages = blocks.languages.chosen, blocks.languages
+        builder.language = blocks.languages.chosen
+        builder.languages = blocks.languages
         for id, entry in blocks.by_id.items():
             _add_concept(builder, id, entry)
         builder.ignored.update(blocks.ignored)
         known = set(builder.ids)
         for block in blocks.entries:
             for parent in block.parents:
-                id, name = blocks.parent_id(parent), parent.names[0]
+                id = blocks.parent_id(parent)
+                name = parent.names[0]
                 builder.relate(id, block.id, parent.line)
                 if id not in known:
                     known.add(id)
@@ -84,7 +86,8 @@ class OpenFoodFactsFormat(Format):
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write a new file; labels that would get the same id are numbered."""
         language = target.language.lower() if len(target.language) == 2 else "en"
-        style, names = BlockStyle(), _distinct_names(taxonomy, language)
+        style = BlockStyle()
+        names = _distinct_names(taxonomy, language)
         blocks = []
         for concept in taxonomy.concepts:
             parents = [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)]
@@ -96,7 +99,9 @@ class OpenFoodFactsFormat(Format):
 
 
 def _add_concept(builder: TaxonomyBuilder, id: str, entry: Entry) -> None:
-    row, label, definition = len(builder.ids), entry.label.names[0], entry.definition
+    row = len(builder.ids)
+    label = entry.label.names[0]
+    definition = entry.definition
     synonyms, foreign_names = entry.other_names()
     builder.add(id, label, entry.blocks[0].line, synonyms, definition)
     if foreign_names:
@@ -158,8 +163,11 @@ class BlockInserter:
     """The additions in the language of the labels and in the style of the file."""
 
     def __init__(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> None:
-        self.source, self.expanded, self.additions = source, expanded, additions
-        self.blocks, self.style = source.parsed(Blocks.parse), BlockStyle.of(source)
+        self.source = source
+        self.expanded = expanded
+        self.additions = additions
+        self.blocks = source.parsed(Blocks.parse)
+        self.style = BlockStyle.of(source)
 
     @cached_property
     def language(self) -> str:

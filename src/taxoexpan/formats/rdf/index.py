@@ -87,13 +87,16 @@ class GraphIndex:
     @classmethod
     def read(cls, source: TextFile) -> Self:
         """Index the statements of a file in one pass."""
-        index, statements = cls(), Statements(source)
+        index = cls()
+        statements = Statements(source)
         index.texts = {property: {} for property in cls._text_properties()}
         index.inherited = {property: {} for property in cls.INHERITED}
         references: list[tuple[dict[str, list[Text]], str, str]] = []
         literal_forms: dict[str, Text] = {}
         for quad in statements:
-            subject, predicate, value = index._key(quad.subject), quad.predicate.value, quad.object
+            subject = index._key(quad.subject)
+            predicate = quad.predicate.value
+            value = quad.object
             index.resources.add(subject)
             index.predicate_counts[predicate] += 1
             language = value.language or "" if isinstance(value, ox.Literal) else ""
@@ -112,7 +115,8 @@ class GraphIndex:
         for texts, subject, node in references:
             if node in literal_forms:
                 texts.setdefault(subject, []).append(literal_forms[node])
-        index.prefixes, index.statements = statements.prefixes, statements
+        index.prefixes = statements.prefixes
+        index.statements = statements
         index._finish()
         return index
 

@@ -42,7 +42,8 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
     """Append node objects to the nodes of a file (or its single node), in its context."""
     value = source.parsed(parse)
     context = value.get("@context") if isinstance(value, Object) else None
-    known, graph = Context(context), value
+    known = Context(context)
+    graph = value
     # A graph with an id is a named graph.
     keywords = {known.expand(k): v for k, v in value.items()} if isinstance(value, Object) else {}
     if "@id" not in keywords and isinstance(keywords.get("@graph"), Array | Object):
@@ -76,7 +77,8 @@ def _compact_nodes(
     """Return the shortest nodes that mean exactly these triples in the context."""
     if context is None:
         return Context().nodes(triples)
-    known, expected = Context(context), set(triples)
+    known = Context(context)
+    expected = set(triples)
     members = (member for node, _ in objects_in(graph) for member in node.items())
     ids = (value for key, value in members if known.expand(key) == "@id")
     first = str(next(ids, ""))
@@ -100,7 +102,8 @@ class Context:
         merged: dict[str, Any] = {}
         for part in context if isinstance(context, list) else [context]:
             merged = {**merged, **part} if isinstance(part, dict) else {}
-        self.is_given, self.compact_ids = context is not None, compact_ids
+        self.is_given = context is not None
+        self.compact_ids = compact_ids
         self.vocabulary = str(merged.get("@vocab") or "")
         self.language = str(merged.get("@language") or "").lower()
         self.definitions: dict[str, dict[str, Any]] = {
@@ -158,7 +161,8 @@ class Context:
         """Return a string or boolean if the context allows it, or else an object."""
         if not isinstance(value, ox.Literal):
             return {self._keyword("@id"): self._id(value)}
-        datatype, language = value.datatype.value, value.language or ""
+        datatype = value.datatype.value
+        language = value.language or ""
         if self.is_given and value.direction is None:
             if datatype == BOOLEAN and value.value in ("true", "false"):
                 return value.value == "true"

@@ -65,7 +65,8 @@ class OwlIndex(GraphIndex):
 
     def substitute_label(self, id: str, _: Languages) -> tuple[Text, Note | None]:
         """Return the end of the IRI as a label, with a note if other classes have labels."""
-        name, note = local_name(id), None
+        name = local_name(id)
+        note = None
         if id not in self.described:
             is_own = namespace_of(id) in self.own_namespaces
             code = "undescribed-concept" if is_own else "external-concept"

@@ -65,7 +65,8 @@ def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
             local = iri.removeprefix(namespace)
             if local != iri:
                 terms[f"<{local}>" if prefix.lower() == "base" else prefix.split()[1] + local] = iri
-    found, indented = dict[str, int](), dict[str, int]()
+    found = dict[str, int]()
+    indented = dict[str, int]()
     for number, line in enumerate(source.lines, start=1):
         term, *others = line.split(maxsplit=2) or [""]
         if term in terms and not (others and others[0][0] in ",;."):
@@ -75,7 +76,9 @@ def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
 
 def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
     """Return the IRIs and lines of described resources, relative to the base of the root."""
-    parser, found, bases = expat.ParserCreate(), list[tuple[str, int]](), list[str]()
+    parser = expat.ParserCreate()
+    found = list[tuple[str, int]]()
+    bases = list[str]()
 
     def start(_: str, attributes: dict[str, str]) -> None:
         if not bases:
@@ -109,9 +112,12 @@ def move_links(
     `child up parent` becomes `child up new`, and `parent down child` becomes `parent down new`.
     """
     new_parents = {(move.old_parent, move.child): move.new_parent for move in moves}
-    insertions, linked_down, found = list[Insertion](), set[tuple[str, str]](), set[object]()
+    insertions = list[Insertion]()
+    linked_down = set[tuple[str, str]]()
+    found = set[object]()
     seen: set[tuple[int, str]] = set()
-    turtle, content = TurtleLinks(source), source.text
+    turtle = TurtleLinks(source)
+    content = source.text
     for one in turtle.links() if new_parents else ():
         is_down = one.predicate == down
         pair = (one.subject, one.object) if is_down else (one.object, one.subject)
@@ -121,7 +127,8 @@ def move_links(
         found.add(pair)
         if is_down:
             linked_down.add((one.subject, new))
-        repeated, previous_end = (one.list_start, new) in seen, one.previous_end
+        repeated = (one.list_start, new) in seen
+        previous_end = one.previous_end
         seen.add((one.list_start, new))
         if repeated and previous_end is not None and "#" not in content[previous_end : one.start]:
             insertions.append(Insertion(previous_end, "", content[previous_end : one.end]))
@@ -171,7 +178,8 @@ class TurtleLinks:
         frames = [_Frame()]
         tokens = self._tokens()
         for token in tokens:
-            kind, text = token.lastgroup or "", token[0]
+            kind = token.lastgroup or ""
+            text = token[0]
             if kind == "directive" or (kind == "word" and text.casefold() in _KEYWORDS):
                 self._declare(text.lstrip("@").casefold(), tokens)
             elif kind == "datatype":
@@ -193,7 +201,8 @@ class TurtleLinks:
         iri = self._resolve(token, is_predicate=len(frame.parts) == 1)
         if len(frame.parts) < 2:
             frame.parts.append(iri)
-            frame.list_start, frame.previous_end = token.start(), None
+            frame.list_start = token.start()
+            frame.previous_end = None
             return
         if iri and all(frame.parts):
             subject, predicate = frame.parts
@@ -212,7 +221,8 @@ class TurtleLinks:
         return f"<{iri}>"
 
     def _tokens(self) -> Iterator[re.Match[str]]:
-        offset, text = 0, self.source.text
+        offset = 0
+        text = self.source.text
         while offset < len(text):
             token = _TOKEN.match(text, offset)
             if token is None:

@@ -104,7 +104,8 @@ class RdfFormat(Format):
                 raise FormatError(source.path, message, fix="write an IRI, or leave the id blank")
         moved, linked = move_links(source, additions.moves, self.up, self.down)
         index = source.parsed(self.index.read)
-        style, language = self.style(index), index.languages(source).tag
+        style = self.style(index)
+        language = index.languages(source).tag
         triples = [
             *self._new_triples(index, style, language, expanded, additions),
             *self.further_triples(source, expanded, additions, linked),
@@ -128,7 +129,8 @@ class RdfFormat(Format):
         links = [(vocabulary.TYPE, self.types[0]), (membership, container)][: 1 + bool(membership)]
         nodes = [(property, ox.NamedNode(iri)) for property, iri in links]
         for concept in taxonomy.concepts:
-            id, parents = ids[concept.id], [ids[parent] for parent in taxonomy.parents(concept.id)]
+            id = ids[concept.id]
+            parents = [ids[parent] for parent in taxonomy.parents(concept.id)]
             tag = partial(target.tag, concept.id)
             triples += self._triples(self.new_style, id, concept, nodes, parents, tag)
             triples += [link(id, top, container)] if top and not parents else []
@@ -157,7 +159,8 @@ class RdfFormat(Format):
             return self._usual_types(index, group) if group else usual
 
         for concept in additions.concepts:
-            id, parents = concept.id, expanded.parents(concept.id)
+            id = concept.id
+            parents = expanded.parents(concept.id)
             links = [(vocabulary.TYPE, ox.NamedNode(type)) for type in types(parents)]
             for property, values in inherited_values.items():
                 links += [(property, value) for value in values[id]]
@@ -195,7 +198,8 @@ class RdfFormat(Format):
         self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
     ) -> Iterator[ox.Triple]:
         """Yield a note with the agent and the date, and with the curator or the confidence."""
-        parents, curator = [], provenance.curators.get(id, "")
+        parents = []
+        curator = provenance.curators.get(id, "")
         for parent in expanded.parents(id):
             reason = provenance.reasons.get((parent, id), "chosen by a person")
             why = "" if curator else f" ({reason})"
@@ -229,7 +233,8 @@ def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
     builder.tops = index.top_concepts
     builder.reserved = index.reserved()
     spelled = source.parsed(tag_spellings)
-    builder.prefixes, builder.language = index.prefixes, spelled.get(languages.tag, languages.tag)
+    builder.prefixes = index.prefixes
+    builder.language = spelled.get(languages.tag, languages.tag)
     builder.other_tags = {k: spelled.get(tag, tag) for k, tag in builder.other_tags.items()}
     return builder
 

@@ -57,13 +57,15 @@ def scan_elements(source: TextFile) -> RootElement:
         raise FormatError(source.path, message, fix="save it as UTF-8 and declare that", line=1)
     _refuse_growing_entities(source)
     parser = expat.ParserCreate()
-    root, counts = RootElement(), [0]
+    root = RootElement()
+    counts = [0]
 
     def start(name: str, attributes: dict[str, str]) -> None:
         depth = len(counts)
         counts.append(counts[-1] + len(attributes))
         if depth == 1:
-            root.name, root.attributes = name, attributes
+            root.name = name
+            root.attributes = attributes
         if depth not in root.indents:
             # A lone CR ends a line for the parser only, so its last lines may not exist here.
             line = "".join(source.lines[parser.CurrentLineNumber - 1 :][:1]) or "?"
@@ -90,7 +92,8 @@ def scan_elements(source: TextFile) -> RootElement:
     def refused(problem: str, fix: str) -> FormatError:
         return FormatError(source.path, problem, fix=fix, line=parser.CurrentLineNumber)
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
     parser.EntityDeclHandler = entity
     try:
         parser.Parse(source.text, True)
@@ -107,7 +110,8 @@ def _refuse_growing_entities(source: TextFile) -> None:
     uses = Counter(_REFERENCE.findall(source.text)) if declared else Counter[str]()
     growth = 0
     for match in declared:
-        name, value = match[1], _AMPERSAND.sub("&", match[2])
+        name = match[1]
+        value = _AMPERSAND.sub("&", match[2])
         inner = [other for other in _REFERENCE.findall(value) if not other.startswith("#")]
         length = len(value) + sum(lengths.get(other, _MAX_ENTITY_LENGTH) for other in inner)
         growth += length * uses[name]
@@ -161,7 +165,8 @@ def insert_elements(
     usual = {name: iri for name, iri in usual_prefixes.items() if iri not in own.values()}
     elements = _elements(triples, {**own, **usual})
     missing = {name: iri for name, iri in {**usual, "rdf": RDF}.items() if own.get(name) != iri}
-    outer, inner = root.indents.get(2), root.indents.get(3)
+    outer = root.indents.get(2)
+    inner = root.indents.get(3)
     indent = _DEFAULT_INDENT if outer is None else outer
     is_nested = inner is not None and inner.startswith(indent)
     unit = (inner or "").removeprefix(indent) if is_nested else _DEFAULT_INDENT

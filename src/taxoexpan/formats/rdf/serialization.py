@@ -45,7 +45,9 @@ def write_triples(triples: Iterable[ox.Triple], target: Target, prefixes: Mappin
 
 def transcode(source: TextFile, target: Target) -> tuple[str, list[str]]:
     """Return all statements of a file in another syntax, and messages about losses."""
-    syntax, statements, losses = _target_syntax(target), Statements(source), []
+    syntax = _target_syntax(target)
+    statements = Statements(source)
+    losses = []
     quads = list(statements)
     in_named_graphs = sum(not isinstance(quad.graph_name, ox.DefaultGraph) for quad in quads)
     if in_named_graphs:

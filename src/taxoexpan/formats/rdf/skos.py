@@ -52,7 +52,8 @@ class SkosIndex(GraphIndex):
 
     def count_ignored(self) -> dict[str, int]:
         """Count the statements that are not part of a taxonomy, by short predicate name."""
-        counts, scope_notes = super().count_ignored(), self.texts[vocabulary.SCOPE_NOTE]
+        counts = super().count_ignored()
+        scope_notes = self.texts[vocabulary.SCOPE_NOTE]
         if scope_notes:
             counts["skos:scopeNote"] = sum(map(len, scope_notes.values()))
         return counts
@@ -86,7 +87,8 @@ class SkosFormat(RdfFormat):
     index = SkosIndex
     types = (vocabulary.CONCEPT,)
     parent_predicate = "skos:broader"
-    up, down = vocabulary.BROADER, vocabulary.NARROWER
+    up = vocabulary.BROADER
+    down = vocabulary.NARROWER
     new_style = Style(vocabulary.PREF_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
     container = ("scheme", vocabulary.SCHEME)
     container_links = (vocabulary.IN_SCHEME, vocabulary.TOP_CONCEPT_OF)

@@ -22,9 +22,12 @@ from taxoexpan.formats.rdf import jsonld, rdfxml, vocabulary
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.phrasing import pluralize
 
-TURTLE, N_TRIPLES = ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES
-TRIG, N_QUADS = ox.RdfFormat.TRIG, ox.RdfFormat.N_QUADS
-RDF_XML, JSON_LD = ox.RdfFormat.RDF_XML, ox.RdfFormat.JSON_LD
+TURTLE = ox.RdfFormat.TURTLE
+N_TRIPLES = ox.RdfFormat.N_TRIPLES
+TRIG = ox.RdfFormat.TRIG
+N_QUADS = ox.RdfFormat.N_QUADS
+RDF_XML = ox.RdfFormat.RDF_XML
+JSON_LD = ox.RdfFormat.JSON_LD
 
 SYNTAXES = {
     ".ttl": TURTLE,
@@ -112,7 +115,8 @@ class Statements:
 
     def _chosen(self) -> Iterator[ox.Quad]:
         """Yield the statements of the default graph, or else of the only one with concepts."""
-        quads, default = list(self._parsed()), ox.DefaultGraph()
+        quads = list(self._parsed())
+        default = ox.DefaultGraph()
         graphs = dict.fromkeys(
             quad.graph_name
             for quad in quads

@@ -66,7 +66,8 @@ def relate_codes(
     for id, own_line in zip(builder.ids, builder.lines, strict=True):
         if id in above:
             builder.relate(above[id], id, own_line)
-    count, child = len(builder.ids), next(iter(above))
+    count = len(builder.ids)
+    child = next(iter(above))
     message = f"the parents come from the codes {place}: {child} is below {above[child]}"
     tops = f"{count - len(above):,} of {count:,} concepts have no parent"
     builder.note(line, f"{message}; {tops}")
@@ -119,7 +120,8 @@ def _cuts(codes: Sequence[str], length: int) -> list[int]:
     Nearly all longer codes have a code above them, and zeros between two positions are followed
     only by zeros.
     """
-    known, most = set(codes), MAX_ZEROS * len(codes)
+    known = set(codes)
+    most = MAX_ZEROS * len(codes)
     filled = Counter(len(code.rstrip("0")) for code in codes)
     chains: dict[int, tuple[int, int, list[int]]] = {length: (0, 0, [])}
     for cut in range(length - 1, 0, -1):
@@ -187,7 +189,8 @@ def _section_parents(codes: Sequence[str], above: Mapping[str, str]) -> dict[str
 
     Classifications of industries list the section `A` before its divisions `01`, `02` and so on.
     """
-    section, found = "", dict[str, str]()
+    section = ""
+    found = dict[str, str]()
     if not (codes[0].isalpha() and len(codes[0]) == 1):
         return found
     for code in codes:

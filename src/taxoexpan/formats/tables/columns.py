@@ -155,7 +155,8 @@ def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
     pairs = _parse_choice(chosen) if isinstance(chosen, str) else chosen.items()
     checked: dict[str, str] = {}
     for given, column in pairs:
-        name, text = _ALIASES.get(given, given), str(column).strip()
+        name = _ALIASES.get(given, given)
+        text = str(column).strip()
         if name not in COLUMN_NAMES and not LEVEL.fullmatch(name):
             known = ", ".join(n for n in COLUMN_NAMES if n != "parents")
             message = f"there is no column {given!r}"

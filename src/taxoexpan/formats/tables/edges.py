@@ -30,7 +30,8 @@ class EdgesFormat(Format):
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read every label in either column as a concept; a root has an empty parent."""
-        table, builder = file.parsed(Table.open), TaxonomyBuilder(file.path)
+        table = file.parsed(Table.open)
+        builder = TaxonomyBuilder(file.path)
         if not table.has("child", "parent"):
             raise column_error(table, "the table needs the columns child and parent")
         first_lines: dict[str, int] = {}
@@ -38,7 +39,9 @@ class EdgesFormat(Format):
         # A number may be an id, even of a root.
         children = {"0", *(row["child"] for row in table.rows)}
         for row in table.rows:
-            child, parent, line = row["child"], row["parent"], row.line
+            child = row["child"]
+            parent = row["parent"]
+            line = row.line
             if not child:
                 raise FormatError(
                     file.path, "the child is empty", fix="name it, or remove the row", line=line
@@ -49,7 +52,8 @@ class EdgesFormat(Format):
             elif parent:
                 first_lines.setdefault(parent, line)
                 builder.relate(parent, child, line)
-        builder.ids, builder.labels = list(first_lines), list(first_lines)
+        builder.ids = list(first_lines)
+        builder.labels = list(first_lines)
         builder.lines = list(first_lines.values())
         builder.notes += root_marker_notes(markers)
         builder.notes += _unread_names(table)
@@ -59,7 +63,8 @@ class EdgesFormat(Format):
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append one row per new relation; moves replace the parent in the row of the child."""
-        table, names = file.parsed(Table.open), labels_as_ids(file, expanded, additions)
+        table = file.parsed(Table.open)
+        names = labels_as_ids(file, expanded, additions)
         placed = {child for _, child in additions.relations}
         roots = [("", concept.id) for concept in additions.concepts if concept.id not in placed]
         rows = [

@@ -268,7 +268,8 @@ class PathTable:
     @cached_property
     def paths(self) -> list[Parts]:
         """The path of every row."""
-        source, split = self.table.file.path, self.separator.split
+        source = self.table.file.path
+        split = self.separator.split
         return [split(source, row.line, row["path"]) for row in self.table.rows]
 
     def categories(self) -> Iterator[Category]:
@@ -281,7 +282,8 @@ class PathTable:
 
     def notes(self) -> list[Note]:
         """Return notes about columns that are known, but not read."""
-        has_path, levels = self.table.has("path"), self.table.columns.levels
+        has_path = self.table.has("path")
+        levels = self.table.columns.levels
         levels = () if has_path and not self.style else levels
         basis = "the paths" if has_path else "the levels"
         notes = column_notes(self.table, basis, *PATH_COLUMNS, *levels)
@@ -296,7 +298,8 @@ class PathTable:
         """Yield replacements for the path cells that get new parts."""
         edits: dict[int, dict[str, str]] = {}
         for number, (row, old) in enumerate(zip(self.table.rows, self.paths, strict=True)):
-            path, parts = row.cells[row.columns["path"]], inserted(old)
+            path = row.cells[row.columns["path"]]
+            parts = inserted(old)
             for offset, text in reversed(self.separator.offsets(path, parts)):
                 path = path[:offset] + text + path[offset:]
             if parts:
@@ -329,7 +332,8 @@ class LevelTable(PathTable):
     @cached_property
     def paths(self) -> list[Parts]:
         """The path of every row; empty cells on the left repeat the labels of the row above."""
-        paths, above = list[Parts](), Parts()
+        paths = list[Parts]()
+        above = Parts()
         for row in self.table.rows:
             cells = level_texts(self.table, row)
             filled = [index for index, cell in enumerate(cells) if cell]
@@ -338,7 +342,8 @@ class LevelTable(PathTable):
                 raise FormatError(
                     self.table.file.path, message, fix="fill one, or remove the row", line=row.line
                 )
-            first, last = filled[0], filled[-1]
+            first = filled[0]
+            last = filled[-1]
             if len(filled) < last - first + 1 or first > len(above):
                 start = min(first, len(above))
                 empty = self.table.columns.levels[cells.index("", start)]
@@ -355,7 +360,8 @@ class LevelTable(PathTable):
         A row with only its last label must follow its parent. Sheets can only grow at the end, so
         they get full paths.
         """
-        file, levels = self.table.file, self.table.columns.levels
+        file = self.table.file
+        levels = self.table.columns.levels
         for parts in (new.parts for new in added if len(new.parts) > len(levels)):
             message = f"{parts[-1]!r} would be on level {len(parts)}, but the table has"
             fix = "add a level column, or choose a parent closer to a root"

@@ -62,11 +62,13 @@ class PathsFormat(Format):
 
     def read(self, file: TextFile) -> ParsedTaxonomy:
         """Read every path as a concept, and also ancestors without their own line."""
-        layout, categories = file.parsed(_layout), file.parsed(_categories)
+        layout = file.parsed(_layout)
+        categories = file.parsed(_categories)
         if isinstance(layout, PathLines) and not file.text.startswith(MARKER):
             _refuse_outline(layout, categories)
         may_repeat = not isinstance(layout, LevelTable)
-        builder, ids = TaxonomyBuilder(file.path), path_ids(file, categories, may_repeat)
+        builder = TaxonomyBuilder(file.path)
+        ids = path_ids(file, categories, may_repeat)
         # Tables of levels often list only leaves.
         notes_ancestors = not isinstance(layout, LevelTable) or layout.has_ids
         for category in categories:
@@ -232,7 +234,9 @@ def refuse_unsupported(
     file: TextFile, expanded: Taxonomy, id: str, forbidden: re.Pattern[str]
 ) -> None:
     """Refuse several parents, long paths, repeated paths and labels that do not read back."""
-    label, parents, path = expanded.concept(id).label, expanded.parents(id), expanded.path(id)
+    label = expanded.concept(id).label
+    parents = expanded.parents(id)
+    path = expanded.path(id)
     if len(parents) > 1:
         message = f"{label!r} has {len(parents)} parents, but a path has only one"
         raise FormatError(file.path, message, fix="choose one")
@@ -257,6 +261,7 @@ def refuse_unsupported(
 
 def _has_namesake(taxonomy: Taxonomy, id: str) -> bool:
     """Return whether a sibling has the same label, so that both have the same path."""
-    parents, label = taxonomy.parents(id), taxonomy.concept(id).label
+    parents = taxonomy.parents(id)
+    label = taxonomy.concept(id).label
     siblings = taxonomy.children(parents[0]) if parents else taxonomy.roots
     return any(other != id and taxonomy.concept(other).label == label for other in siblings)

@@ -71,7 +71,8 @@ class RowsFormat(Format):
 
     def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append one row per new concept, and replace the changed cells of existing concepts."""
-        table, read = file.parsed(Table.open), file.parsed(_read_table)
+        table = file.parsed(Table.open)
+        read = file.parsed(_read_table)
         names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
         writer = _RowWriter(read, expanded, names)
         if read.by_codes:
@@ -116,7 +117,8 @@ class RowsFormat(Format):
 
 
 def _read_table(file: TextFile) -> _ConceptTable:
-    table, builder = file.parsed(Table.open), TaxonomyBuilder(file.path)
+    table = file.parsed(Table.open)
+    builder = TaxonomyBuilder(file.path)
     above = file.parsed(_code_parents)
     if not table.columns.has_parents and not (above and table.has("label")):
         problem = "the table needs a column id or label, and a column parent"
@@ -349,13 +351,16 @@ class _RowWriter:
             **({} if self.read.by_codes else self._parent_texts(parents)),
         }
         if self.read.levels:
-            names, path = self.read.table.columns.levels, self.expanded.path(concept.id)
+            names = self.read.table.columns.levels
+            path = self.expanded.path(concept.id)
             cells |= zip(names, cells_for(path, self.read.levels, len(names)), strict=True)
         return cells
 
     def edits(self, additions: Additions) -> dict[int, dict[str, str]]:
         """Return the changed cells of existing concepts, by row and column."""
-        table, synonyms, edits = self.read.table, additions.names, {}
+        table = self.read.table
+        synonyms = additions.names
+        edits = {}
         moves: dict[str, list[Move]] = {}
         for move in additions.moves:
             moves.setdefault(move.child, []).append(move)
@@ -378,9 +383,11 @@ class _RowWriter:
 
         child = self.expanded.concept(moves[0].child)
         self._refuse_ambiguous(child.label, [text(id) for id in self.expanded.parents(child.id)])
-        cell, separator = row.cells[row.columns[column]], self.read.separators[column]
+        cell = row.cells[row.columns[column]]
+        separator = self.read.separators[column]
         for _, old_parent, new_parent in moves:
-            old, new = text(old_parent), text(new_parent)
+            old = text(old_parent)
+            new = text(new_parent)
             parts = [cell] if cell.strip() == old else cell.split(separator)
             cell = separator.join(
                 part.replace(old, new) if part.strip() == old else part for part in parts
@@ -389,7 +396,8 @@ class _RowWriter:
 
     def _parent_texts(self, parents: Sequence[str]) -> dict[str, str]:
         """Return the cells of the columns `parents` and `parent_label` for these parents."""
-        expanded, by_label = self.expanded, self.read.by_label
+        expanded = self.expanded
+        by_label = self.read.by_label
         labels = [expanded.concept(id).label if id in expanded else id for id in parents]
         if by_label or not self.read.table.has("parents"):
             for id, label in zip(parents, labels, strict=True):

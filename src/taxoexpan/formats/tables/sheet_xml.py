@@ -123,7 +123,8 @@ class SheetXml:
             if not (digits := _attribute(match[2], "r")).isdecimal():
                 raise self._unusual("the rows of the sheet have no numbers")
             rows[int(digits)] = match
-        pieces, done = list[str](), 0
+        pieces = list[str]()
+        done = 0
         for number in sorted({*rows, *by_row}):
             old = rows.get(number)
             # A new row comes after the row before it; the last ones come at the end.
@@ -145,7 +146,8 @@ class SheetXml:
         edits: Sequence[CellEdit],
     ) -> str:
         """Return a row with its old cells, its new cells and empty cells with a style."""
-        old_cells, styled = self._cells(old), self._cells(style)
+        old_cells = self._cells(old)
+        styled = self._cells(style)
         cells = {column: match[0] for column, match in old_cells.items()}
         styles = {column: _attribute(match[2], "s") for column, match in old_cells.items()}
         for column, match in styled.items():
@@ -203,7 +205,8 @@ def damaged(path: Path, error: Exception) -> FormatError:
 
 
 def _cell(prefix: str, edit: CellEdit, style: str) -> str:
-    place, p = f"{get_column_letter(edit.column)}{edit.row}", prefix
+    place = f"{get_column_letter(edit.column)}{edit.row}"
+    p = prefix
     reference = f'r="{place}"' + (f' s="{style}"' if style else "")
     if not edit.text:
         return f"<{p}c {reference}/>"

@@ -105,7 +105,9 @@ class Table:
         Without such a row, or if all columns are chosen by number, use the first row with at least
         two filled cells and more than half as many as any other row.
         """
-        chosen, most, tables = file.options.columns, 0, list[Table]()
+        chosen = file.options.columns
+        most = 0
+        tables = list[Table]()
         try:
             for number, (line, row) in enumerate(islice(read_cells(file, delimiter), max_rows)):
                 header = tuple(cell.strip() for cell in row)
@@ -227,7 +229,8 @@ class Table:
         """All rows below the header, without blank rows."""
         rows = []
         for line, cells in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
-            count, expected = len(cells), len(self.header)
+            count = len(cells)
+            expected = len(self.header)
             if count != expected:
                 quote = f"quote cells that contain {_DELIMITERS[self.delimiter]}"
                 fix = quote if count > expected else "add the others"

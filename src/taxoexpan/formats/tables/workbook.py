@@ -30,7 +30,8 @@ MAX_BYTES = 2 << 30
 MAX_CELL = 32_767
 """The number of characters that Excel allows in one cell."""
 
-MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
+MAX_ROWS = 1_048_576
+MAX_COLUMNS = 16_384
 """The size of Excel's sheets."""
 MAX_CELLS = 100_000_000
 """The number of cells that are read, of which most may be empty."""
@@ -57,7 +58,8 @@ class SheetFile(TextFile):
     def apply(self, insertions: Iterable[Insertion]) -> bytes:
         """Return the bytes of the workbook, in which only the inserted cells are different."""
         changed = super().apply(insertions).decode("utf-8")
-        old, new = _parse(self.text), _parse(changed)
+        old = _parse(self.text)
+        new = _parse(changed)
         edits = [
             self._edit(row, column, text)
             for row, cells in enumerate(new)
@@ -132,7 +134,8 @@ def choose_sheet(file: TextFile) -> TextFile:
     """
     if not isinstance(file, SheetFile) or len(file.sheets) < 2:
         return file
-    own, others = _relation_count(file), _other_taxonomies(file)
+    own = _relation_count(file)
+    others = _other_taxonomies(file)
     most = max(others.values(), default=0)
     leaders = [sheet for sheet, count in others.items() if count == most]
     chosen = leaders[0] if own is None and len(leaders) == 1 else file
@@ -253,7 +256,9 @@ def _load(
 
 def _filled_rows(path: Path, rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
     """Return the rows up to the last filled one, each up to its last filled cell."""
-    found, last, read = list[tuple[object, ...]](), 0, 0
+    found = list[tuple[object, ...]]()
+    last = 0
+    read = 0
     for number, row in enumerate(rows, 1):
         read += len(row)
         if number > MAX_ROWS or len(row) > MAX_COLUMNS or read > MAX_CELLS:

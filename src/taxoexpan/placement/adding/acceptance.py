@@ -105,7 +105,8 @@ def additions_of(selected: Sequence[Suggestion], merging: Sequence[Suggestion]) 
     """Return all that is to be added for some placements and merges."""
     concepts = {s.query.id: s.query for s in selected}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in selected)
-    moves, synonyms = _moves_of(selected), _synonyms_of(merging)
+    moves = _moves_of(selected)
+    synonyms = _synonyms_of(merging)
     return Additions(tuple(concepts.values()), tuple(relations), moves=moves, synonyms=synonyms)
 
 
@@ -130,9 +131,11 @@ def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> lis
 
 def _reachable(selected: Sequence[Suggestion], queries: Collection[str]) -> list[Suggestion]:
     """Remove the suggestions whose parent is a new concept that is not added."""
-    kept, before = list(selected), -1
+    kept = list(selected)
+    before = -1
     while len(kept) != before:
-        before, placed = len(kept), {s.query.id for s in kept}
+        before = len(kept)
+        placed = {s.query.id for s in kept}
         kept = [s for s in kept if s.parent.id not in queries or s.parent.id in placed]
     return kept
 
@@ -257,7 +260,8 @@ def place_safely(
     The branch of the concept must contain the true parent with this confidence, and be informative
     (`is_informative`). A query whose first suggestion is a merge is left out.
     """
-    placed, last = [], {s.query.id: s.rank for s in sorted(suggestions, key=lambda s: s.rank)}
+    placed = []
+    last = {s.query.id: s.rank for s in sorted(suggestions, key=lambda s: s.rank)}
     for first in _first_of_each(suggestions, lambda s: not s.is_merge):
         lineage = _lineage(first, taxonomy)
         if lineage is None:

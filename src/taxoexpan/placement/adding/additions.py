@@ -106,7 +106,8 @@ def with_query_ids(
 
 def _with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
     """Return a suggestion with the taxonomy's parent; a ranked one must have the same label."""
-    id, given = suggestion.parent.id, suggestion.parent.label
+    id = suggestion.parent.id
+    given = suggestion.parent.label
     if id not in taxonomy:
         return suggestion
     parent = taxonomy.concept(id)
@@ -182,7 +183,8 @@ def child_named(taxonomy: Taxonomy, parent: str, label: str) -> int | None:
 
 def _with_ids(suggestion: Suggestion, new_ids: Mapping[str, str]) -> Suggestion:
     """Return a suggestion with the final ids of new concepts."""
-    query, parent = suggestion.query, suggestion.parent
+    query = suggestion.query
+    parent = suggestion.parent
     if query.id not in new_ids and parent.id not in new_ids:
         return suggestion
     return replace(
@@ -284,7 +286,8 @@ def _new_synonyms(
     for concept in additions.concepts:
         for name in (concept.label, *concept.synonyms):
             owners[normalize_name(name)] = concept.label
-    synonyms, rejected = [], []
+    synonyms = []
+    rejected = []
     for id, name in additions.synonyms:
         if id not in taxonomy and id not in labels:
             raise TaxonomyError(f"{id!r}, which would get the synonym {name!r}, {_FOREIGN}")

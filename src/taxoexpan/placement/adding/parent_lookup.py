@@ -30,7 +30,8 @@ def read_decisions(
     rows = read_rows(path)
     suggestions = with_query_ids(taxonomy, [suggestion for _, suggestion in rows], ids)
     lookup = ParentLookup(taxonomy, suggestions)
-    found, problems = [], []
+    found = []
+    problems = []
     for (line, _), suggestion in zip(rows, suggestions, strict=True):
         moved = suggestion.moves if suggestion.kind == SuggestionKind.INSERT else ()
         unknown = next((id for id in moved if check_moves and id not in taxonomy), None)
@@ -86,7 +87,8 @@ class ParentLookup:
                 split = tuple(part.strip() for part in path[0].split(separator))
                 last = suggestion.parent.label or split[-1]
                 if parents := self._find(last, split, suggestion.query.id):
-                    path, label = split, last
+                    path = split
+                    label = last
                     break
         if len(parents) != 1:
             raise LookupError(self._describe(label, path, parents))
@@ -97,7 +99,8 @@ class ParentLookup:
 
     def _find(self, label: str, path: Sequence[str], query: str) -> list[str]:
         """Return the ids of all concepts that the parent of a row may refer to."""
-        name, names = normalize_name(label), [normalize_name(each) for each in path]
+        name = normalize_name(label)
+        names = [normalize_name(each) for each in path]
         if names and names[-1] != name:
             return []
         named = self._named.get(name, [])

@@ -102,7 +102,8 @@ def collect_examples(
     ranker: Ranker, queries: LabeledQueries, seed: int, rejected: Sequence[Indices] | None = None
 ) -> FusionExamples:
     """Return the best candidates by each signal, with true, rejected and random ones."""
-    rng, parts = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    parts = []
     size = max(MIN_QUERIES, MAX_FITTED_PAIRS // len(ranker.keys))
     for start in range(0, len(queries), size):
         some = queries[start : start + size]
@@ -160,7 +161,8 @@ def learn_fusion(
     examples: FusionExamples, prior: SignalFusion, device: torch.device | str = "cpu"
 ) -> list[SignalFusion]:
     """Return the weights learned from all examples, then those without each fold (`fold_of`)."""
-    whole, folds = fit_fusion(examples, prior, device), fold_of(len(examples))
+    whole = fit_fusion(examples, prior, device)
+    folds = fold_of(len(examples))
     parts = (examples[folds != fold] for fold in range(FOLDS))
     return [whole, *(fit_fusion(part, prior, device) for part in parts)]
 
@@ -178,7 +180,8 @@ def fit_fusion(
         return prior
     features = torch.from_numpy(examples.features).to(device)
     valid = torch.from_numpy(np.isfinite(examples.log_counts)).to(device)
-    mean, scale = features[valid].mean(0), features[valid].std(0).clamp(min=1e-3)
+    mean = features[valid].mean(0)
+    scale = features[valid].std(0).clamp(min=1e-3)
     center = features.new_tensor(prior.weights)
     change = torch.zeros_like(center, requires_grad=True)
     optimizer = without_compiler(torch.optim.LBFGS)(
@@ -187,7 +190,8 @@ def fit_fusion(
     is_parent = torch.from_numpy(examples.is_parent).to(device)
     log_counts = torch.from_numpy(examples.log_counts).to(device)
     # What all candidates have in common makes no difference, so the mean is removed.
-    standardized, offset = (features - mean) / scale, features @ center + log_counts
+    standardized = (features - mean) / scale
+    offset = features @ center + log_counts
 
     def closure() -> Tensor:
         optimizer.zero_grad()
@@ -242,10 +246,12 @@ def _learn_fused_calibrators(
     prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
 ) -> tuple[Calibrators, Metrics | None]:
     """Learn the fusion, abstention, and confidence (by weights fitted to other concepts)."""
-    remaining, data = prepared.holdout.taxonomy, prepared.data
+    remaining = prepared.holdout.taxonomy
+    data = prepared.data
     texts = AnchorTexts.of(remaining, embedder.tower).to(data.anchors.vectors.storage)
     anchors = Anchors(remaining, data.anchors.vectors, data.anchors.siblings, texts=texts)
-    ranker, queries = Ranker(network, anchors), data.validation
+    ranker = Ranker(network, anchors)
+    queries = data.validation
     added = prepared.added
     if not len(queries):
         return _without_held_out(prepared, prior_for(ranker)), None

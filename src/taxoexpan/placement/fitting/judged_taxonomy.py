@@ -46,7 +46,8 @@ class JudgedTaxonomy:
 
 def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
     """Add the accepted placements of new concepts to a taxonomy, and collect rejected ones."""
-    known, usable = known_names(taxonomy), {c.id for c in taxonomy.concepts if not c.deprecated}
+    known = known_names(taxonomy)
+    usable = {c.id for c in taxonomy.concepts if not c.deprecated}
     new = [p for p in feedback.accepted if normalize_name(p.query.label) not in known]
     present = {normalize_name(p.query.label) for p in feedback.accepted} & known.keys()
     merges = [p for p in new if p.is_merge]
@@ -81,7 +82,8 @@ def _with_new_ids(taxonomy: Taxonomy, placements: Sequence[Suggestion]) -> list[
     named: dict[str, Concept] = {}
     taken = {"", *taxonomy, *taxonomy.reserved}
     for placement in placements:
-        concept, name = placement.query, normalize_name(placement.query.label)
+        concept = placement.query
+        name = normalize_name(placement.query.label)
         if name not in named:
             candidates = chain([concept.id], numbered(PROVISIONAL + slug(concept.label)))
             id = next(id for id in candidates if id not in taken)

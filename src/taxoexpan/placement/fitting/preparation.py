@@ -92,7 +92,8 @@ def prepare_taxonomy(
     holdout: Holdout | None = None,
 ) -> PreparedTaxonomy:
     """Hold out some leaves (or use `holdout`), and embed all concepts."""
-    c, active = embedder.config, taxonomy.active
+    c = embedder.config
+    active = taxonomy.active
     if holdout is None:
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
@@ -109,7 +110,8 @@ def embed_holdout(taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout) -> P
     others = np.setdiff1d(np.arange(len(taxonomy)), kept)
     order = torch.from_numpy(np.concatenate([kept, others]))  # the remaining concepts come first
     stored = ConceptVectors.of(torch.from_numpy(both)).reordered(order).placed(embedder.device)
-    lexicon, mentions = embedder.lexicon(holdout.taxonomy), None
+    lexicon = embedder.lexicon(holdout.taxonomy)
+    mentions = None
     if lexicon is not None:
         mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
     anchors = Anchors(holdout.taxonomy, stored.first(len(holdout.taxonomy)), c.max_siblings)
@@ -163,7 +165,8 @@ def prepare_refit(
     judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, recipe: Recipe, seed: int
 ) -> PreparedTaxonomy:
     """Hold out the earlier held-out leaves: the model has learned from all other concepts."""
-    taxonomy, active = judged.taxonomy, judged.taxonomy.active
+    taxonomy = judged.taxonomy
+    active = judged.taxonomy.active
     leaves = set(active.leaves) - set(active.roots)
     holdout = hold_out(active, [id for id in start.held_out if id in leaves])
     settings = recipe.changed(embedder.config)
@@ -191,10 +194,12 @@ def _added_queries(
     judged: JudgedTaxonomy, start: StartingPoint, embedder: Embedder, seed: int
 ) -> AddedQueries | None:
     """Return the concepts that the earlier model has not seen, as queries to this model."""
-    old, active = start.taxonomy, judged.taxonomy.active
+    old = start.taxonomy
+    active = judged.taxonomy.active
     known = known_names(old)
     new = [id for id in active if id not in old]
-    concepts, parents = [], []
+    concepts = []
+    parents = []
     for id in np.random.default_rng(seed).permutation(np.array(new, dtype=object)).tolist():
         concept = active.concept(id)
         own = [old.index(parent) for parent in active.parents(id) if parent in old]
@@ -202,7 +207,8 @@ def _added_queries(
             concepts.append(concept)
             parents.append(np.array(own))
     count = embedder.config.max_validation_leaves
-    concepts, parents = concepts[:count], parents[:count]
+    concepts = concepts[:count]
+    parents = parents[:count]
     if not concepts:
         return None
     holdout = Holdout(old, tuple(concepts), tuple(parents))
@@ -213,13 +219,16 @@ def _added_queries(
 
 
 # CPU seconds of one thread on one machine; only their ratios matter.
-ENCODING, LOOKUP = 0.7e-3, 1e-5
+ENCODING = 0.7e-3
+LOOKUP = 1e-5
 """Of one token, with and without a sentence model."""
-NETWORK, MAPS = 0.57e-3, 0.45e-3
+NETWORK = 0.57e-3
+MAPS = 0.45e-3
 """Of one relation in one epoch."""
 TUNING = 3
 """Of one epoch of fine-tuning, relative to the encoding of all texts."""
-CALIBRATION, COMPARISON = 0.01, 2e-6
+CALIBRATION = 0.01
+COMPARISON = 2e-6
 """Of one held-out concept, and of its comparison with one anchor."""
 SAMPLE_SIZE = 5_000
 """Concepts whose words are counted, at most about; the others are assumed to be like them."""
@@ -227,10 +236,13 @@ SAMPLE_SIZE = 5_000
 
 def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:
     """Return the stages of a training in their order."""
-    config, size, relations = embedder.config, len(taxonomy), len(taxonomy.relations)
+    config = embedder.config
+    size = len(taxonomy)
+    relations = len(taxonomy.relations)
     sample = taxonomy.concepts[:: -(-size // SAMPLE_SIZE)]
     scale = size / len(sample)
-    names, joined = set(names_of(sample)), config.join_definitions
+    names = set(names_of(sample))
+    joined = config.join_definitions
     definitions = {query_text(c) if joined else c.definition for c in sample if c.definition}
     texts = {*names, *map(head_word, names), *definitions}
     model = embedder.encoder.part_with_model()
@@ -242,7 +254,8 @@ def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:
     calibration = held_out * (CALIBRATION + COMPARISON * size)
     if model is not None and config.learn_fusion:
         # The encoder's vectors of labels, and of joined definitions, are already in the cache.
-        tuned, composes = bool(config.tower_epochs), config.compose_anchors
+        tuned = bool(config.tower_epochs)
+        composes = config.compose_anchors
         queries = [query_text(c) for c in sample if tuned or (c.definition and not joined)]
         anchors = [f"{query_text(c)} < {c.label}" for c in sample if tuned or not composes]
         seconds = scale * (_tokens(queries) + _tokens(anchors)) * ENCODING

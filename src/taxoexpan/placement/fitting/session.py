@@ -116,7 +116,8 @@ def _fine_tune(
     checkpoint: Checkpoint | None,
 ) -> tuple[SentenceModel, History]:
     """Fine-tune the tower's sentence model on the remaining taxonomy."""
-    remaining, news = prepared.holdout.taxonomy, prepared.data.news
+    remaining = prepared.holdout.taxonomy
+    news = prepared.data.news
     names = tower.encoder.encode([query_text(concept) for concept in remaining.concepts])
     similar = similar_concepts(torch.from_numpy(names).to(embedder.device), seed)
     model = tower.encoder.copy_model()
@@ -138,7 +139,9 @@ def _learn_maps(
 ) -> TextMaps | None:
     """Learn the maps of the tower's vectors on the remaining taxonomy."""
     holdout = prepared.holdout
-    remaining, held_out, parents = holdout.taxonomy, holdout.concepts, holdout.parents
+    remaining = holdout.taxonomy
+    held_out = holdout.concepts
+    parents = holdout.parents
     texts = [[query_text(concept) for concept in each] for each in (remaining.concepts, held_out)]
     with Progress("tower", None, "texts", shown=False, collects=True):
         described, anchor_vectors = tower.describe_anchors(remaining.without_deprecated_relations)
@@ -150,14 +153,16 @@ def _learn_maps(
     anchors = EncodedTexts.of(described, anchor_vectors, start.rows)
 
     def validate(maps: TextMaps) -> Metrics:
-        mapped, among = maps.map_queries(new), maps.map_anchors(anchors)
+        mapped = maps.map_queries(new)
+        among = maps.map_anchors(anchors)
         ranks: list[NDArray[np.floating]] = []
         for start in range(0, len(mapped), VALIDATION_BLOCK):
             block = slice(start, start + VALIDATION_BLOCK)
             ranks += rank_true_parents(among @ mapped[block].T, parents[block])
         return compute_metrics(ranks)
 
-    validation, news = validate if held_out else None, prepared.data.news
+    validation = validate if held_out else None
+    news = prepared.data.news
     return learn_maps(
         queries, anchors, start, remaining, embedder.config, seed, validation, progress, news
     )
@@ -211,7 +216,8 @@ def fit_parts(
         write_line(f"all signals together: {describe_metrics(metrics)}")
     stage.update()
     release_memory()
-    taxonomy, vectors = prepared.taxonomy, prepared.vectors()
+    taxonomy = prepared.taxonomy
+    vectors = prepared.vectors()
     keys = Anchors(taxonomy, vectors, embedder.config.max_siblings).encode(network)
     texts = AnchorTexts.of(taxonomy, tower) if calibrators.fusion else None
     tower = None if tower is None else replace(tower, known=None)
@@ -226,7 +232,8 @@ def _checkpoint(
         return None
     settings = embedder.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()
     held_out = [concept.id for concept in prepared.holdout.concepts]
-    digest, fingerprint = taxonomy_digest(prepared.taxonomy), embedder.encoder.fingerprint()
+    digest = taxonomy_digest(prepared.taxonomy)
+    fingerprint = embedder.encoder.fingerprint()
     checkpoint = Checkpoint(path, identity_of(digest, settings, seed, held_out, fingerprint))
     checkpoint.check()
     if tunes_encoder(embedder):

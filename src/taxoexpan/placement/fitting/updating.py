@@ -49,8 +49,10 @@ class TaxonomyGrowth:
         added = (self.added - later.removed) | (later.added - self.removed)
         removed = (self.removed - later.added) | (later.removed - self.added)
         changed = self.changed | later.changed | (self.removed & later.added)
-        gained, lost = self.relations_added, self.relations_removed
-        gained_later, lost_later = later.relations_added, later.relations_removed
+        gained = self.relations_added
+        lost = self.relations_removed
+        gained_later = later.relations_added
+        lost_later = later.relations_removed
         relations = (gained - lost_later) | (gained_later - lost)
         gone = (lost - gained_later) | (lost_later - gained)
         return TaxonomyGrowth(added, removed, changed - added - removed, relations, gone)
@@ -134,7 +136,8 @@ def update_encoding(
     keys = _rows_of(old.keys.to(embedder.device), versions)
     if len(changed):
         keys[torch.from_numpy(changed).to(keys.device)] = anchors.encode(network)
-    texts, encoded = None, 0
+    texts = None
+    encoded = 0
     if old.texts is not None:
         texts, encoded = _updated_texts(old.texts, versions, embedder.tower)
     changes = growth_between(versions)
@@ -144,7 +147,8 @@ def update_encoding(
 
 def growth_between(versions: VersionRows) -> TaxonomyGrowth:
     """Return the differences between two versions by id."""
-    old, new = versions.old, versions.new
+    old = versions.old
+    new = versions.new
     changed = versions.has_other_texts | versions.has_other_deprecation
     return TaxonomyGrowth(
         frozenset(new.ids[i] for i in np.flatnonzero(versions.is_new).tolist()),
@@ -174,7 +178,8 @@ def _updated_vectors(
     old: ConceptVectors, versions: VersionRows, is_stale: Flags, embedder: Embedder
 ) -> ConceptVectors:
     """Return the vectors of the newer version; only concepts with other texts are encoded."""
-    device, stale = embedder.device, np.flatnonzero(is_stale)
+    device = embedder.device
+    stale = np.flatnonzero(is_stale)
     concepts = [versions.new.concept_at(index) for index in stale.tolist()]
     own = torch.from_numpy(embedder.array(concepts)).to(device)
     rows = torch.from_numpy(stale).to(device)
@@ -201,7 +206,8 @@ def _updated_texts(
     named = np.flatnonzero(renamed)
     queries = [query_text(versions.new.concept_at(index)) for index in named.tolist()]
     former, newer = (v.without_deprecated_relations for v in (versions.old, versions.new))
-    before, after = anchor_texts(former), anchor_texts(newer)
+    before = anchor_texts(former)
+    after = anchor_texts(newer)
     pairs = zip(after, versions.old_of.tolist(), strict=True)
     described = np.flatnonzero([row < 0 or before[row] != text for text, row in pairs])
     anchors = tower.encode_anchors(newer, described)
@@ -255,7 +261,8 @@ class VersionRows:
     @cached_property
     def has_other_description(self) -> Flags:
         """Whether each concept is new, or has another label or definition: [N]."""
-        old, pairs = list(self.old.labels), zip(self.new.labels, self.old_of.tolist(), strict=True)
+        old = list(self.old.labels)
+        pairs = zip(self.new.labels, self.old_of.tolist(), strict=True)
         relabeled = np.array([row >= 0 and old[row] != label for label, row in pairs], np.bool_)
         return self.is_new | relabeled | self._differs(self.old.definitions, self.new.definitions)
 
@@ -308,7 +315,8 @@ def _missing_relations(taxonomy: Taxonomy, other: Taxonomy, rows: Indices) -> It
     parents, children = taxonomy.relation_indices
     others = other.relation_indices
     known = others[0] * len(other) + others[1]
-    above, below = rows[parents], rows[children]
+    above = rows[parents]
+    below = rows[children]
     missing = (above < 0) | (below < 0) | ~np.isin(above * len(other) + below, known)
     for index in np.flatnonzero(missing).tolist():
         yield taxonomy.ids[int(parents[index])], taxonomy.ids[int(children[index])]

@@ -70,14 +70,18 @@ def place_jointly(
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     if not len(queries):
         return JointPlacement(order, np.zeros(0), rounds=0, converged=True)
-    known, ranks = len(ranker.keys), np.argsort(order)
+    known = len(ranker.keys)
+    ranks = np.argsort(order)
     batch = BatchScorer(ranker, _reordered(queries, known, order, ranks))
     parents, scores = batch.independent_parents()
-    converged, rounds = len(queries) < 2, 0
+    converged = len(queries) < 2
+    rounds = 0
     while not converged and rounds < max_rounds:
         prior = priors[min(rounds, len(priors) - 1)] if priors else None
         found, scores = batch.choose_parents(batch.scores(parents), prior)
-        converged, rounds, parents = bool((found == parents).all()), rounds + 1, found
+        converged = bool((found == parents).all())
+        rounds = rounds + 1
+        parents = found
     original = np.concatenate([np.arange(known), known + order])
     return JointPlacement(original[parents][ranks], scores[ranks], rounds, converged)
 
@@ -128,8 +132,10 @@ class BatchScorer:
     """A scorer of a batch with all anchors."""
 
     def __init__(self, ranker: Ranker, queries: Queries) -> None:
-        self.ranker, self.queries = ranker, queries
-        self.network, self.siblings = ranker.network, ranker.anchors.siblings
+        self.ranker = ranker
+        self.queries = queries
+        self.network = ranker.network
+        self.siblings = ranker.anchors.siblings
         self.taxonomy = ranker.anchors.taxonomy
         self.known = len(self.taxonomy)
         self.own = self.known + np.arange(len(queries))
@@ -145,7 +151,8 @@ class BatchScorer:
     def scores(self, parents: Indices) -> BatchScores:
         """Score the batch, given its parents [Q]; hide each query from the anchors' egonets."""
         above, below = self.taxonomy.relation_indices
-        above, below = np.concatenate([above, parents]), np.concatenate([below, self.own])
+        above = np.concatenate([above, parents])
+        below = np.concatenate([below, self.own])
         expanded = _unnamed(self.known + len(self.queries), above, below)
         changed = np.concatenate([np.unique(parents[parents < self.known]), self.own])
         others = self._ranker(Anchors(expanded, self.vectors, self.siblings, changed, self.texts))
@@ -220,7 +227,8 @@ class BatchScorer:
 
     def _view_queries(self, anchors: Indices, queries: Indices) -> Queries:
         """Return the queries of some views, each with the mentions of its own anchor."""
-        block, mentions = self.queries.select(queries), self.queries.mentions
+        block = self.queries.select(queries)
+        mentions = self.queries.mentions
         if mentions is not None:
             pairs, concepts, kinds = mentions.of_many(queries)
             hits = concepts == anchors[pairs]
@@ -248,7 +256,8 @@ def _best_parents(scores: BatchScores, among: Floats, known: int) -> tuple[Indic
     weights = np.take_along_axis(among, nearest, axis=1)
     # A new parent that scores lower than an existing one is in no best tree.
     children, columns = np.nonzero(weights > scores.best[:, None])
-    candidates, weights = nearest[children, columns], weights[children, columns]
+    candidates = nearest[children, columns]
+    weights = weights[children, columns]
     found = best_arborescence(scores.best, candidates, children, weights)
     total = np.logaddexp(scores.total, np.logaddexp.reduce(among, 1))
     chosen = np.where(found == ROOT, scores.best, among[np.arange(len(found)), found])
@@ -267,7 +276,8 @@ def _appended(vectors: ConceptVectors, both: Tensor) -> ConceptVectors:
 
 def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
     """Append the new concepts' texts; keep word weights, so that other scores do not change."""
-    texts, taxonomy = anchors.texts, anchors.taxonomy
+    texts = anchors.texts
+    taxonomy = anchors.taxonomy
     if texts is None:
         return None
     parents = np.append(first_parents(taxonomy), np.full(len(queries), -1))
@@ -306,7 +316,8 @@ def best_arborescence(
     below = np.concatenate([np.arange(count), children]) + 1
     remaining = np.concatenate([root, weights]).astype(np.float64)
     levels: list[tuple[Indices, Indices]] = []  # each edge's lower end, each node's best edge
-    heads, tails = below, above
+    heads = below
+    tails = above
     while True:
         best = _best_edges(tails, heads, remaining)
         upward = np.concatenate([[0], tails[best[1:]]])
@@ -318,7 +329,8 @@ def best_arborescence(
         remaining = np.where(cycle[heads] >= 0, remaining - remaining[best[heads]], remaining)
         members = np.where(cycle >= 0, cycle, np.arange(len(cycle)))
         merged = np.unique(members, return_inverse=True)[1]
-        heads, tails = merged[heads], merged[tails]
+        heads = merged[heads]
+        tails = merged[tails]
     for heads, inside in reversed(levels):
         # Expand: an edge that enters a cycle replaces the edge inside it that led to the same node.
         entering = best[1:]
@@ -339,7 +351,8 @@ def _best_edges(tails: Indices, heads: Indices, weights: Floats) -> Indices:
 
 def _cycles(upward: Indices) -> Indices:
     """Return the lowest node of the cycle that contains each node, or -1."""
-    ahead, lowest = upward, np.minimum(np.arange(len(upward)), upward)
+    ahead = upward
+    lowest = np.minimum(np.arange(len(upward)), upward)
     for _ in range(len(upward).bit_length()):
         lowest = np.minimum(lowest, lowest[ahead])
         ahead = ahead[ahead]

@@ -77,7 +77,8 @@ def merge_batches(batches: Sequence[Additions], size: int, seed: int) -> list[Ad
 
 
 MAX_SUBTREES = 30
-MIN_SIZE, MAX_SIZE = 5, 20
+MIN_SIZE = 5
+MAX_SIZE = 20
 """The sizes of the subtrees that are taken out."""
 MERGED = 10
 """Subtrees, or single leaves, that are merged into one batch."""
@@ -127,7 +128,9 @@ def _labeled(
     ranker: Ranker, rest: Taxonomy, batches: Sequence[Additions]
 ) -> list[tuple[BatchScorer, Relations]]:
     """Return each batch in the rest of the taxonomy, with the relations inside the batch."""
-    whole, vectors, network = ranker.anchors.taxonomy, ranker.anchors.vectors, ranker.network
+    whole = ranker.anchors.taxonomy
+    vectors = ranker.anchors.vectors
+    network = ranker.network
     kept = np.array([whole.index(id) for id in rest])
     of_kept = vectors.select(torch.from_numpy(kept).to(vectors.device))
     texts = ranker.anchors.texts

@@ -62,7 +62,8 @@ def learn_abstention(ranker: Ranker, queries: Queries) -> AbstentionModel | None
     if len(queries) < MIN_HELD_OUT:
         return None
     features = abstention_features(ranker, queries)
-    center, scale = features.mean(axis=0), features.std(axis=0) + 1e-9
+    center = features.mean(axis=0)
+    scale = features.std(axis=0) + 1e-9
     model = AbstentionModel(tuple(center.tolist()), tuple(scale.tolist()), 0.0)
     threshold = float(np.quantile(model.closeness(features), FALSE_ALARM_RATE))
     return AbstentionModel(model.center, model.scale, threshold)
@@ -71,7 +72,8 @@ def learn_abstention(ranker: Ranker, queries: Queries) -> AbstentionModel | None
 @torch.no_grad()
 def abstention_features(ranker: Ranker, queries: Queries) -> Floats:
     """Return the `ABSTENTION_FEATURES` of queries [Q, F]."""
-    anchors, memory = ranker.anchors, ReusedMemory()
+    anchors = ranker.anchors
+    memory = ReusedMemory()
     tower = anchors.tower if ranker.fusion is not None else None
     texts = None if tower is None else anchors.families.occurring(tower[1])
     blocks = (some for _, some in queries.blocks(len(ranker.keys)))

@@ -125,7 +125,8 @@ def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
     best = int(held_out.likelihood.mean(axis=0).argmax())
     temperature = TEMPERATURES[best]
     probabilities = np.exp(held_out.scores / temperature - held_out.totals[:, best, None])
-    log_odds, right = logit(probabilities), held_out.right
+    log_odds = logit(probabilities)
+    right = held_out.right
     folds = np.random.default_rng(seed).permutation(len(log_odds)) % FOLDS
     first, confidence = _best_curve(log_odds[:, :1], right[:, :1], folds)
     later, _ = _best_curve(log_odds[:, 1:], right[:, 1:], folds)
@@ -147,7 +148,9 @@ def with_branches(
     """
     if calibration is None:
         return None
-    parts, anchors, heat = [], [], calibration.temperature
+    parts = []
+    anchors = []
+    heat = calibration.temperature
     order = [np.flatnonzero(folds == fold) for fold in range(len(fusions))]
     for rows, fusion in zip(order, fusions, strict=True):
         if len(rows):
@@ -163,7 +166,8 @@ def with_branches(
     row, column = np.nonzero(~np.isnan(levels))
     if not len(row):
         return calibration
-    log_odds, samples = logit(levels[row, column])[:, None], right[row, column][:, None]
+    log_odds = logit(levels[row, column])[:, None]
+    samples = right[row, column][:, None]
     # Sums of probabilities may be right as they are, and a few samples should not change them.
     fits = {"unchanged": lambda *_: Curve("platt", (), (1.0, 0.0)), **FITS}
     curve, known = _best_curve(log_odds, samples, np.concatenate(order)[row] % FOLDS, fits)
@@ -201,7 +205,8 @@ def _platt(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
     """Fit a logistic curve to smoothed labels (Platt), so that a few leaves prove nothing."""
     table = np.stack([log_odds, np.ones_like(log_odds)], axis=1)
     count = np.count_nonzero(right)
-    target_of_right, target_of_wrong = (count + 1) / (count + 2), 1 / (len(right) - count + 2)
+    target_of_right = (count + 1) / (count + 2)
+    target_of_wrong = 1 / (len(right) - count + 2)
     slope, shift = logistic(table, np.where(right, target_of_right, target_of_wrong))
     return Curve("platt", (), (float(slope), float(shift)))
 

@@ -38,7 +38,8 @@ class Calibrators:
 def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
     """Return why no confidence can be learned, with a remedy, or an empty string if it can."""
     leaves = leaf_count(taxonomy.active)
-    fraction, limit = config.validation_fraction, config.max_validation_leaves
+    fraction = config.validation_fraction
+    limit = config.max_validation_leaves
     held_out = held_out_count(leaves, fraction, limit)
     if held_out >= MIN_HELD_OUT:
         return ""

@@ -119,7 +119,8 @@ class Reliability:
     @property
     def bins(self) -> list[Bin]:
         """Ten equal ranges of confidence, without the empty ranges."""
-        confidence, right = np.array(self.confidence), np.array(self.right, dtype=float)
+        confidence = np.array(self.confidence)
+        right = np.array(self.right, dtype=float)
         numbers = np.minimum((confidence * BIN_COUNT).astype(int), BIN_COUNT - 1)
         return [
             Bin(int(inside.sum()), float(confidence[inside].mean()), float(right[inside].mean()))
@@ -134,10 +135,12 @@ class Reliability:
 
     def coverage(self) -> list[CoveragePoint]:
         """Return coverage and precision at each distinct confidence, highest first."""
-        confidence, right = np.array(self.confidence), np.array(self.right, dtype=float)
+        confidence = np.array(self.confidence)
+        right = np.array(self.right, dtype=float)
         counts = np.arange(1, len(confidence) + 1)
         last = np.flatnonzero(np.diff(confidence, append=-1.0))
-        covered, precision = counts / max(len(confidence), 1), np.cumsum(right) / counts
+        covered = counts / max(len(confidence), 1)
+        precision = np.cumsum(right) / counts
         points = np.stack([confidence, covered, precision], axis=1)
         return [CoveragePoint(*point) for point in points[last].tolist()]
 

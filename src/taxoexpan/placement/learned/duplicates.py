@@ -26,7 +26,8 @@ MAX_EXAMPLES = 500
 """Concepts to learn from, and twice as many leaves: enough for three weights."""
 MIN_SYNONYM_CONCEPTS = 20
 """With fewer concepts that have several names, nothing is learned."""
-BLOCK_SIZE, MAX_COSINES = 1024, 16_000_000
+BLOCK_SIZE = 1024
+MAX_COSINES = 16_000_000
 """New concepts that are compared with all existing ones at a time, and their cosines, at most."""
 
 
@@ -42,7 +43,8 @@ class DuplicateDetector:
     """A logistic regression on the cosine, the letter similarity and a constant."""
 
     def __init__(self, taxonomy: Taxonomy, vectors: Vectors, weights: Sequence[float]) -> None:
-        self.vectors, self.weights = vectors, np.array(weights)
+        self.vectors = vectors
+        self.weights = np.array(weights)
         self._taxonomy = taxonomy
 
     @classmethod
@@ -50,7 +52,8 @@ class DuplicateDetector:
         cls, taxonomy: Taxonomy, vectors: Vectors, embed: Embed, seed: int = 0
     ) -> DuplicateDetector | None:
         """Learn from a taxonomy and its vectors [N, D]; None if it has too few synonyms."""
-        rng, concepts = np.random.default_rng(seed), list(taxonomy.concepts)
+        rng = np.random.default_rng(seed)
+        concepts = list(taxonomy.concepts)
         several = [i for i, concept in enumerate(concepts) if len(distinct_names(concept)) > 1]
         if len(several) < MIN_SYNONYM_CONCEPTS or len(taxonomy) <= NUM_CANDIDATES:
             return None
@@ -128,7 +131,8 @@ def duplicate_features(
 
 def letter_similarity(one: str, other: str) -> float:
     """Return the fraction of letter trigrams that two names share (Dice's coefficient)."""
-    own, others = _trigrams(one), _trigrams(other)
+    own = _trigrams(one)
+    others = _trigrams(other)
     return 2 * len(own & others) / (len(own) + len(others))
 
 

@@ -68,7 +68,8 @@ class NewParentPrior:
         weights = np.zeros(PRIOR_FEATURES)
         for _ in range(MAX_STEPS):
             gradient, hessian = _gradient_and_hessian(batches, weights)
-            gradient, hessian = gradient / len(has_new), hessian / len(has_new)
+            gradient = gradient / len(has_new)
+            hessian = hessian / len(has_new)
             step = np.linalg.solve(
                 hessian + DECAY * np.eye(PRIOR_FEATURES), gradient - DECAY * weights
             )
@@ -118,9 +119,11 @@ def _gradient_and_hessian(
     batches: Sequence[LabeledBatch], weights: Floats
 ) -> tuple[Floats, Floats]:
     """Return the gradient [F] of the log-likelihood of all parents, and its negative Hessian."""
-    gradient, hessian = np.zeros(PRIOR_FEATURES), np.zeros((PRIOR_FEATURES, PRIOR_FEATURES))
+    gradient = np.zeros(PRIOR_FEATURES)
+    hessian = np.zeros((PRIOR_FEATURES, PRIOR_FEATURES))
     for batch in batches:
-        scores, features = _with_gain(batch.scores, batch.features, weights), batch.features
+        scores = _with_gain(batch.scores, batch.features, weights)
+        features = batch.features
         total = np.logaddexp(np.logaddexp.reduce(scores, 1), batch.scores.total)
         probability = np.exp(scores - total[:, None])
         right = np.where(batch.true, probability, 0)

@@ -231,7 +231,9 @@ class Anchors:
         texts: AnchorTexts | None = None,
     ) -> None:
         self.taxonomy = taxonomy.without_deprecated_relations
-        self.vectors, self.siblings, self.texts = vectors, siblings, texts
+        self.vectors = vectors
+        self.siblings = siblings
+        self.texts = texts
         self.is_everyone = chosen is None or np.array_equal(chosen, np.arange(len(taxonomy)))
         self.chosen = np.arange(len(taxonomy)) if chosen is None else chosen
 
@@ -262,7 +264,8 @@ class Anchors:
         """Compute the key of every anchor, once for all queries: [N, k]."""
         was_training = network.training
         network.eval()
-        vectors, keys = self.vectors, list[Tensor]()
+        vectors = self.vectors
+        keys = list[Tensor]()
         for stored in self._egonets:
             egonets = stored.to(vectors.device)
             names = vectors.select_names(stored.concepts)

@@ -182,7 +182,9 @@ class QueryCosines:
         memory: ReusedMemory,
         children: Tensor | None = None,
     ) -> None:
-        self.families, self.queries, self.children = families, queries, children
+        self.families = families
+        self.queries = queries
+        self.children = children
         self._memory = memory
 
     @cached_property
@@ -210,7 +212,8 @@ class QueryCosines:
     def of_parents(self) -> Iterator[Tensor]:
         """Yield the inputs `OF_COSINES` of all anchors with children, [I, B] each."""
         families = self.families
-        by_name, by_head = families.children, families.head_children
+        by_name = families.children
+        by_head = families.head_children
         yield self.names.index_select(0, families.own_of_parents)
         yield self.heads.index_select(0, families.heads_of_parents)
         yield (nearest := by_name.maximum(self.names))
@@ -228,7 +231,8 @@ class CosineScores:
     """Cosines of a block of B queries, times `weights` [2, 7] for parents and for leaf anchors."""
 
     def __init__(self, weights: Floats, cosines: QueryCosines) -> None:
-        self._cosines, self._families = cosines, cosines.families
+        self._cosines = cosines
+        self._families = cosines.families
         parents, leaves = weights.tolist()
         self._leaf_weights = leaves[: Input.HEAD - Input.NAME + 1]
         names = cosines.names

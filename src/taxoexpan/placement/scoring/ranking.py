@@ -32,7 +32,8 @@ class Branches:
     """The branches of a taxonomy, for sums over its concepts on a device."""
 
     def __init__(self, taxonomy: Taxonomy, device: torch.device) -> None:
-        self._taxonomy, self._device = taxonomy, device
+        self._taxonomy = taxonomy
+        self._device = device
         self._lineages: dict[int, Indices] = {}
 
     def levels(self, scores: Tensor, concepts: Indices, temperature: float = 1.0) -> Floats:
@@ -100,7 +101,8 @@ def true_levels(
     """
     paths = [taxonomy.short_lineage(index) for index in concepts.tolist()]
     shape = len(paths), max(map(len, paths), default=0)
-    right, is_place = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    right = np.zeros(shape, dtype=np.bool_)
+    is_place = np.zeros(shape, dtype=np.bool_)
     for row, (path, own) in enumerate(zip(paths, parents, strict=True)):
         owners, _ = taxonomy.descendant_intervals.pairs_among(path, own)
         right[row, owners] = True
@@ -149,8 +151,11 @@ class Ranker:
     ) -> None:
         self.keys = anchors.encode(network) if keys is None else keys.to(anchors.vectors.storage)
         if anchors.vectors.streamed_to is not None:
-            network, anchors = copy.deepcopy(network).to(self.keys.device), anchors.stored()
-        self.network, self.anchors, self.fusion = network, anchors, fusion
+            network = copy.deepcopy(network).to(self.keys.device)
+            anchors = anchors.stored()
+        self.network = network
+        self.anchors = anchors
+        self.fusion = fusion
         deprecated = np.array(sorted(anchors.taxonomy.deprecated), dtype=np.int64)
         rows = np.flatnonzero(np.isin(anchors.chosen, deprecated))
         self.deprecated_rows = torch.from_numpy(rows).to(self.keys.device)
@@ -164,7 +169,8 @@ class Ranker:
 
     def among(self, chosen: Indices) -> Ranker:
         """Return the ranker of some anchors only, given by index."""
-        a, rows = self.anchors, torch.from_numpy(chosen).to(self.keys.device)
+        a = self.anchors
+        rows = torch.from_numpy(chosen).to(self.keys.device)
         anchors = Anchors(a.taxonomy, a.vectors, a.siblings, chosen, a.texts)
         keys = self.keys.index_select(0, rows)
         return Ranker(self.network, anchors, keys, self.fusion)
@@ -202,7 +208,10 @@ class Ranker:
             len(self.keys) - len(self.deprecated_rows) - max(map(len, excluded or ()), default=0)
         )
         top_k = min(top_k, max(fewest, 1))
-        anchors, scores, tempered, levels = [], [], [], list[Floats]()
+        anchors = []
+        scores = []
+        tempered = []
+        levels = list[Floats]()
         memory = ReusedMemory()
         for start, some in queries.blocks(len(self.keys)):
             no_parents = None

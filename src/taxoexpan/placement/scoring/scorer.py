@@ -115,7 +115,9 @@ class Scorer:
         fusion: SignalFusion | None,
         barred: Tensor,
     ) -> None:
-        self._network, self._anchors, self._keys = network, anchors, keys
+        self._network = network
+        self._anchors = anchors
+        self._keys = keys
         plain = SignalFusion.from_mapping({"network": 1.0})
         weights = (plain if fusion is None else fusion).input_weights()
         families = anchors.families
@@ -125,7 +127,8 @@ class Scorer:
         of_children = float(weights[0, Input.CHILDREN]) * families.log_counts
         self._constants[self._parents] = of_children[:, None]
         self._constants[barred] = -torch.inf
-        self._word_scores, self._tower = None, None
+        self._word_scores = None
+        self._tower = None
         if fusion is not None:
             self._word_scores = WordScores(
                 anchors.words, weights[0, OF_WORDS].tolist(), keys.device
@@ -184,7 +187,9 @@ class Scorer:
     @torch.no_grad()
     def features(self, queries: Queries) -> Tensor:
         """Return the features of all pairs, which the fusion is fitted to: [F, A, Q]."""
-        network, anchors, families = self._network, self._anchors, self._anchors.families
+        network = self._network
+        anchors = self._anchors
+        families = self._anchors.families
         query_words = self._words_of(queries)
         projected = network.project_queries(queries.vectors[0], self._keys)
         raw = self._add_mentions(network.match.score_all(self._keys, projected), queries)

@@ -46,7 +46,8 @@ class Rejections:
         parents: dict[str, tuple[str, ...]] = {}
         merges: dict[str, tuple[str, ...]] = {}
         for each in rejected:
-            target, name = merges if each.is_merge else parents, normalize_name(each.query.label)
+            target = merges if each.is_merge else parents
+            name = normalize_name(each.query.label)
             target[name] = tuple(dict.fromkeys([*target.get(name, ()), each.parent.id]))
         return cls(parents, merges)
 
@@ -80,7 +81,8 @@ class Rejections:
 
     def filtered(self, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
         """Return the suggestions that were not rejected, with new ranks."""
-        kept, ranks = [], dict[str, int]()
+        kept = []
+        ranks = dict[str, int]()
         for suggestion in suggestions:
             rejected = self.merges if suggestion.is_merge else self.parents
             if suggestion.parent.id in rejected.get(normalize_name(suggestion.query.label), ()):

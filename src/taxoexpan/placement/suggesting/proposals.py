@@ -42,12 +42,18 @@ class Placer:
     ) -> tuple[list[Suggestion], Ranking]:
         """Return `top_k` parents of each query with all other suggestions, and the ranking."""
         ranking, has_parent, duplicates = self.rank(queries, max(top_k, min_ranked))
-        taxonomy, calibration = self.ranker.anchors.taxonomy, self.calibrators.calibration
-        anchors, scores = ranking.anchors[:, :top_k], ranking.scores[:, :top_k].tolist()
-        confidence, related, levels, is_leaf = None, {}, None, [[False]]
+        taxonomy = self.ranker.anchors.taxonomy
+        calibration = self.calibrators.calibration
+        anchors = ranking.anchors[:, :top_k]
+        scores = ranking.scores[:, :top_k].tolist()
+        confidence = None
+        related = {}
+        levels = None
+        is_leaf = [[False]]
         if calibration is not None:
             known = calibration.confidence(ranking.tempered)[:, :top_k]
-            confidence, related = known.tolist(), _related_parents(taxonomy, anchors, known)
+            confidence = known.tolist()
+            related = _related_parents(taxonomy, anchors, known)
             if ranking.levels is not None:
                 levels = calibration.branch_confidence(ranking.levels[:, :top_k], known).tolist()
                 is_leaf = (taxonomy.children_of.degrees[anchors] == 0).tolist()
@@ -81,7 +87,8 @@ class Placer:
                 ranked = with_further_parents(ranked, related[row])
             ranked = with_inserts(taxonomy, ranked)
             if duplicates is not None:
-                index, log_odds = int(duplicates.indices[row]), float(duplicates.log_odds[row])
+                index = int(duplicates.indices[row])
+                log_odds = float(duplicates.log_odds[row])
                 ranked = with_merge(taxonomy, ranked, index, log_odds)
             suggestions += with_similar(taxonomy, ranked)
         if self.rejections:
@@ -93,9 +100,12 @@ class Placer:
         self, queries: Queries, top_k: int
     ) -> tuple[Ranking, NDArray[np.bool_], DuplicateCandidates | None]:
         """Return the ranking, whether each query has a suitable parent [Q], and duplicates."""
-        ranker, calibrators = self.ranker, self.calibrators
-        calibration, abstention = calibrators.calibration, calibrators.abstention
-        vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
+        ranker = self.ranker
+        calibrators = self.calibrators
+        calibration = calibrators.calibration
+        abstention = calibrators.abstention
+        vectors = ranker.anchors.vectors
+        taxonomy = ranker.anchors.taxonomy
         temperature = calibration.temperature if calibration else 1.0
         excluded = None
         if self.rejections:
@@ -164,7 +174,8 @@ def with_further_parents(
     ranked: Sequence[Suggestion], related: NDArray[np.bool_]
 ) -> list[Suggestion]:
     """Mark likely further parents of a query that are not related [K, K] to a proposed one."""
-    marked, proposed = [ranked[0]], [0]
+    marked = [ranked[0]]
+    proposed = [0]
     for row, suggestion in enumerate(ranked[1:], start=1):
         if (suggestion.confidence or 0.0) > LIKELY and not related[row, proposed].any():
             proposed.append(row)
@@ -194,7 +205,8 @@ def with_merge(
     taxonomy: Taxonomy, ranked: Sequence[Suggestion], index: int, log_odds: float
 ) -> list[Suggestion]:
     """Add a merge of one query with the concept at an index, if it is likely."""
-    probability, known = float(sigmoid(np.array(log_odds))), taxonomy.concept_at(index)
+    probability = float(sigmoid(np.array(log_odds)))
+    known = taxonomy.concept_at(index)
     if probability <= LIKELY or known.deprecated:
         return list(ranked)
     first = ranked[0]

@@ -171,7 +171,8 @@ def parquet_file(path: Path, force: bool = False) -> Iterator[WriteRows]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    texts, numbers = pa.list_(pa.string()), pa.list_(pa.float64())
+    texts = pa.list_(pa.string())
+    numbers = pa.list_(pa.float64())
     types = {int: pa.int32(), float: pa.float64(), tuple: texts}
     known = {name: types.get(column.type, pa.string()) for name, column in COLUMNS.items()}
     schema = pa.schema([*(known | {"levels": numbers}).items()])

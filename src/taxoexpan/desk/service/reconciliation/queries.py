@@ -17,9 +17,11 @@ from taxoexpan.placement.adding.acceptance import place_safely
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
-DEFINITION, SYNONYM = "definition", "synonym"
+DEFINITION = "definition"
+SYNONYM = "synonym"
 """The properties that help to place a query; others are ignored."""
-PARENT, PATH = "parent", "path"
+PARENT = "parent"
+PATH = "path"
 """Further properties that a client can add to matched cells."""
 CONCEPT_TYPE = {"id": "concept", "name": "Concept"}
 PARENT_TYPE = {"id": "proposed-parent", "name": "Proposed parent"}
@@ -145,7 +147,8 @@ def _parse(kind: TypeAdapter[Parsed], text: str, field: str) -> Parsed:
         errors = [{**each, "loc": ("form", field, *each["loc"])} for each in found]
         raise ProblemError(invalid_request(errors)) from None
     except (ValueError, RecursionError):
-        problem, fix = "it is not valid JSON", "send a JSON object"
+        problem = "it is not valid JSON"
+        fix = "send a JSON object"
         raise ProblemError.in_field(HTTPStatus.BAD_REQUEST, field, problem, fix) from None
 
 
@@ -171,7 +174,8 @@ async def reconcile(
 
 def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
     """Return the concept with the id of a query, or else the concepts with its name."""
-    taxonomy, text = state.taxonomy, query.concept().label
+    taxonomy = state.taxonomy
+    text = query.concept().label
     by_id = (taxonomy.index(query.query),) if query.query in taxonomy else ()
     found = by_id or state.suggester.named(text)
     active = [index for index in found if index not in taxonomy.deprecated]
@@ -189,7 +193,9 @@ def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
 
 def _proposed(state: ServiceState, suggestions: Sequence[Suggestion]) -> list[Candidate]:
     """Return duplicates and suggested parents as candidates with falling scores and no match."""
-    taxonomy, candidates, highest = state.taxonomy, [], NAME_SCORE
+    taxonomy = state.taxonomy
+    candidates = []
+    highest = NAME_SCORE
     for suggestion in _with_safe(state, suggestions):
         is_parent = not suggestion.is_merge
         row = suggestion.as_dict()

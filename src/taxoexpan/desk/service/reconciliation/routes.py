@@ -231,7 +231,8 @@ def _manifest(state: ServiceState, access: Access, base: str) -> dict[str, Any]:
 
 def identifier_space(ids: Sequence[str]) -> str:
     """Return the common prefix of all ids, up to the last / or #, if they are IRIs."""
-    low, high = min(ids, default=""), max(ids, default="")
+    low = min(ids, default="")
+    high = max(ids, default="")
     pairs = enumerate(zip(low, high, strict=False))
     common = low[: next((i for i, (one, other) in pairs if one != other), len(low))]
     end = max(common.rfind("/"), common.rfind("#")) + 1
