@@ -20,13 +20,8 @@ help:
 	@echo "make sizes      print the sizes of the package and its extras, and start-up times"
 	@echo "make concepts   count classes, records, shared classes and lines (COMPARE=DIRECTORY: next to another checkout)"
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
-<<<<<<< HEAD
 	@echo "make coverage   run the tests, and print the modules that they do not reach completely"
-	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
-=======
-	@echo "make coverage   run the tests, and print how much of each package they reach"
 	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY for real data)"
->>>>>>> head
 	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make install    install the command line in .venv"
