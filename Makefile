@@ -94,11 +94,7 @@ coverage: .venv/installed-dev
 	$(BIN)/coverage report --skip-covered
 
 bench: .venv/installed
-<<<<<<< HEAD
-	$(BIN)/python -m benchmarks.speed $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
-=======
-	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS))
->>>>>>> head
+	$(BIN)/python -m benchmarks.speed $(if $(MAG_CS),--mag-cs $(MAG_CS))
 
 reproduce: .venv/installed-dev
 	@$(BIN)/python -m reproduction $(if $(RUN),run $(RUN)) $(ARGS)
