@@ -78,7 +78,7 @@ def test_only_the_command_line_names_flags() -> None:
         "option_declarations.py",
         "shared_options.py",
     }
-    commands |= {"git.py", "text_file.py"}  # those of git
+    commands |= {"text_file.py"}  # those of iconv
     modules = [p for p in PACKAGE.rglob("*.py") if p.parent.name not in ("cli", "github")]
     found = {path.name: flags_in(path) for path in modules if path.name not in commands}
     assert {name: texts for name, texts in found.items() if texts} == {}

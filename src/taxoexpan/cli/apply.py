@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.addition_messages import print_applied
 from taxoexpan.cli.arguments import open_taxonomy
-from taxoexpan.cli.messages import note, note_some, spell_files
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.cli.messages import note, note_some
 from taxoexpan.option_declarations import PATH, argument, option, output_option, repeated, switch
 from taxoexpan.phrasing import join_counts, join_words, pluralize
 from taxoexpan.shared_options import AcceptanceOptions, ReadingOptions
@@ -30,19 +29,13 @@ class Options(ReadingOptions, AcceptanceOptions):
         "CSV file written by suggest, expand or export, or any CSV file with the columns query "
         "(the label of the new concept) and parent_id, parent_label or path",
     )
-    output: Path | None = output_option("output taxonomy file, or - for standard output")
+    output: Path = output_option("output taxonomy file, or - for standard output", MISSING)
     force: bool = switch("overwrite existing output files")
     concepts: Path | None = option(
         "file with the new concepts, from which definitions and synonyms are copied; they take "
         "precedence over the columns definition and synonyms of DECISIONS",
         kind=PATH,
         metavar="NEW",
-    )
-    patch: Path | None = option(
-        "write the changes to FILE, or to standard output if FILE is -, as a patch for git "
-        "apply; then -o may be omitted",
-        kind=PATH,
-        metavar="FILE",
     )
     changes: tuple[Path, ...] = repeated(
         "also write the changes to FILE; the suffix selects the format: .kgcl (Knowledge Graph "
@@ -56,17 +49,13 @@ class Options(ReadingOptions, AcceptanceOptions):
 def run(options: Options) -> int:
     """Apply the accepted suggestions."""
     from taxoexpan.expansion import acceptance_of, apply_suggestions
-    from taxoexpan.files import write_whole
     from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.formats.git import git_patch, refuse_unpatchable
     from taxoexpan.placement.adding.acceptance import similar
     from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
 
     _refuse_outputs(options)
     accept = acceptance_of(options)
     file = open_taxonomy(options.taxonomy, options)
-    if options.patch:
-        refuse_unpatchable(file.path)
     file.check_changes(accept.allowed_changes)
     suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
     listed = read_concepts(options.concepts) if options.concepts else []
@@ -82,26 +71,19 @@ def run(options: Options) -> int:
         note(f"{count} left out: {join_counts(undecided)}; to add one, {fix}")
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
-    if options.patch:
-        patch = git_patch(applied.written.contents)
-        write_whole({options.patch: patch}, options.force)
-        note(f"patch in {spell_files([options.patch])}")
     return 0
 
 
 def _refuse_outputs(options: Options) -> None:
-    """Refuse missing outputs, and outputs that would overwrite each other or an input."""
+    """Refuse outputs that would overwrite each other or an input."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.changes.change_set import change_format
 
-    if not (options.output or options.patch):
-        raise ConfigurationError("no output is given", fix="give -o OUT, or --patch FILE, or both")
     for path in options.changes:
         change_format(path)
     inputs = [options.decisions, *filter(None, [options.concepts])]
-    others = [*options.changes, *filter(None, [options.patch])]
-    preflight([*filter(None, [options.output]), *others], inputs, options.force)
-    preflight(others, [options.taxonomy], options.force)
+    preflight([options.output, *options.changes], inputs, options.force)
+    preflight(options.changes, [options.taxonomy], options.force)
 
 
 def _write_changes(

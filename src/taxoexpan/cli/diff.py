@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 class Options(ReadingOptions):
     """The options of `diff`."""
 
-    old: Path = argument(
-        "OLD", "old taxonomy: a file, or a git revision of a file, such as main:topics.ttl"
-    )
+    old: Path = argument("OLD", "old taxonomy, in any supported format")
     new: Path = argument("NEW", "new taxonomy, in any supported format")
     to: str = option(
         "output format: text (default), json, kgcl (Knowledge Graph Change Language), markdown "
@@ -49,7 +47,7 @@ def run(options: Options) -> int:
         _print(comparison)
         print_line(_matched(comparison))
     else:
-        title = f"Changes in {options.new.name.rpartition(':')[-1] or options.new.name}"
+        title = f"Changes in {options.new.name}"
         text, notes = changes.text(ChangeFormat(options.to), title)
         print(text, end="")
         for message in (*notes, _matched(comparison)):

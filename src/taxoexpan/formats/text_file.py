@@ -14,7 +14,6 @@ from typing import TypeVar, cast
 from taxoexpan.errors import FormatError
 from taxoexpan.files.inputs import read_input
 from taxoexpan.formats.compression import decompressed, format_suffix
-from taxoexpan.formats.git import has_version, is_version, read_version
 
 Parsed = TypeVar("Parsed")
 
@@ -115,7 +114,7 @@ class TextFile:
         if path not in self._siblings:
             self._siblings[path] = (
                 TextFile(path, "")
-                if optional and not (path.exists() or has_version(path))
+                if optional and not path.exists()
                 else TextFile.load(path, self.options, optional)
             )
         return self._siblings[path]
@@ -141,7 +140,7 @@ class TextFile:
 
     def has(self, path: Path) -> bool:
         """Return whether there is another file of the same taxonomy at this path."""
-        return path in self._siblings or path.exists() or has_version(path)
+        return path in self._siblings or path.exists()
 
     @property
     def is_directory(self) -> bool:
@@ -206,8 +205,6 @@ def read_bytes(path: Path) -> bytes:
     try:
         return read_input(path)
     except FileNotFoundError:
-        if is_version(path):
-            return read_version(path)
         raise FormatError(path, "there is no such file", fix="check the path") from None
     except IsADirectoryError:
         raise FormatError(path, "this is a directory", fix="give a file inside it") from None

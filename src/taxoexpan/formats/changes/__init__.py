@@ -1,1 +1,1 @@
-"""Changes of a taxonomy in exchange formats, and as a patch for git."""
+"""Changes of a taxonomy in exchange formats."""
