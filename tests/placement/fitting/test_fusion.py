@@ -173,7 +173,7 @@ def test_examples_have_all_true_parents_the_best_anchors_and_the_weight_of_all_a
     limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch, max_pairs: int
 ) -> None:
     # Two queries at a time, or all.
-    monkeypatch.setattr(calibrator_learning, "MAX_PAIRS", max_pairs)
+    monkeypatch.setattr(calibrator_learning, "MAX_FITTED_PAIRS", max_pairs)
     monkeypatch.setattr(calibrator_learning, "MIN_QUERIES", 1)
     ranker, queries = fused_case(1, count=40)
     features = ranker.features(queries)

@@ -137,7 +137,7 @@ def test_only_the_features_of_a_missing_tower_are_zero(tower: bool) -> None:
 def test_a_ranking_is_the_softmax_of_all_scores(
     monkeypatch: pytest.MonkeyPatch, variant: dict[str, object], is_fused: bool
 ) -> None:
-    monkeypatch.setitem(scorer.MAX_PAIRS, "cpu", 64 * 7)
+    monkeypatch.setitem(scorer.MAX_PAIRS_BY_DEVICE, "cpu", 64 * 7)
     monkeypatch.setitem(pair_features.MAX_PAIRS, "cpu", 50)
     plain, queries = fused_case(4, count=300, **variant)
     fusion = SignalFusion(tuple(np.linspace(-0.3, 0.5, len(PAIR_FEATURES)).tolist()))

@@ -48,8 +48,8 @@ def read_decisions(
         shown = "".join(problems[:MAX_ROWS])
         if len(problems) > MAX_ROWS:
             shown += f"\n  … and {len(problems) - MAX_ROWS:,} more"
-        fix = "write its id into the column parent_id"
-        raise FormatError(path, f"{count} no clear parent{shown}", fix=fix)
+        fix = f"write its id into the column parent_id{shown}"
+        raise FormatError(path, f"{count} no clear parent", fix=fix)
     return found
 
 
