@@ -138,7 +138,7 @@ def test_a_ranking_is_the_softmax_of_all_scores(
     monkeypatch: pytest.MonkeyPatch, variant: dict[str, object], is_fused: bool
 ) -> None:
     monkeypatch.setitem(scorer.MAX_PAIRS_BY_DEVICE, "cpu", 64 * 7)
-    monkeypatch.setitem(pair_features.MAX_PAIRS, "cpu", 50)
+    monkeypatch.setitem(pair_features.MAX_PAIRS_BY_DEVICE, "cpu", 50)
     plain, queries = fused_case(4, count=300, **variant)
     fusion = SignalFusion(tuple(np.linspace(-0.3, 0.5, len(PAIR_FEATURES)).tolist()))
     ranker = shaped(plain, "deprecated").with_fusion(fusion if is_fused else None)
