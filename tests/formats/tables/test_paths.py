@@ -159,7 +159,7 @@ def label_paths(taxonomy: Taxonomy) -> set[tuple[str, ...]]:
 NAMES = names(without=">")
 
 
-@given(growths(ids=names(without=">#:-"), most_parents=1), styles())
+@given(growths(ids=names(without=">#:-*+.)"), most_parents=1), styles())
 @quickly
 def test_an_expanded_file_of_bare_paths_keeps_all_bytes_and_reads_back(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style
