@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -173,7 +173,7 @@ def place_together(
     mentions = None
     if model.config.uses_mentions:
         mentions = mentions_among(model.taxonomy, batch.concepts)
-    queries = Queries(model._embedder.tensor(batch.concepts), mentions, batch.concepts)
+    queries = replace(model._embedder.queries(batch.concepts, None), mentions=mentions)
     placed = place_jointly(model._ranker, queries, priors)
     return placed.additions(model.taxonomy, batch.concepts)
 
