@@ -91,7 +91,8 @@ def public_names(tree: ast.Module) -> list[str]:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             names.append(node.name)
         elif isinstance(node, ast.Assign):
-            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
+            stored = (name for target in node.targets for name in ast.walk(target))
+            names += [name.id for name in stored if isinstance(name, ast.Name)]
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names.append(node.target.id)
     return [name for name in names if not name.startswith("_")]

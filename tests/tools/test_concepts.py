@@ -7,7 +7,7 @@ import pytest
 from tools.concepts import count, import_closure
 
 FILES = {
-    "__init__.py": "VERSION = 1\n_private = 2\n",
+    "__init__.py": "VERSION, _private = 1, 2\n",
     "model.py": (
         "from dataclasses import dataclass\nfrom typing import NamedTuple\n"
         "@dataclass(frozen=True)\nclass Model:\n    class Nested: ...\n"
