@@ -153,9 +153,8 @@ class WordNetFormat(Format):
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Refuse additions: a new sense changes the lines and byte offsets of other synsets."""
-        name = source.path.name
         message = "the database files of WordNet are read, but not changed"
-        fix = f"first run taxoexpan convert {name} {name}.ttl, and work on that file"
+        fix = f"first run taxoexpan convert {source.path} wordnet.ttl, and work on that file"
         raise FormatError(source.path, message, fix=fix)
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:

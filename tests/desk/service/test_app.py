@@ -174,6 +174,8 @@ def test_an_invalid_concept_names_the_field_and_the_fix(
     assert [error["field"] for error in problem["errors"]] == [field]
     assert fix in problem["errors"][0]["fix"]
     assert problem["detail"].startswith(f"{field}: ")
+    assert problem["fix"]
+    assert problem["detail"].endswith(f"; {problem['fix']}")
     assert len(answer.content) < 2000  # the text is not sent back
 
 

@@ -233,4 +233,5 @@ class ProblemDetails(BaseModel):
     title: str
     status: int
     detail: str
+    fix: str = ""
     errors: list[FieldProblem] = []

@@ -128,8 +128,9 @@ def skip_space(text: str, offset: int) -> int:
 
 def value_span(text: str, container: Object | Array, key: str | int) -> tuple[int, int]:
     """Return the start and end offsets of a value in an object or list."""
-    value = container[key]  # type: ignore[index]
-    start = container.places[key]  # type: ignore[index]
+    parts: Any = container  # an object has names as keys, a list has positions
+    value = parts[key]
+    start = parts.places[key]
     nested = isinstance(value, Object | Array)
     return start, value.end if nested else _DECODER.raw_decode(text, start)[1]
 
