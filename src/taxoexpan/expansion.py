@@ -38,7 +38,6 @@ from taxoexpan.placement.adding.acceptance import (
 )
 from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import (
-    DEFAULT_TRUTH,
     Calibrators,
     branch_threshold,
     confidence_threshold,
@@ -50,6 +49,7 @@ from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions, TrainingO
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
+from taxoexpan.thresholds import DEFAULT_TRUTH
 
 NUM_REFINED = 3
 """Possible parents that the note on a coarse placement names."""

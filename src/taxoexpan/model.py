@@ -48,7 +48,7 @@ from taxoexpan.placement.learned.calibration import (
     measure_reliability,
     remaining_ranker,
 )
-from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH, Calibrators, branch_threshold
+from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
@@ -60,6 +60,7 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept import as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
+from taxoexpan.thresholds import DEFAULT_TRUTH
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History, TrainingRecord

@@ -18,7 +18,6 @@ import pytest
 from sqlalchemy import make_url
 
 from taxoexpan.cli.serve import REVIEW_PORT
-from taxoexpan.desk.review.improvement_page import MIN_DECIDED
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept
 from taxoexpan.desk.store.queue import QueueQuery
@@ -26,6 +25,7 @@ from taxoexpan.desk.web.server import listen
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
+from taxoexpan.thresholds import MIN_FOR_FEEDBACK
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 from tests.support.postgresql_server import PostgresqlServer
@@ -96,12 +96,12 @@ class Server:
     """The command `review` in a process of its own, with enough decisions for a training."""
 
     def __init__(self, folder: Path, store: str, *options: object) -> None:
-        names = [f"food {number} of milk" for number in range(MIN_DECIDED + 5)]
+        names = [f"food {number} of milk" for number in range(MIN_FOR_FEEDBACK + 5)]
         concepts = [Concept("", name) for name in names]
         with DecisionStore.open(store) as opened:
             opened.add_concepts(concepts)
             below = (Suggestion(concepts[0], 0, Concept("milk", "milk")),)
-            accepts = [Decision(name, Action.ACCEPT, 0, below) for name in names[:MIN_DECIDED]]
+            accepts = [Decision(name, Action.ACCEPT, 0, below) for name in names[:MIN_FOR_FEEDBACK]]
             opened.append(accepts, "Ada")
         write_file(folder / "new.txt", "\n".join(names))
         command = [sys.executable, "-m", "taxoexpan.cli.main", "review", "model", "new.txt"]
@@ -168,12 +168,12 @@ def test_the_suggestions_are_improved_from_the_pages(
         page = text_of(server.get())
     assert f"Start the next review with {tmp_path / 'model-2'}." in page
     server.stop()
-    name = to_do(store, MIN_DECIDED + 2).model
+    name = to_do(store, MIN_FOR_FEEDBACK + 2).model
     assert name is not None
     assert name.startswith("model-2 (")
     assert name.endswith(") with glossary.tsv")
     with DecisionStore.open(store) as opened:
-        assert len(opened.queue(QueueQuery(limit=None)).concepts) == MIN_DECIDED + 5
+        assert len(opened.queue(QueueQuery(limit=None)).concepts) == MIN_FOR_FEEDBACK + 5
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs the files of /proc")

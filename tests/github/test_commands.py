@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.cli.main import build_parser
-from taxoexpan.github.commands import MIN_CONFIDENCE, apply_command, decide, place_command
+from taxoexpan.github.commands import apply_command, decide, place_command
 from taxoexpan.github.inputs import Inputs
-from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE
 from tests.support.expanded_files import write_file
 
 
@@ -26,10 +25,6 @@ def test_probable_places_of_a_model_are_accepted(tmp_path: Path) -> None:
     assert (
         path.read_text() == header + "oat,1,a,,accepted,attach,\nrye,1,a,,undecided,attach,none\n"
     )
-
-
-def test_places_are_accepted_from_the_same_confidence_as_by_expand() -> None:
-    assert MIN_CONFIDENCE == DEFAULT_MIN_CONFIDENCE
 
 
 def test_the_options_for_reading_are_given_to_every_command_that_takes_them(

@@ -27,6 +27,7 @@ from taxoexpan.shared_options import (
     GlossaryOptions,
     ReadingOptions,
 )
+from taxoexpan.thresholds import LIKELY, MIN_FOR_COMPARISON
 
 if TYPE_CHECKING:
     from taxoexpan.evaluation.growth import Growth, MethodResult
@@ -47,9 +48,6 @@ MODELS = {
 
 METHODS = (*BASELINES, *MODELS)
 DEFAULT_METHODS = (*BASELINES, "taxoexpan-paper", "taxoexpan")
-
-MIN_QUERIES = 30
-"""With fewer queries, one of them changes Hit@1 by more than 3 points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +122,12 @@ def run(options: Options) -> int:
     if options.glossary:
         growth = _with_definitions(growth, options)
     count = len(growth.queries.concepts)
-    if count < MIN_QUERIES:
+    if count < MIN_FOR_COMPARISON:
         few = pluralize(count, "new concept")
-        note(f"note: only {few} to place; with fewer than {MIN_QUERIES}, figures vary by chance")
+        note(
+            f"note: only {few} to place; with fewer than {MIN_FOR_COMPARISON}, "
+            "figures vary by chance"
+        )
 
     def begin(name: str) -> None:
         if not options.quiet:
@@ -204,7 +205,6 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
         overlap_hits,
     )
     from taxoexpan.evaluation.confidence import confidence_table, placement_table
-    from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE
 
     ranks = {name: result.ranks for name, result in results.items()}
     print(
@@ -218,7 +218,7 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
     if models:
         print(
             "\nPlaced as deep as is sure (expand's default is truth 0.9), or by exact parents with "
-            f"a confidence of {DEFAULT_MIN_CONFIDENCE} or more:\n\n"
+            f"a confidence of {LIKELY} or more:\n\n"
             f"{aligned_text(placement_table(models))}\n"
             "Confidence in first suggestions, and exact parents accepted at thresholds learned on "
             f"held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note
 from taxoexpan.phrasing import pluralize
+from taxoexpan.thresholds import MIN_FOR_FINE_CONFIDENCE, MIN_FOR_VALIDATION
 
 if TYPE_CHECKING:
     from taxoexpan.archive import ModelSummary
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from taxoexpan.placement.learned.calibrators import Calibrators
     from taxoexpan.taxonomy import Taxonomy
 
-FEW_QUERIES = 20
-"""With fewer held-out concepts, validation figures say little."""
 PRECISIONS = (0.95, 0.9, 0.8)
 """Precisions for which `train` prints the confidence threshold and the coverage."""
 
@@ -33,7 +32,7 @@ def print_training(model: TaxoExpan, quiet: bool) -> None:
     print_confidence_limits(model)
     metrics = model.training.validation
     count = 0 if metrics is None else metrics.queries
-    if count < FEW_QUERIES:
+    if count < MIN_FOR_VALIDATION:
         note(
             f"note: {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
             "for good results"
@@ -75,14 +74,13 @@ def print_confidence(calibrators: Calibrators) -> None:
 def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
     """Print that a model has no confidence, with the fix, or that its confidence is coarse."""
     from taxoexpan.placement.learned.calibrators import missing_confidence
-    from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
 
     calibration = model.calibrators.calibration
     if calibration is None:
         missing = missing_confidence(model.taxonomy, model.config)
         reason = missing or "the model has no confidence"
         note(f"note: {reason}; scores do not say how often suggestions are right")
-    elif (count := len(calibration.reliability.right)) < FEW_HELD_OUT:
+    elif (count := len(calibration.reliability.right)) < MIN_FOR_FINE_CONFIDENCE:
         note(
             f"note: the confidence is coarse, because it was learned from only {count} held-out "
             "leaves; review accepted suggestions, too"

@@ -19,6 +19,11 @@ from taxoexpan.files import STANDARD_STREAM
 from taxoexpan.formats.changes.markdown import code, document, escape
 from taxoexpan.phrasing import join_words, visible_json
 
+MAX_NAMED = 3
+"""Files that the title names."""
+MAX_RESULTS = 25_000
+"""GitHub refuses SARIF files with more results."""
+
 
 class FindingFormat(StrEnum):
     """The formats for other programs."""
@@ -95,8 +100,6 @@ def _annotated_paths(findings: Iterable[Finding]) -> dict[Path | None, PurePath 
 
 
 _HEADINGS = {"error": "Errors", "warning": "Warnings", "info": "For information"}
-MAX_NAMED = 3
-"""Files that the title names."""
 
 
 def markdown_findings(findings: Sequence[Finding], checked: Sequence[Path]) -> str:
@@ -168,8 +171,6 @@ def gitlab_report(findings: Sequence[Finding]) -> list[dict[str, object]]:
 
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-MAX_RESULTS = 25_000
-"""GitHub refuses SARIF files with more results."""
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _ROOT = "%SRCROOT%"
 """The name by which viewers know the root of the repository."""

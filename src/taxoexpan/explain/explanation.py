@@ -30,6 +30,9 @@ from taxoexpan.taxonomy.arrays import Floats, Indices
 
 QUERY_BLOCK = 1024
 """The number of new concepts in a block."""
+MAX_QUERIES = 128
+MAX_NEIGHBORS = 250_000
+"""Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,6 @@ def with_reasons(
         s if s.is_merge else replace(s, why=why.get((s.query.id, s.parent.id), ""))
         for s in suggestions
     ]
-
-
-MAX_QUERIES = 128
-MAX_NEIGHBORS = 250_000
-"""Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
 
 
 def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence]:

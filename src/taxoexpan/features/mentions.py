@@ -20,6 +20,15 @@ from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import STOP_WORDS
 from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
 
+MAX_NAME_WORDS = 3
+"""The longest name, in words, that is searched for in a definition."""
+MIN_WORD_LENGTH = 2
+"""The shortest first word of a name; *a* is a letter and a unit, but definitions rarely mean it."""
+MAX_SENSES = 6
+"""The largest number of concepts that one mentioned name stands for."""
+MIN_DEFINED = 0.1
+"""The least fraction of concepts with a definition at which mentions are used by default."""
+
 
 class MentionKind(IntEnum):
     """The kind of a mention; even numbers are a name's likeliest sense, odd ones any other."""
@@ -93,18 +102,6 @@ class Mentions:
         of_row = Adjacency.from_pairs(positions[kept], new_index[concepts[kept]], len(rows))
         return Mentions(of_row, kinds[kept])
 
-
-MAX_NAME_WORDS = 3
-"""The longest name, in words, that is searched for in a definition."""
-
-MIN_WORD_LENGTH = 2
-"""The shortest first word of a name; *a* is a letter and a unit, but definitions rarely mean it."""
-
-MAX_SENSES = 6
-"""The largest number of concepts that one mentioned name stands for."""
-
-MIN_DEFINED = 0.1
-"""The least fraction of concepts with a definition at which mentions are used by default."""
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
 

@@ -24,9 +24,7 @@ from taxoexpan.github.versions import (
     write_version,
 )
 from taxoexpan.github.workflow import ActionError, annotate, without_commands
-
-MIN_CONFIDENCE = 0.5
-"""The confidence at or above which a place is accepted, as in `taxoexpan expand`."""
+from taxoexpan.thresholds import LIKELY
 
 
 @dataclass
@@ -126,7 +124,7 @@ def decide(path: Path) -> None:
         rows = list(csv.DictReader(file))
     has_confidence = any(row["confidence"] for row in rows)
     for row in rows:
-        is_probable = not has_confidence or float(row["confidence"] or 0) >= MIN_CONFIDENCE
+        is_probable = not has_confidence or float(row["confidence"] or 0) >= LIKELY
         is_place = row["rank"] == "1" and row["place"] != "none" and row["kind"] != "merge"
         row["decision"] = "accepted" if is_probable and is_place else "undecided"
     with path.open("w", encoding="utf-8", newline="") as file:

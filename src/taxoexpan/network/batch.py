@@ -19,6 +19,13 @@ from torch.nn import functional as F
 
 from taxoexpan.network.egonets import Egonets, Position
 
+ANCHOR_MARGIN = 1.03
+MARGIN = 1.25
+"""How much larger than the batch that it is made for a shape is. The number of anchors varies
+little, and it counts most: every anchor is compared with every query."""
+MULTIPLE = 32
+"""Sizes are rounded up to a multiple of this."""
+
 
 @dataclass(frozen=True)
 class TrainingBatch:
@@ -86,14 +93,6 @@ def _select_columns(pairs: Tensor, first: int, stop: int) -> Tensor:
     """Select the pairs (row, column, ...) of a range of columns, and number the columns from 0."""
     inside = pairs[:, (pairs[1] >= first) & (pairs[1] < stop)]
     return torch.cat([inside[:1], inside[1:2] - first, inside[2:]])
-
-
-ANCHOR_MARGIN = 1.03
-MARGIN = 1.25
-"""How much larger than the batch that it is made for a shape is. The number of anchors varies
-little, and it counts most: every anchor is compared with every query."""
-MULTIPLE = 32
-"""Sizes are rounded up to a multiple of this."""
 
 
 @dataclass(frozen=True)

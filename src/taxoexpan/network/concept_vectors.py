@@ -19,6 +19,12 @@ from taxoexpan.taxonomy.arrays import Indices
 
 MAX_MEMORY_SHARE = 0.25
 """The largest share of a GPU's memory that the vectors may take; otherwise they are streamed."""
+MAX_SCORES = 16_000_000
+"""Scores of pairs of an anchor and a query that are held in memory at a time."""
+MAX_BLOCK = 256
+"""Queries that are scored together, at most."""
+GPU_FACTOR = 16
+"""How many times more scores and queries are held at a time on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -121,14 +127,6 @@ def distinct_rows(matrix: NDArray[np.floating]) -> tuple[Indices, Indices]:
         np.frombuffer(hashes, np.uint64), return_index=True, return_inverse=True
     )
     return first, inverse
-
-
-MAX_SCORES = 16_000_000
-"""Scores of pairs of an anchor and a query that are held in memory at a time."""
-MAX_BLOCK = 256
-"""Queries that are scored together, at most."""
-GPU_FACTOR = 16
-"""How many times more scores and queries are held at a time on a GPU."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ LogMatch = Callable[[Tensor], Tensor]
 
 _BLOCKED = -1e9
 """Finite, so that a query whose anchors are all blocked does not give NaN gradients."""
+ACTIVATION_SLOPE = 0.01
+"""The slope of ρ, the LeakyReLU between two layers (Eq. 5); the paper gives none."""
 
 
 def info_nce(
@@ -56,10 +58,6 @@ def _replaced(scores: Tensor, pairs: Tensor, value: float) -> Tensor:
 
 
 LOSSES = {"infonce": info_nce, "bce": binary_cross_entropy}
-
-
-ACTIVATION_SLOPE = 0.01
-"""The slope of ρ, the LeakyReLU between two layers (Eq. 5); the paper gives none."""
 
 
 class MatchingNetwork(nn.Module):

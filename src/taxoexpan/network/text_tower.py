@@ -31,6 +31,8 @@ PARENT = " < "
 """What separates the label of an anchor from that of its parent in the anchor's text."""
 
 _WORD = re.compile(r"\w+")
+PARENT_WEIGHT = 0.5
+"""The weight of the parent in a composed anchor; a root counts as its own parent."""
 
 
 def text_words(text: str) -> list[str]:
@@ -162,10 +164,6 @@ def anchor_texts(taxonomy: Taxonomy) -> list[str]:
             text += f"{PARENT}{labels[targets[offsets[index]]]}"
         texts.append(f"{text}: {definitions[index]}" if index in definitions else text)
     return texts
-
-
-PARENT_WEIGHT = 0.5
-"""The weight of the parent in a composed anchor; a root counts as its own parent."""
 
 
 class KnownVectors:

@@ -34,10 +34,8 @@ from taxoexpan.report.suggestion_details import (
 from taxoexpan.report.training_page import reliability_charts
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY
 
-MEDIUM = 0.5
-HIGH = 0.9
-"""Confidences at or above which the new concepts are counted."""
 MAX_NEIGHBORS = 5
 """The number of siblings, and of children, that are shown of a concept placed together."""
 INSTRUCTIONS = "How to read this report"
@@ -144,13 +142,13 @@ def _key_figures(
         return KeyFigures("", figures)
     medium, high = (
         sum(each.first.confidence_or_score >= minimum for each in proposals)
-        for minimum in (MEDIUM, HIGH)
+        for minimum in (LIKELY, DEFAULT_TRUTH)
     )
-    note = f"{percent(medium / len(proposals))}; {high:,} with at least {HIGH}"
+    note = f"{percent(medium / len(proposals))}; {high:,} with at least {DEFAULT_TRUTH}"
     merges = sum(each.first.is_merge for each in proposals)
     abstentions = sum(each.has_no_suitable_parent for each in proposals)
     figures += [
-        KeyFigure(f"{_measure(calibrators).capitalize()} at least {MEDIUM}", medium, note),
+        KeyFigure(f"{_measure(calibrators).capitalize()} at least {LIKELY}", medium, note),
         KeyFigure("Likely duplicates", "–", "unknown: too few synonyms to learn from")
         if calibrators.duplicates is None
         else KeyFigure("Likely duplicates", merges, "synonyms of existing concepts"),

@@ -8,7 +8,6 @@ from datetime import datetime
 from taxoexpan.config import load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, percent
-from taxoexpan.placement.learned import abstention, duplicates
 from taxoexpan.placement.learned.calibrators import Calibrators, missing_confidence
 from taxoexpan.placement.learned.confidence import CoveragePoint, Reliability
 from taxoexpan.progress import spell_duration
@@ -25,6 +24,7 @@ from taxoexpan.report.page import (
     TextSection,
     paragraphs,
 )
+from taxoexpan.thresholds import MIN_FOR_ABSTENTION, MIN_FOR_DUPLICATES
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import TrainingRecord
 
@@ -143,6 +143,6 @@ def _missing_calibrators(model: TaxoExpan) -> list[str]:
         "missing",
         calibrators=model.calibrators,
         reason=missing_confidence(model.taxonomy, model.config),
-        min_leaves=abstention.MIN_HELD_OUT,
-        min_synonyms=duplicates.MIN_SYNONYM_CONCEPTS,
+        min_leaves=MIN_FOR_ABSTENTION,
+        min_synonyms=MIN_FOR_DUPLICATES,
     )

@@ -18,6 +18,7 @@ NUMBER = r"(?<!\d)\d{1,100}"
 """A number in an id; more digits are not a count."""
 MAX_OUTLIERS = 0.1
 """The fraction of the ids that may be outliers, at most."""
+_SAMPLE_SIZE = 10_000
 
 
 def next_number(numbers: Iterable[int]) -> int:
@@ -45,7 +46,6 @@ def next_and_width(numbers: Sequence[str]) -> tuple[int, int]:
 
 
 _UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_SAMPLE_SIZE = 10_000
 _NUMBERED = re.compile(rf"(?P<stem>.*?)(?P<number>{NUMBER})")
 _OTHER = re.compile(r"[\W_]")
 

@@ -20,6 +20,14 @@ _REST = re.compile(r"(?P<separator>[^0-9A-Za-z\s]?)(?P<number>\d{1,100})")
 _COUNT = re.compile(r"\d{1,100}")
 _DIGITS = re.compile(r"\d+")
 _CHECKED = re.compile(r"(?<=\d{4})-\d$")
+MAX_STEMS = 50
+MAX_COMMON = 0.9
+"""If one stem is more frequent than this, all new ids get it."""
+MIN_OWN = 0.05
+MIN_OWN_IDS = 5
+"""A stem with a smaller fraction of the ids, or with fewer ids, belongs to imported concepts."""
+MAX_REPEATED = 0.01
+"""The fraction of numbers that may occur with several stems, if the stems share one numbering."""
 
 
 @dataclass(frozen=True)
@@ -167,14 +175,6 @@ class PaddedCodes:
         return f"{stem}{number:0{self.step}d}".ljust(self.length, "0")
 
 
-MAX_STEMS = 50
-MAX_COMMON = 0.9
-"""If one stem is more frequent than this, all new ids get it."""
-MIN_OWN = 0.05
-MIN_OWN_IDS = 5
-"""A stem with a smaller fraction of the ids, or with fewer ids, belongs to imported concepts."""
-MAX_REPEATED = 0.01
-"""The fraction of numbers that may occur with several stems, if the stems share one numbering."""
 _NUMBERED = re.compile(rf"(?P<stem>.*?[^0-9])(?P<number>{NUMBER})")
 
 

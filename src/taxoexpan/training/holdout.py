@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 
 USUAL_FRACTION = 0.1
 """The fraction of the leaves that `auto` holds out of large taxonomies."""
-USEFUL_COUNT = 30
-"""The number of leaves that `auto` holds out of small ones: the least that gives a confidence."""
 MAX_FRACTION = 0.2
 """The largest fraction that `auto` holds out for that: the network must learn from the others."""
 MAX_ADVISED_FRACTION = 0.5
@@ -60,7 +59,7 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
 def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: int) -> int:
     """Return the number of leaves to hold out; `auto` is a tenth, and more in small taxonomies."""
     if fraction == "auto":
-        few = min(USEFUL_COUNT, int(leaves * MAX_FRACTION))
+        few = min(MIN_FOR_CONFIDENCE, int(leaves * MAX_FRACTION))
         return min(max(int(leaves * USUAL_FRACTION), few), max_leaves)
     return min(int(leaves * fraction), max_leaves)
 

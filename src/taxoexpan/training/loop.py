@@ -29,6 +29,12 @@ Validate = Callable[[MatchingNetwork], Metrics]
 
 ADVICE = "query; train a smaller network, or with fewer anchors (negative_sampling, num_negatives)"
 """What to do if the memory is too small."""
+WARM_UP = 2
+"""Steps before the recording, so that libraries allocate what they need."""
+MAX_MISSES = 3
+"""Batches that do not fit, before a graph of a larger shape is recorded."""
+MAX_GRAPHS = 4
+"""Graphs that are recorded in one training; then batches differ too much."""
 
 
 def train(
@@ -188,14 +194,6 @@ class TrainingRun(Run):
         """Restore the state from a checkpoint."""
         super().restore(state)
         self.scheduler.load_state_dict(state.values["scheduler"])
-
-
-WARM_UP = 2
-"""Steps before the recording, so that libraries allocate what they need."""
-MAX_MISSES = 3
-"""Batches that do not fit, before a graph of a larger shape is recorded."""
-MAX_GRAPHS = 4
-"""Graphs that are recorded in one training; then batches differ too much."""
 
 
 def can_be_graphed(config: Config, device: torch.device) -> bool:

@@ -42,6 +42,21 @@ NEGATIVES = 1500
 MAP_RATE = 2e-3
 WORD_RATE = 1e-3
 """The learning rates of the first step; they fall to zero."""
+SCALE = 20.0
+"""The factor of the cosines in the loss: an inverse temperature."""
+GPU_TRAINING_BLOCK = 256
+"""Texts that a GPU encodes at a time in training."""
+NEAREST = 10
+POOL = 20_000
+"""A hard negative is one of so many nearest concepts, among a random sample of at most POOL."""
+MAX_QUERIES = 50_000
+"""Concepts that an epoch has as queries, at most, so that huge taxonomies do not take days."""
+WARM_UP = 0.1
+"""The fraction of the steps in which the learning rate rises; then it falls to zero."""
+MAX_NORM = 1.0
+"""Longer gradients are shortened to this length."""
+BLOCK_SIZE = 512
+"""Concepts whose nearest concepts are found at a time."""
 
 
 def learn_maps(
@@ -107,12 +122,6 @@ def _loss(
     """Return the mean InfoNCE loss of a batch, given the texts of all concepts."""
     mapped = maps.map_queries(queries, batch.queries), maps.map_anchors(anchors, batch.anchors)
     return contrastive_loss(*mapped, batch)
-
-
-SCALE = 20.0
-"""The factor of the cosines in the loss: an inverse temperature."""
-GPU_TRAINING_BLOCK = 256
-"""Texts that a GPU encodes at a time in training."""
 
 
 @dataclass(frozen=True)
@@ -219,19 +228,6 @@ def train_tower(
         except KeyboardInterrupt:
             run.history.interrupted = True
     return run.finish()
-
-
-NEAREST = 10
-POOL = 20_000
-"""A hard negative is one of so many nearest concepts, among a random sample of at most POOL."""
-MAX_QUERIES = 50_000
-"""Concepts that an epoch has as queries, at most, so that huge taxonomies do not take days."""
-WARM_UP = 0.1
-"""The fraction of the steps in which the learning rate rises; then it falls to zero."""
-MAX_NORM = 1.0
-"""Longer gradients are shortened to this length."""
-BLOCK_SIZE = 512
-"""Concepts whose nearest concepts are found at a time."""
 
 
 def similar_concepts(vectors: Tensor, seed: int) -> Indices:

@@ -16,13 +16,13 @@ import pytest
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.desk import model_name
 from taxoexpan.desk.review.improvement import Improvement, Phase
-from taxoexpan.desk.review.improvement_page import MIN_DECIDED
 from taxoexpan.desk.store.database import split_password
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Status
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
+from taxoexpan.thresholds import MIN_FOR_FEEDBACK
 from tests.support.review_cases import Review, field, open_review, text_of
 
 KINDS = ("white", "hemp", "sheep", "corn", "golden", "fish")
@@ -84,10 +84,10 @@ def test_a_new_model_proposes_again_and_no_decision_is_lost(
 ) -> None:
     review, improvement = begin(store_url)
     with closing(review.store):
-        learned = todo(review)[:MIN_DECIDED]
+        learned = todo(review)[:MIN_FOR_FEEDBACK]
         accept(review, learned)
         page = review.get("/improve")
-        assert f"{MIN_DECIDED} concepts have decisions to learn from" in text_of(page)
+        assert f"{MIN_FOR_FEEDBACK} concepts have decisions to learn from" in text_of(page)
         assert review.post("/improve", {}) == "/improve"
         assert "A training is running" in text_of(review.get("/improve"))
         assert "A training is running" in review.post("/improve", {}, status=409)
@@ -144,7 +144,7 @@ def test_a_new_model_proposes_again_and_no_decision_is_lost(
 def test_a_failed_training_is_shown_and_can_be_started_again(begin: Begin, tmp_path: Path) -> None:
     review, improvement = begin(str(tmp_path / "reviews.db"), tmp_path / "missing.csv")
     with closing(review.store):
-        accept(review, todo(review)[:MIN_DECIDED])
+        accept(review, todo(review)[:MIN_FOR_FEEDBACK])
         review.post("/improve", {})
         wait(improvement)
         text = text_of(review.get("/improve"))
@@ -160,7 +160,7 @@ def test_stopping_the_review_ends_the_training_and_leaves_nothing(
 ) -> None:
     review, improvement = begin(str(tmp_path / "reviews.db"))
     with closing(review.store):
-        accept(review, todo(review)[:MIN_DECIDED])
+        accept(review, todo(review)[:MIN_FOR_FEEDBACK])
         before = set(tmp_path.iterdir())
         review.post("/improve", {})
         while not list(tmp_path.glob(".model-2.*")) and improvement.progress.is_running:
@@ -178,7 +178,7 @@ def test_a_training_needs_decisions_and_the_taxonomy(
     with closing(review.store):
         accept(review, todo(review)[:3])
         page = review.post("/improve", {}, status=409)
-        assert f"needs {MIN_DECIDED} concepts" in text_of(page)
+        assert f"needs {MIN_FOR_FEEDBACK} concepts" in text_of(page)
         assert "there are 3." in text_of(page)
         assert not improvement.progress.is_running
         other = open_review(model, review.store, LISTED)

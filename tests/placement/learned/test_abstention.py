@@ -14,7 +14,6 @@ from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.abstention import (
     ABSTENTION_FEATURES,
     FALSE_ALARM_RATE,
-    MIN_HELD_OUT,
     NEAREST,
     AbstentionModel,
     abstention_features,
@@ -24,6 +23,7 @@ from taxoexpan.placement.learned.abstention import (
 )
 from taxoexpan.placement.suggesting.suggestions import Place
 from taxoexpan.taxonomy.arrays import Floats
+from taxoexpan.thresholds import MIN_FOR_ABSTENTION
 from taxoexpan.training.holdout import hold_out, hold_out_leaves
 from tests.support.builders import random_taxonomy
 from tests.support.fused_cases import fused_case, random_fusion
@@ -89,12 +89,12 @@ def test_a_weighted_sum_below_the_threshold_has_no_parent() -> None:
     assert model.has_parent(features).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("count", [MIN_HELD_OUT - 1, MIN_HELD_OUT])
+@pytest.mark.parametrize("count", [MIN_FOR_ABSTENTION - 1, MIN_FOR_ABSTENTION])
 def test_learning_needs_enough_leaves(count: int) -> None:
     ranker, queries = fused_case(3, count=40, queries=60)
     few = queries.select(np.arange(count))
     learned = learn_abstention(ranker, few)
-    assert (learned is not None) == (count == MIN_HELD_OUT)
+    assert (learned is not None) == (count == MIN_FOR_ABSTENTION)
     if learned is not None:
         alarms = 1 - np.mean(learned.has_parent(abstention_features(ranker, few)))
         assert alarms == pytest.approx(FALSE_ALARM_RATE, abs=1 / count)

@@ -21,7 +21,6 @@ from taxoexpan.placement.learned.calibration import (
     with_branches,
 )
 from taxoexpan.placement.learned.confidence import (
-    MIN_HELD_OUT,
     Calibration,
     Curve,
     Reliability,
@@ -29,6 +28,7 @@ from taxoexpan.placement.learned.confidence import (
 )
 from taxoexpan.placement.scoring.anchors import Anchors
 from taxoexpan.placement.scoring.ranking import Ranker, is_informative
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 from tests.support.builders import random_taxonomy
 from tests.support.calibration_data import drawn_scores
 from tests.support.fused_cases import fused_case, random_fusion
@@ -53,8 +53,8 @@ def test_the_temperature_is_found_and_the_confidence_is_calibrated(temperature: 
 
 
 def test_too_few_leaves_give_no_calibration() -> None:
-    assert calibrate(drawn_scores(1, MIN_HELD_OUT - 1, 1.0)) is None
-    assert calibrate(drawn_scores(1, MIN_HELD_OUT, 1.0)) is not None
+    assert calibrate(drawn_scores(1, MIN_FOR_CONFIDENCE - 1, 1.0)) is None
+    assert calibrate(drawn_scores(1, MIN_FOR_CONFIDENCE, 1.0)) is not None
 
 
 @pytest.mark.parametrize("right", [True, False])
@@ -71,7 +71,7 @@ def test_scores_that_are_always_right_or_wrong_give_the_smoothed_rate(right: boo
 @pytest.mark.parametrize("seed", range(5))
 def test_the_confidence_is_never_the_score_itself(seed: int) -> None:
     """Even where the score is calibrated by chance, a curve is fitted to it."""
-    calibration = calibrate(drawn_scores(seed, MIN_HELD_OUT, 1.0))
+    calibration = calibrate(drawn_scores(seed, MIN_FOR_CONFIDENCE, 1.0))
     assert calibration is not None
     assert {calibration.first.kind, calibration.later.kind} <= {"platt", "isotonic"}
 

@@ -9,7 +9,8 @@ from taxoexpan.placement.learned.calibrators import (
     confidence_threshold,
     missing_confidence,
 )
-from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Calibration, Curve, Reliability
+from taxoexpan.placement.learned.confidence import Calibration, Curve, Reliability
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 from taxoexpan.training.holdout import HOLDOUTS
 from tests.support.builders import star
 
@@ -44,7 +45,7 @@ def test_the_advised_settings_hold_out_enough_leaves(
         taxonomy, config.validation_fraction, config.max_validation_leaves, 0
     )
     assert f"from {len(held.concepts)} held-out lea" in missing
-    assert len(held.concepts) < MIN_HELD_OUT
+    assert len(held.concepts) < MIN_FOR_CONFIDENCE
     if settings:
         advised = {name: float(value) for name, value in (s.split("=") for s in settings)}
         assert not missing_confidence(taxonomy, config.model_copy(update=advised))

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.placement.learned.confidence import (
-    MIN_ACCEPTED,
     THRESHOLDS,
     BranchCalibration,
     Calibration,
@@ -15,6 +14,7 @@ from taxoexpan.placement.learned.confidence import (
     safe_placements,
     sigmoid,
 )
+from taxoexpan.thresholds import MIN_FOR_THRESHOLD
 
 confidences = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 
@@ -48,7 +48,7 @@ def test_the_threshold_is_the_lowest_confidence_that_reaches_the_precision(seed:
         smoothed = (right[above].sum() + 1) / (above.sum() + 2)
         error = (smoothed * (1 - smoothed) / (above.sum() + 2)) ** 0.5
         margin = (precision * (1 - precision) / count) ** 0.5
-        is_likely = above.sum() >= MIN_ACCEPTED and right[above].mean() >= precision
+        is_likely = above.sum() >= MIN_FOR_THRESHOLD and right[above].mean() >= precision
         is_likely &= confidence[above].mean() >= precision + margin
         if smoothed - error >= precision or is_likely:
             enough.append(lowest)
@@ -60,8 +60,8 @@ def test_a_precision_that_is_just_reached_is_enough() -> None:
     def threshold(right: list[bool], precision: float) -> float | None:
         return Reliability.of(np.ones(len(right)), np.array(right)).threshold(precision)
 
-    assert threshold([True] * MIN_ACCEPTED, 1.0) == 1.0
-    assert threshold([True] * (MIN_ACCEPTED - 1), 1.0) is None
+    assert threshold([True] * MIN_FOR_THRESHOLD, 1.0) == 1.0
+    assert threshold([True] * (MIN_FOR_THRESHOLD - 1), 1.0) is None
     # The smoothed fraction is 2 of 4, and its standard error is 1/4.
     assert threshold([True, False], 0.25) == 1.0
     assert threshold([True, False], 0.26) is None

@@ -13,7 +13,6 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.learned.duplicates import (
-    MIN_SYNONYM_CONCEPTS,
     DuplicateDetector,
     Embed,
     distinct_names,
@@ -21,6 +20,7 @@ from taxoexpan.placement.learned.duplicates import (
 )
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.thresholds import MIN_FOR_DUPLICATES
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 
@@ -83,7 +83,7 @@ def test_the_same_seed_learns_the_same(food: tuple[Taxonomy, list[tuple[int, Con
 def test_nothing_is_learned_from_few_synonyms() -> None:
     concepts = [
         Concept(
-            str(i), f"thing {i}", synonyms=(f"gadget {i}",) if i < MIN_SYNONYM_CONCEPTS - 1 else ()
+            str(i), f"thing {i}", synonyms=(f"gadget {i}",) if i < MIN_FOR_DUPLICATES - 1 else ()
         )
         for i in range(50)
     ]

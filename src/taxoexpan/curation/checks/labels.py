@@ -31,6 +31,9 @@ MAX_LISTED = 5
 
 FindLines = Callable[[Collection[str]], Mapping[str, int]]
 """Finds the lines on which concepts are described, as far as they differ from their order."""
+MAX_GROUP_SIZE = 10
+"""More names than this that agree without a character follow a pattern: class a, class b."""
+_BASE = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
@@ -214,12 +217,6 @@ def _synonyms(taxonomy: Taxonomy, labeled: dict[str, list[int]]) -> dict[str, li
             if name != own and name in labeled:
                 synonyms[name].append(index)
     return synonyms
-
-
-MAX_GROUP_SIZE = 10
-"""More names than this that agree without a character follow a pattern: class a, class b."""
-
-_BASE = 0x9E3779B97F4A7C15
 
 
 SimilarPair = tuple[int, int, str, bool]

@@ -19,11 +19,8 @@ from taxoexpan.desk.review.pages import Pages, see_other
 from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, QueuedConcept, Status
 from taxoexpan.placement.adding.acceptance import place_safely
 from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
+from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY
 
-LOW_CONFIDENCE = 0.5
-"""Below this confidence a proposal is more likely wrong than right."""
-DEFAULT_THRESHOLD = 0.9
-"""The threshold at first, if any concept reaches it."""
 THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 MAX_SHOWN = 200
 """The number of concepts that can be left out one by one, the least confident of all."""
@@ -104,7 +101,7 @@ class BulkPreview:
     @cached_property
     def low_count(self) -> int:
         """The number of concepts whose proposal is more likely wrong than right."""
-        return sum(self.number(each) < LOW_CONFIDENCE for each in self.accepted)
+        return sum(self.number(each) < LIKELY for each in self.accepted)
 
     @property
     def needs_confirmation(self) -> bool:
@@ -209,7 +206,7 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     query = replace(query, statuses=(Status.TODO,), merge=None)
     query = replace(query, listed=desk.listed, parent_id=parent)
     is_safe = values.get("rule") == SAFE
-    lowest = min(LOW_CONFIDENCE, 1.0 if given is None else given)
+    lowest = min(LIKELY, 1.0 if given is None else given)
     lowest = 0.0 if is_safe or parent else lowest
     concepts = desk.store.first_proposals(replace(query, min_confidence=lowest))
     total = desk.store.queue(replace(query, limit=1)).total
@@ -222,10 +219,10 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     usable = [each for each in concepts if pages.places.usable(each.proposals)]
     marked = len(concepts) - len(usable)
     with_unsuitable = bool(values.get("unsuitable"))
-    preview = BulkPreview(usable, DEFAULT_THRESHOLD, total, with_unsuitable, is_safe, marked)
+    preview = BulkPreview(usable, DEFAULT_TRUTH, total, with_unsuitable, is_safe, marked)
     if given is not None:
         return replace(preview, threshold=given)
     reached = next((step[0] for step in preview.steps), 1.0)
     if parent:  # the whole group, so that nothing of it is hidden
         reached = math.floor(1e4 * min(map(preview.number, usable), default=1.0)) / 1e4
-    return replace(preview, threshold=min(DEFAULT_THRESHOLD, reached))
+    return replace(preview, threshold=min(DEFAULT_TRUTH, reached))

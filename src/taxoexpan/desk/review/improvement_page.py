@@ -7,9 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.desk.review.pages import Pages, see_other
-
-MIN_DECIDED = 20
-"""The number of concepts with decisions that a training needs."""
+from taxoexpan.thresholds import MIN_FOR_FEEDBACK
 
 
 def show_improvement(pages: Pages, request: Request, status: int = 200) -> Response:
@@ -20,7 +18,7 @@ def show_improvement(pages: Pages, request: Request, status: int = 200) -> Respo
         "Improve",
         status,
         decided=_count_decided(pages),
-        needed=MIN_DECIDED,
+        needed=MIN_FOR_FEEDBACK,
         training=pages.desk.evidence.training,
         progress=pages.improvement.progress if pages.improvement else None,
     )
@@ -29,7 +27,7 @@ def show_improvement(pages: Pages, request: Request, status: int = 200) -> Respo
 def start_improvement(pages: Pages, request: Request, _: FormData) -> Response:
     """Start a training, unless one is running or there are too few decisions."""
     improvement = pages.improvement
-    if improvement is None or _count_decided(pages) < MIN_DECIDED:
+    if improvement is None or _count_decided(pages) < MIN_FOR_FEEDBACK:
         return show_improvement(pages, request, 409)
     if not improvement.start(pages.desk):
         return show_improvement(pages, request, 409)

@@ -24,6 +24,19 @@ from taxoexpan.desk.web.protection import refuse_two_lengths
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.phrasing import visible
 
+HEADER_SECONDS = 10
+"""How long the header of a request may take; its body has a limit of its own."""
+STOP_SECONDS = 30
+"""How long a stopping server waits for requests that have begun."""
+SEND_SECONDS = 60
+"""A client that accepts nothing for so long is disconnected, so that it holds no response."""
+KEEP_ALIVE_SECONDS = 15
+BACKLOG = 1024
+"""Connections that may wait to be accepted."""
+MAX_PORT = 65535
+NEXT_PORTS = 10
+"""The ports that are tried one after the other; then any free port is taken."""
+
 
 class VisibleFormatter(DefaultFormatter):
     """A log formatter that shows control characters as escape sequences."""
@@ -38,10 +51,6 @@ def log_settings() -> dict[str, Any]:
     settings = copy.deepcopy(LOGGING_CONFIG)
     settings["formatters"]["default"]["()"] = VisibleFormatter
     return settings
-
-
-HEADER_SECONDS = 10
-"""How long the header of a request may take; its body has a limit of its own."""
 
 
 class HeaderTimeout(H11Protocol):
@@ -70,18 +79,6 @@ class HeaderTimeout(H11Protocol):
         elif not self.transport.is_closing():
             seen = self.cycle if is_idle else self
             self.loop.call_later(HEADER_SECONDS, self._close_if_idle, seen)
-
-
-STOP_SECONDS = 30
-"""How long a stopping server waits for requests that have begun."""
-SEND_SECONDS = 60
-"""A client that accepts nothing for so long is disconnected, so that it holds no response."""
-KEEP_ALIVE_SECONDS = 15
-BACKLOG = 1024
-"""Connections that may wait to be accepted."""
-MAX_PORT = 65535
-NEXT_PORTS = 10
-"""The ports that are tried one after the other; then any free port is taken."""
 
 
 def run_server(

@@ -30,6 +30,10 @@ _ABBREVIATION = re.compile(
 )
 
 _LIST_PAGE = re.compile(r"#redirect\b|.*:$|.*\b(?:may|can|could) (?:also )?refer to\b", re.I)
+MARGIN = 1.2
+"""How many times as well as any other the best sense has to fit."""
+MAX_SENSES = 50
+"""The most texts that are kept for one name."""
 
 
 def article_text(title: str, text: str) -> str:
@@ -61,9 +65,6 @@ def _is_complete(sentence: str) -> bool:
         and not _ABBREVIATION.fullmatch(words[-1])
     )
 
-
-MARGIN = 1.2
-"""How many times as well as any other the best sense has to fit."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -136,9 +137,6 @@ def _fit(sense: Sense, weight: Callable[[str], float]) -> float:
     words = content_words(f"{sense.qualifier} {sense.text}") - content_words(sense.name)
     return sum(map(weight, words)) / math.sqrt(max(1, len(words)))
 
-
-MAX_SENSES = 50
-"""The most texts that are kept for one name."""
 
 _QUALIFIER = re.compile(r"(.*\S) ?\(([^()]+)\)")
 

@@ -18,6 +18,12 @@ TITLE_FIELDS = ("title", "name", "label", "term")
 
 TEXT_FIELDS = ("text", "definition", "extract", "abstract", "summary")
 """The JSON fields and column names of a text, the preferred one first."""
+SAMPLE_LINES = 1000
+"""The number of lines that decide the format."""
+SAMPLE_CHARACTERS = 1 << 24
+"""The most text that decides the format, because a line may hold a whole article."""
+MIN_BYTES_FOR_PROGRESS = 1 << 25
+"""The size of a file at or above which progress is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +99,6 @@ def parse_jsonl(lines: Iterable[str], broken: BrokenLines) -> Iterator[GlossaryE
 PARSERS: tuple[GlossaryParser, ...] = (parse_jsonl, parse_tsv)
 """All formats."""
 
-
-SAMPLE_LINES = 1000
-"""The number of lines that decide the format."""
-
-SAMPLE_CHARACTERS = 1 << 24
-"""The most text that decides the format, because a line may hold a whole article."""
-
-MIN_BYTES_FOR_PROGRESS = 1 << 25
-"""The size of a file at or above which progress is shown."""
 
 _FORMATS = (
     "a glossary is TSV (a title, a tab, a text) or JSON lines (one object per line with "

@@ -16,9 +16,7 @@ from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import SKIPPED
-
-DEFAULT_MIN_CONFIDENCE = 0.5
-"""Exact parents must be more likely right than wrong, if nothing else is asked for."""
+from taxoexpan.thresholds import LIKELY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,9 +204,9 @@ def decide(
     """Mark the suggestions to add as accepted, and those for all other concepts as undecided.
 
     Without a threshold, concepts without a suitable parent are undecided, and the others are
-    placed safely (`place_safely`), or with exact parents only at `DEFAULT_MIN_CONFIDENCE`. Merges
-    are not marked: the permission to merge decides about them. Concepts that are decided or
-    undecided already, or whose first suggestion a person has removed, stay as they are.
+    placed safely (`place_safely`), or with exact parents only if they are likely. Merges are not
+    marked: the permission to merge decides about them. Concepts that are decided or undecided
+    already, or whose first suggestion a person has removed, stay as they are.
     """
     by_person = {s.query.id for s in suggestions if s.is_decided or s.curator}
     decided = by_person | {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED}
@@ -227,7 +225,7 @@ def decide(
             candidates = [s for s in ranked if s.is_merge or (s.query.id, s.rank) in sure] + added
             coarse = {s.query.id for s in added}
         elif have_confidence(ranked):
-            acceptance = replace(acceptance, min_confidence=DEFAULT_MIN_CONFIDENCE)
+            acceptance = replace(acceptance, min_confidence=LIKELY)
     chosen = select_additions(candidates, acceptance)
     relations = set(chosen.relations)
     handled = {concept.id for concept in chosen.concepts}

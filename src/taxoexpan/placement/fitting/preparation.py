@@ -33,6 +33,23 @@ from taxoexpan.training.holdout import HOLDOUTS, Holdout, hold_out
 from taxoexpan.training.log import check_tensorboard
 from taxoexpan.training.sampling import News, Recipe
 
+MIN_SHARED = 0.5
+"""The fraction of the earlier model's concepts that the taxonomy must have."""
+# CPU seconds of one thread on one machine; only their ratios matter.
+ENCODING = 0.7e-3
+LOOKUP = 1e-5
+"""Of one token, with and without a sentence model."""
+NETWORK = 0.57e-3
+MAPS = 0.45e-3
+"""Of one relation in one epoch."""
+TUNING = 3
+"""Of one epoch of fine-tuning, relative to the encoding of all texts."""
+CALIBRATION = 0.01
+COMPARISON = 2e-6
+"""Of one held-out concept, and of its comparison with one anchor."""
+SAMPLE_SIZE = 5_000
+"""Concepts whose words are counted, at most about; the others are assumed to be like them."""
+
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -146,10 +163,6 @@ def refuse_too_small(taxonomy: Taxonomy) -> None:
         )
 
 
-MIN_SHARED = 0.5
-"""The fraction of the earlier model's concepts that the taxonomy must have."""
-
-
 def refuse_other_taxonomy(earlier: Taxonomy, taxonomy: Taxonomy) -> None:
     """Refuse to continue training on a taxonomy that has few of the earlier concepts."""
     shared = sum(id in taxonomy for id in earlier)
@@ -216,22 +229,6 @@ def _added_queries(
     rejected = judged.rejections.anchors_of(old, concepts)
     wrong = [np.setdiff1d(r, own) for r, own in zip(rejected, parents, strict=True)]
     return AddedQueries(start.ranker.with_fusion(None), queries, wrong)
-
-
-# CPU seconds of one thread on one machine; only their ratios matter.
-ENCODING = 0.7e-3
-LOOKUP = 1e-5
-"""Of one token, with and without a sentence model."""
-NETWORK = 0.57e-3
-MAPS = 0.45e-3
-"""Of one relation in one epoch."""
-TUNING = 3
-"""Of one epoch of fine-tuning, relative to the encoding of all texts."""
-CALIBRATION = 0.01
-COMPARISON = 2e-6
-"""Of one held-out concept, and of its comparison with one anchor."""
-SAMPLE_SIZE = 5_000
-"""Concepts whose words are counted, at most about; the others are assumed to be like them."""
 
 
 def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:

@@ -40,6 +40,9 @@ from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.tower import learn_maps, similar_concepts, train_tower
 
+VALIDATION_BLOCK = 256
+"""Held-out concepts that are ranked at a time while the tower learns."""
+
 
 def train_network(
     network: MatchingNetwork,
@@ -68,10 +71,6 @@ def train_network(
         history = train(network, vectors, sampler, validation, config, log, checkpoint)
     release_memory()
     return history
-
-
-VALIDATION_BLOCK = 256
-"""Held-out concepts that are ranked at a time while the tower learns."""
 
 
 def tunes_encoder(embedder: Embedder) -> bool:

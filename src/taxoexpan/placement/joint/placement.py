@@ -34,6 +34,8 @@ MAX_CANDIDATES = 10
 """New concepts that are considered as the parent of another."""
 VIEW_BLOCK = 64
 """Egonets without a query that are scored at a time; each may hold all children of a hub."""
+ROOT = -1
+"""The parent of a node that is attached to the root."""
 
 
 @dataclass(frozen=True)
@@ -293,10 +295,6 @@ def _unnamed(size: int, parents: Indices, children: Indices) -> Taxonomy:
     """Build a taxonomy whose concepts have only indices."""
     names = [str(i) for i in range(size)]
     return Taxonomy.from_columns(names, names, parents, children)
-
-
-ROOT = -1
-"""The parent of a node that is attached to the root."""
 
 
 def best_arborescence(

@@ -23,6 +23,15 @@ from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Additions, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
+MAX_SUBTREES = 30
+MIN_SIZE = 5
+MAX_SIZE = 20
+"""The sizes of the subtrees that are taken out."""
+MERGED = 10
+"""Subtrees, or single leaves, that are merged into one batch."""
+LEARNED_ROUNDS = 2
+"""Rounds of joint placement with a prior of their own; later rounds use the last one."""
+
 
 @dataclass(frozen=True)
 class RemovedSubtrees:
@@ -75,15 +84,6 @@ def merge_batches(batches: Sequence[Additions], size: int, seed: int) -> list[Ad
         merged.append(Additions(tuple(shuffled), tuple(relations)))
     return merged
 
-
-MAX_SUBTREES = 30
-MIN_SIZE = 5
-MAX_SIZE = 20
-"""The sizes of the subtrees that are taken out."""
-MERGED = 10
-"""Subtrees, or single leaves, that are merged into one batch."""
-LEARNED_ROUNDS = 2
-"""Rounds of joint placement with a prior of their own; later rounds use the last one."""
 
 Relations = NDArray[np.bool_]
 

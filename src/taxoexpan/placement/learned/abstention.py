@@ -21,9 +21,8 @@ from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
+from taxoexpan.thresholds import MIN_FOR_ABSTENTION
 
-MIN_HELD_OUT = 50
-"""With fewer held-out leaves, nothing is learned."""
 FALSE_ALARM_RATE = 0.05
 """The fraction of the concepts with a suitable parent that are reported to have none."""
 NEAREST = 10
@@ -59,7 +58,7 @@ class AbstentionModel:
 
 def learn_abstention(ranker: Ranker, queries: Queries) -> AbstentionModel | None:
     """Learn from held-out leaves, unless they are too few."""
-    if len(queries) < MIN_HELD_OUT:
+    if len(queries) < MIN_FOR_ABSTENTION:
         return None
     features = abstention_features(ranker, queries)
     center = features.mean(axis=0)

@@ -19,7 +19,6 @@ from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import (
-    MIN_HELD_OUT,
     BranchCalibration,
     Calibration,
     Curve,
@@ -35,8 +34,13 @@ from taxoexpan.placement.scoring.ranking import Ranker, padded_levels, true_leve
 from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import rank_true_parents
+
+TOP_K = 5
+"""Suggestions of each held-out leaf that the curves are fitted to."""
+FOLDS = 5
 
 
 def padded_parents(queries: LabeledQueries) -> Tensor:
@@ -46,9 +50,6 @@ def padded_parents(queries: LabeledQueries) -> Tensor:
 
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
-TOP_K = 5
-"""Suggestions of each held-out leaf that the curves are fitted to."""
-FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _log_totals(scores: Tensor) -> Tensor:
 
 def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
     """Fit the calibration that best predicts held-out queries, or None if they are too few."""
-    if len(held_out.scores) < MIN_HELD_OUT:
+    if len(held_out.scores) < MIN_FOR_CONFIDENCE:
         return None
     best = int(held_out.likelihood.mean(axis=0).argmax())
     temperature = TEMPERATURES[best]

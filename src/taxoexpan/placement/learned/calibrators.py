@@ -9,10 +9,11 @@ from taxoexpan.config import Config
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.placement.learned.abstention import AbstentionModel
-from taxoexpan.placement.learned.confidence import MIN_HELD_OUT, Calibration
+from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
 
 DEFAULT_TRUTH = 0.9
@@ -41,18 +42,18 @@ def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
     fraction = config.validation_fraction
     limit = config.max_validation_leaves
     held_out = held_out_count(leaves, fraction, limit)
-    if held_out >= MIN_HELD_OUT:
+    if held_out >= MIN_FOR_CONFIDENCE:
         return ""
     few = pluralize(held_out, "held-out leaf", "held-out leaves")
-    text = f"no confidence can be learned from {few}; it takes {MIN_HELD_OUT}"
-    enough = fraction_for(leaves, MIN_HELD_OUT)
+    text = f"no confidence can be learned from {few}; it takes {MIN_FOR_CONFIDENCE}"
+    enough = fraction_for(leaves, MIN_FOR_CONFIDENCE)
     if enough is None:
         return f"{text}, too many for a taxonomy with {pluralize(leaves, 'leaf', 'leaves')}"
     settings = []
-    if held_out_count(leaves, fraction, leaves) < MIN_HELD_OUT:
+    if held_out_count(leaves, fraction, leaves) < MIN_FOR_CONFIDENCE:
         settings.append(f"validation_fraction={enough}")
-    if limit < MIN_HELD_OUT:
-        settings.append(f"max_validation_leaves={MIN_HELD_OUT}")
+    if limit < MIN_FOR_CONFIDENCE:
+        settings.append(f"max_validation_leaves={MIN_FOR_CONFIDENCE}")
     noun = "setting" if len(settings) == 1 else "settings"
     return f"{text}, so train with the {noun} {join_words(settings)}"
 

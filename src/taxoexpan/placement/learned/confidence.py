@@ -10,9 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy.arrays import Floats
+from taxoexpan.thresholds import MIN_FOR_THRESHOLD
 
 DECAY = 1e-5
 MAX_STEPS = 50
+BIN_COUNT = 10
+CERTAIN = 1 - 1e-6
+"""The probability above which a branch is certain: it has all concepts but for rounding."""
+ALMOST_CERTAIN = 0.999
+"""The highest confidence of other branches, also if all held-out ones were right."""
 
 
 def sigmoid(log_odds: Floats) -> Floats:
@@ -49,19 +55,6 @@ def isotonic(values: Floats, truth: Floats) -> tuple[Floats, Floats]:
     fitted = isotonic_regression(truth[order])
     positions = np.stack([fitted.blocks[:-1], fitted.blocks[1:] - 1], axis=1).ravel()
     return values[order][positions], fitted.x[positions]
-
-
-BIN_COUNT = 10
-MIN_HELD_OUT = 30
-"""With fewer held-out leaves, no confidence is learned."""
-FEW_HELD_OUT = 100
-"""With fewer held-out leaves, the confidence is coarse."""
-CERTAIN = 1 - 1e-6
-"""The probability above which a branch is certain: it has all concepts but for rounding."""
-ALMOST_CERTAIN = 0.999
-"""The highest confidence of other branches, also if all held-out ones were right."""
-MIN_ACCEPTED = 10
-"""The least number of held-out leaves above a threshold; three right ones of three prove little."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +150,7 @@ class Reliability:
 
         Either the correct fraction exceeds the precision by one standard error, or it reaches the
         precision, the mean confidence exceeds it by one standard error over all queries, and at
-        least `MIN_ACCEPTED` queries are accepted.
+        least `MIN_FOR_THRESHOLD` queries are accepted.
         """
         size = len(self.confidence)
         expected = np.cumsum(self.confidence) / np.arange(1, size + 1)
@@ -167,7 +160,7 @@ class Reliability:
             accepted = round(point.coverage * size)
             proven = _lower_bound(point.precision * accepted, accepted) >= precision
             likely = point.precision >= precision and expected[accepted - 1] >= required
-            if proven or (likely and accepted >= MIN_ACCEPTED):
+            if proven or (likely and accepted >= MIN_FOR_THRESHOLD):
                 enough.append(point.confidence)
         return min(enough) if enough else None
 
@@ -214,7 +207,7 @@ def safe_placements(levels: Floats, right: NDArray[np.bool_]) -> tuple[SafePlace
     """Place concepts as deep as each threshold allows, by the levels of a path: [Q, L], [Q, L].
 
     Levels that are no place are NaN. The true fraction is smoothed (Laplace), and there must be at
-    least `MIN_ACCEPTED` placements.
+    least `MIN_FOR_THRESHOLD` placements.
     """
     found = []
     for threshold in THRESHOLDS:
@@ -222,7 +215,7 @@ def safe_placements(levels: Floats, right: NDArray[np.bool_]) -> tuple[SafePlace
         placed = sure.any(axis=1)
         deepest = levels.shape[1] - 1 - sure[:, ::-1].argmax(axis=1)
         true = right[np.arange(len(right)), deepest] & placed
-        if placed.sum() >= MIN_ACCEPTED:
+        if placed.sum() >= MIN_FOR_THRESHOLD:
             truth = (true.sum() + 1) / (placed.sum() + 2)
             found.append(SafePlacements(threshold, float(placed.mean()), float(truth)))
     return tuple(found)

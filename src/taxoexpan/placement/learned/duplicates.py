@@ -16,6 +16,7 @@ from taxoexpan.placement.learned.confidence import logistic
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.thresholds import MIN_FOR_DUPLICATES
 
 Embed = Callable[[Sequence[Concept]], Vectors]
 """A function that returns the vectors of concepts, [N, D]."""
@@ -24,8 +25,6 @@ NUM_CANDIDATES = 10
 """Existing concepts that are compared with a new one: the nearest."""
 MAX_EXAMPLES = 500
 """Concepts to learn from, and twice as many leaves: enough for three weights."""
-MIN_SYNONYM_CONCEPTS = 20
-"""With fewer concepts that have several names, nothing is learned."""
 BLOCK_SIZE = 1024
 MAX_COSINES = 16_000_000
 """New concepts that are compared with all existing ones at a time, and their cosines, at most."""
@@ -55,7 +54,7 @@ class DuplicateDetector:
         rng = np.random.default_rng(seed)
         concepts = list(taxonomy.concepts)
         several = [i for i, concept in enumerate(concepts) if len(distinct_names(concept)) > 1]
-        if len(several) < MIN_SYNONYM_CONCEPTS or len(taxonomy) <= NUM_CANDIDATES:
+        if len(several) < MIN_FOR_DUPLICATES or len(taxonomy) <= NUM_CANDIDATES:
             return None
         untrained = cls(taxonomy, vectors, (0.0, 0.0, 0.0))
         sources = rng.permutation(several)[:MAX_EXAMPLES]

@@ -25,6 +25,9 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout
 
+ENCODER_BLOCK = 8192
+"""Anchors that are encoded at a time."""
+
 
 @dataclass(frozen=True)
 class Embedder:
@@ -176,10 +179,6 @@ class RowGroups:
         if not len(self.rows):
             return values.new_zeros(0, values.shape[1])
         return F.embedding_bag(self.rows, values, self.starts, mode="mean")
-
-
-ENCODER_BLOCK = 8192
-"""Anchors that are encoded at a time."""
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import name_key
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
-
-LIKELY = 0.5
-"""Further parents and merges are proposed if they are more likely right than wrong."""
+from taxoexpan.thresholds import LIKELY
 
 
 @dataclass(frozen=True)
