@@ -86,6 +86,7 @@ def test_version_is_the_packages() -> None:
     assert run_cli("--version").stdout.strip() == f"taxoexpan {version('taxoexpan')}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [None, "active"])
 def test_threads_wait_passively_unless_the_user_says_otherwise(
     pantry: Path, tmp_path: Path, own: str | None

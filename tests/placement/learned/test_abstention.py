@@ -109,6 +109,7 @@ Roof Racks, Running Shoes, Screwdrivers, Shower Curtains, Smartphone Chargers, S
 Tennis Balls, Wristwatches"""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*already in the taxonomy")
 def test_most_products_that_are_no_food_have_no_suitable_parent_among_foods() -> None:
     whole = Taxonomy.read(FOOD)
