@@ -69,7 +69,7 @@ def test_a_threshold_is_a_number_from_0_to_1(model: TaxoExpan, name: str, value:
 @pytest.mark.parametrize("name", ["exact_only", "allow_moves", "allow_merges"])
 def test_a_permission_is_true_or_false(model: TaxoExpan, name: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
-        model.expand(["nut milk"], **{name: "yes"})  # type: ignore[arg-type]
+        model.expand(["nut milk"], **{name: 1})  # type: ignore[arg-type]
     assert name in refused.value.problem
 
 

@@ -50,7 +50,7 @@ def accepted(rows: list[Row]) -> list[Row]:
 
 @pytest.mark.parametrize(
     ("sure_from", "parent"),
-    [(0.99, None), (0.9, "drink"), (0.82, "cocktail"), (0.8, "cocktail"), (0.5, "martini")],
+    [(0.99, None), (0.9, "drink"), (0.82, "cocktail"), (0.8, "cocktail"), (0.51, "martini")],
 )
 def test_a_concept_is_placed_as_deep_as_is_sure(
     tmp_path: Path, sure_from: float, parent: str | None

@@ -58,7 +58,7 @@ def test_later_rejections_are_added_to_the_earlier_ones(refitted: TaxoExpan) -> 
     again = copy(refitted)
     rejected = [own(QUERY, "tea"), own(QUERY, "bread"), own("white tea", "milk")]
     again.refit(refitted.taxonomy, Feedback(rejected=rejected), recipe=RECIPE)
-    assert {*proposals(refitted)} - {*proposals(again)} == {("bread", "attach")}
+    assert {*proposals(again)} == {*proposals(refitted)} - {("bread", "attach")}
     assert "milk" not in {each.parent.id for each in again.suggest(["white tea"], top_k=90)}
 
 

@@ -116,6 +116,14 @@ def test_every_column_is_read_back(tmp_path: Path) -> None:
     assert read_suggestions(path) == [FULL, plain]
 
 
+@pytest.mark.parametrize("texts", [("a", "b"), ("a|b", "c"), ("[x", "d"), (" e",), ("f",), ()])
+def test_the_texts_of_one_cell_are_kept_apart(tmp_path: Path, texts: tuple[str, ...]) -> None:
+    given = Suggestion(Concept("k", "kiwi", texts), 1, MILK, moves=texts)
+    (read,) = read_suggestions(write_file(tmp_path / "s.csv", written([given], details=True)))
+    assert read.moves == texts
+    assert read.query.synonyms == texts
+
+
 def test_definitions_synonyms_and_curators_are_written_on_request() -> None:
     query = Concept("n1", "oat milk", ("oat drink",), "=milk, made\nof oats")
     given = [Suggestion(query, 1, MILK, ("milk",), 0.5, curator="=Ada")]
