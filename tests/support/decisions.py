@@ -24,7 +24,7 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.placement.adding.acceptance import Acceptance, decide
 from taxoexpan.placement.adding.additions import accept_suggestions
 from taxoexpan.placement.adding.parent_lookup import read_decisions
-from taxoexpan.placement.learned.abstention import ABSTENTION_FEATURES, AbstentionModel
+from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.suggesting.feedback import Feedback, Rejections
 from taxoexpan.placement.suggesting.proposals import (
     related_concepts,
@@ -188,7 +188,6 @@ def proposed(
 def abstaining_model(directory: Path, least_similarity: float) -> TaxoExpan:
     """Load a model that finds no suitable parent for concepts that are similar to nothing."""
     archive = load_archive(directory, device="cpu")
-    count = len(ABSTENTION_FEATURES)
-    abstention = AbstentionModel((least_similarity,) * count, (1.0,) * count, threshold=0.0)
+    abstention = AbstentionModel((least_similarity, least_similarity), (1.0, 1.0), threshold=0.0)
     calibrators = replace(archive.calibrators, abstention=abstention)
     return TaxoExpan.from_archive(replace(archive, calibrators=calibrators), "cpu")
