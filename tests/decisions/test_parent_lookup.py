@@ -101,6 +101,7 @@ def test_many_unclear_rows_are_counted_and_not_all_listed(tmp_path: Path) -> Non
     message = refusal(tmp_path, FOOD, rows)
     assert "500 rows" in message
     assert 1 < message.count("line ") < 50
+    assert "more" in message.splitlines()[-1]
 
 
 def test_a_row_without_any_parent_is_refused(tmp_path: Path) -> None:
