@@ -33,7 +33,8 @@ from reproduction.pretraining.vocabularies import (
     read_excluded,
     read_vocabularies,
 )
-from taxoexpan.features.minilm import VOCABULARY, WEIGHTS, MiniLM, compact
+from taxoexpan.features.minilm import MiniLM, quantize
+from taxoexpan.features.pretrained import VOCABULARY, WEIGHTS
 from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -203,7 +204,7 @@ def main() -> None:
         print(f"epoch {number + 1}: loss {loss:.4f}", file=sys.stderr, flush=True)
         figures.append(measure_all(model, left_out, tests))
     options.output.mkdir(parents=True, exist_ok=True)
-    weights = compact(model.cpu().state_dict())
+    weights = quantize(model.cpu().state_dict())
     save_file({name: each.contiguous() for name, each in weights.items()}, options.output / WEIGHTS)
     shutil.copy(start_folder() / "vocab.txt", options.output / VOCABULARY)
     (options.output / "left-out.json").write_text(json.dumps(figures), encoding="utf-8")

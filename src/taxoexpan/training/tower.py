@@ -252,7 +252,7 @@ class TowerRun(Run):
         seed: int,
         news: News | None = None,
     ) -> None:
-        self.parameters = tower.choose_layers()
+        self.parameters = tower.freeze_lower_layers()
         fused = tower.device.type in ("cpu", "cuda")
         optimizer = without_compiler(torch.optim.AdamW)(
             self.parameters, config.tower_learning_rate, fused=fused
