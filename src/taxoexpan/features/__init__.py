@@ -1,7 +1,7 @@
 """Features of texts: vectors and words.
 
 - encoders: `encoder` is the interface, and `encoder_registry` creates `static`, `word_vectors`
-  and `transformer`; `cache` keeps vectors on disk;
+  and `transformer`; `cached_encoder` keeps vectors on disk;
 - vectors of concepts: `embedding` makes two per concept, and warns of unknown texts;
 - words: `label_words` compares the words of labels, and `word_postings` adds this to many scores at
   a time;

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.features.cache import CachedEncoder
+from taxoexpan.features.cached_encoder import CachedEncoder
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.pretrained import PretrainedEncoder
 from taxoexpan.features.static import StaticEncoder
