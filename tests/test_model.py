@@ -24,11 +24,11 @@ from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
+from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.record import Epoch, TrainingRecord
-from taxoexpan.training.sampling import Recipe
 from tests.support.builders import KINDS, SORTS, own, pantry_csv
 from tests.support.ctrl_c import press_ctrl_c
 from tests.support.expanded_files import write_file

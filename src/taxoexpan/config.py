@@ -37,7 +37,7 @@ class AuthorQuirks(BaseModel):
     first_parents_only: bool = Field(
         default=False, description="learn from the first parent of each concept only"
     )
-    no_root_negatives: bool = Field(default=False, description="never draw a root as a negative")
+    no_root_negatives: bool = Field(default=False, description="never use a root as a negative")
     egonet_concat: bool = Field(
         default=False, description="readout=concat divides by the size of the whole egonet"
     )

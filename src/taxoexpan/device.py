@@ -11,6 +11,9 @@ import torch
 
 from taxoexpan.errors import ConfigurationError
 
+CPU = torch.device("cpu")
+"""The device of the host."""
+
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 """The numbers of two parameters of `mallopt` in glibc's malloc.h."""
