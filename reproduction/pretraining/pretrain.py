@@ -39,8 +39,9 @@ from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import hold_out_growth
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.tower import MAX_NORM, NEAREST, WARM_UP, TowerBatch, contrastive_loss
+from taxoexpan.training.true_ranks import rank_true_parents
 
 BATCH_SIZE = 512
 MAX_RELATIONS = 6000

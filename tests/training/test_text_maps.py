@@ -24,8 +24,9 @@ from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training import tower
 from taxoexpan.training.continuation import ChangesSinceTraining, Recipe
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.tower import SCALE, TowerBatch, learn_maps
+from taxoexpan.training.true_ranks import rank_true_parents
 
 COUNT, WIDTH = 40, 6
 Losses = list[tuple[Indices, Indices, Indices, float]]

@@ -20,10 +20,11 @@ from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training import tower as tower_run
 from taxoexpan.training.continuation import ChangesSinceTraining, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint
 from taxoexpan.training.tower import TowerBatch, contrastive_loss, similar_concepts, train_tower
+from taxoexpan.training.true_ranks import rank_true_parents
 from tests.support.builders import KINDS, SORTS
 from tests.support.ctrl_c import press_ctrl_c
 

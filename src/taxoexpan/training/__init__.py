@@ -4,5 +4,5 @@
   training);
 - the network: `loop`;
 - the text tower: `tower`, which learns maps or tunes the upper layers;
-- both: `run` (with checkpoints), `metrics`, `log` and `record`.
+- both: `run` (with checkpoints), `true_ranks`, `metrics`, `log` and `record`.
 """

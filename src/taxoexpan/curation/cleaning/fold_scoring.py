@@ -22,7 +22,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import TIES_AS_BEST, rank_true_parents
+from taxoexpan.training.true_ranks import TIES_AS_BEST, rank_true_parents
 
 
 @dataclass(frozen=True)

@@ -34,11 +34,12 @@ from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.loop import train
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.tower import learn_maps, similar_concepts, train_tower
+from taxoexpan.training.true_ranks import rank_true_parents
 
 VALIDATION_BLOCK = 256
 """Held-out concepts that are ranked at a time while the tower learns."""

@@ -36,7 +36,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.true_ranks import rank_true_parents
 
 TOP_K = 5
 """Suggestions of each held-out leaf that the curves are fitted to."""

@@ -25,7 +25,7 @@ from taxoexpan.placement.scoring.pair_features import QueryCosines, ReusedMemory
 from taxoexpan.placement.scoring.scorer import Scorer, ScoreSummary, best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.true_ranks import rank_true_parents
 
 
 class Branches:
