@@ -57,6 +57,13 @@ def memory_of(device: torch.device) -> int | None:
     return int(torch.cuda.get_device_properties(device).total_memory)
 
 
+def move_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return a tensor on a device, without waiting for the transfer to a GPU."""
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()  # only pinned memory is copied while the host goes on
+    return tensor.to(device, non_blocking=True)
+
+
 @contextmanager
 def fast_matmul(device: torch.device) -> Iterator[None]:
     """Let a GPU multiply matrices in TF32, which is faster but only exact enough for training."""
