@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from taxoexpan.desk.review.concept import branch_of, tree_around
-from taxoexpan.desk.review.places import Places
+from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -21,7 +21,8 @@ NEW = Concept("n", "Oat-Milk drink")
 
 
 def tree(parent: str, *moves: str) -> dict[str, Any]:
-    return tree_around(Places(FOOD), Suggestion(NEW, 1, FOOD.concept(parent), moves=moves), NEW)
+    proposal = Suggestion(NEW, 1, FOOD.concept(parent), moves=moves)
+    return tree_around(UsableParents(FOOD), proposal, NEW)
 
 
 def test_the_tree_has_ancestors_siblings_and_the_nearest_children() -> None:
@@ -47,20 +48,20 @@ def test_a_root_is_below_nothing_and_next_to_other_roots() -> None:
 
 def test_the_rest_of_the_children_is_what_the_tree_leaves_out() -> None:
     shown = {node.id for node in tree("milk")["children"]}
-    rest, more = branch_of(Places(FOOD), "milk", NEW, without=shown)
+    rest, more = branch_of(UsableParents(FOOD), "milk", NEW, without=shown)
     assert shown.isdisjoint(node.id for node in rest)
     assert (len(shown) + len(rest), more) == (10, 0)
 
 
 def test_without_a_concept_the_branch_is_the_whole_taxonomy_in_parts() -> None:
     many = Taxonomy([Concept(str(number), str(number)) for number in range(450)])
-    nodes, more = branch_of(Places(many), "")
+    nodes, more = branch_of(UsableParents(many), "")
     assert (len(nodes), more) == (200, 250)
-    nodes, more = branch_of(Places(many), "", start=400)
+    nodes, more = branch_of(UsableParents(many), "", start=400)
     assert ([node.id for node in nodes][:1], len(nodes), more) == (["400"], 50, 0)
 
 
 def test_a_branch_lists_all_children() -> None:
-    nodes, more = branch_of(Places(FOOD), "drink")
+    nodes, more = branch_of(UsableParents(FOOD), "drink")
     assert [node.id for node in nodes][:2] == ["milk", "tea"]
     assert more == 0
