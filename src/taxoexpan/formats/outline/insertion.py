@@ -111,7 +111,9 @@ class OutlineInserter:
 
     def _example(self, parent: Item) -> _Example | None:
         """Return the last old item like a parent, best at the same depth, with its last child."""
-        alike = [each for each in self._examples if each.parent.is_heading == parent.is_heading]
+        alike = [
+            example for example in self._examples if example.parent.is_heading == parent.is_heading
+        ]
         depth = len(parent.parts)
         at_depth = [example for example in alike if len(example.parent.parts) == depth]
         return (at_depth or alike)[-1] if alike else None
