@@ -21,11 +21,11 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.explain.explanation import query_blocks
 from taxoexpan.placement.scoring.pair_features import Signal
+from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.record import Epoch, TrainingRecord
-from taxoexpan.training.sampling import Recipe
 from tests.support.builders import KINDS, SORTS, own, pantry_csv
 from tests.support.ctrl_c import press_ctrl_c
 from tests.support.decisions import Feedback, expanded
