@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from taxoexpan.errors import TaxoExpanError
     from taxoexpan.expansion import expand_file
     from taxoexpan.features.glossary.glossary import Glossary
+    from taxoexpan.formats.taxonomy_io import read_taxonomy, write_taxonomy
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.taxonomy import Concept, Taxonomy
@@ -24,6 +25,8 @@ __all__ = [
     "TaxoExpanError",
     "Taxonomy",
     "expand_file",
+    "read_taxonomy",
+    "write_taxonomy",
 ]
 
 _LAZY = {
@@ -34,6 +37,8 @@ _LAZY = {
     "TaxoExpanError": "taxoexpan.errors",
     "Taxonomy": "taxoexpan.taxonomy",
     "expand_file": "taxoexpan.expansion",
+    "read_taxonomy": "taxoexpan.formats.taxonomy_io",
+    "write_taxonomy": "taxoexpan.formats.taxonomy_io",
 }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -21,6 +20,7 @@ from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 from taxoexpan.taxonomy.sequences import LazySequence
 from taxoexpan.taxonomy.similar_names import SimilarNames
+from taxoexpan.taxonomy.source import Source
 
 SKIPPED = "…"
 """What stands for the skipped labels of a long path."""
@@ -39,6 +39,9 @@ class Taxonomy:
     >>> food.children("1"), food.roots, food.leaves
     (('2',), ('1',), ('2',))
     """
+
+    source: Source | None = None
+    """The file that the taxonomy came from; `expanded` and `canonical` keep it."""
 
     def __init__(
         self, concepts: Iterable[Concept], relations: Iterable[tuple[str, str]] = ()
@@ -107,33 +110,6 @@ class Taxonomy:
         taxonomy.parents_of = parents_of
         taxonomy.children_of = children_of
         return taxonomy
-
-    @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        format: str | None = None,
-        language: str | None = None,
-        instances: bool = False,
-        columns: str | Mapping[str, str | int] = "",
-        sheet: str | None = None,
-        separator: str | None = None,
-    ) -> Taxonomy:
-        """Read a file in any supported format, which is detected unless `format` is given.
-
-        `language` selects the labels in a file with several languages; with `instances`, the
-        instance hypernyms of WordNet are relations too. `columns` chooses the columns of a table by
-        header or number, such as `{"id": "Unique ID", "label": 3, "parent": "Parent"}`; `sheet`
-        names the sheet of an Excel file; `separator` separates several values in a cell.
-        """
-        from taxoexpan.formats.tables.columns import checked_columns
-        from taxoexpan.formats.taxonomy_file import TaxonomyFile
-        from taxoexpan.formats.text_file import ReadOptions
-
-        options = ReadOptions(language, instances, checked_columns(columns), sheet, separator)
-        file = TaxonomyFile.open(Path(path), format, options)
-        file.refuse_unused_options()
-        return file.taxonomy
 
     def _fill(
         self,
@@ -347,6 +323,7 @@ class Taxonomy:
         order = np.lexsort((position[parents], position[children]))
         same = self._rearranged(rows, parents[order], children[order])
         same.synonyms = MappingProxyType({i: tuple(sorted(s)) for i, s in same.synonyms.items()})
+        same.source = self.source
         return self if self._has_order_of(same) else same
 
     def _has_order_of(self, same: Taxonomy) -> bool:
@@ -407,6 +384,12 @@ class Taxonomy:
         same._relate(parents[kept], children[kept])
         return same
 
+    def with_source(self, source: Source) -> Taxonomy:
+        """Return the same taxonomy, which remembers the file that it came from."""
+        same = self._copied()
+        same.source = source
+        return same
+
     def _copied(self) -> Taxonomy:
         """Return a copy that shares all columns, without the properties that are derived."""
         same = copy(self)
@@ -438,6 +421,7 @@ class Taxonomy:
         larger = Taxonomy([*named, *additions.concepts], [*kept, *additions.relations])
         larger.foreign_names = self.foreign_names
         larger.reserved = self.reserved
+        larger.source = self.source
         return larger
 
     def _ids(self, indices: Indices) -> tuple[str, ...]:
