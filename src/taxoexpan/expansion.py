@@ -337,11 +337,11 @@ def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) 
     expansion.calibrators = model.calibrators
     top_k = max(NUM_RANKED, expansion.acceptance.top_k)
     if options.together:
-        expansion.suggestions = model.suggest_together(new)
+        expansion.suggestions = model.suggest_together(new).flat
     elif options.report:
         expansion.suggestions, expansion.evidence = model.suggest_with_evidence(new, top_k)
     else:
-        expansion.suggestions = model.suggest(new, top_k)
+        expansion.suggestions = model.suggest(new, top_k).flat
     if options.model:
         model.save(options.model, options.force)
         observer.saved("model", options.model)

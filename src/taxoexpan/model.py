@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,12 +54,13 @@ from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.proposals import Placer, with_similar
+from taxoexpan.placement.suggesting.results import Suggestions
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.progress import Stages
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.concept import as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
+from taxoexpan.taxonomy.records import NewConcepts, new_concepts
 from taxoexpan.thresholds import DEFAULT_TRUTH
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import Metrics, compute_metrics
@@ -180,9 +181,7 @@ class TaxoExpan:
         seconds = time.monotonic() - began
         self._reset(new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds))
 
-    def suggest(
-        self, concepts: Iterable[str | Concept], top_k: int = 5, explain: bool = False
-    ) -> list[Suggestion]:
+    def suggest(self, concepts: NewConcepts, top_k: int = 5, explain: bool = False) -> Suggestions:
         """Rank the best parents of each new concept, best first.
 
         A concept whose name the taxonomy already has, or that is given twice, is left out, with a
@@ -190,10 +189,11 @@ class TaxoExpan:
         learned to detect duplicates, a likely synonym of an existing concept gets a suggestion to
         merge the two. With `explain`, first suggestions have an explanation.
         """
-        return self.suggest_block(self._new_concepts(concepts), top_k, explain).suggestions
+        block = self.suggest_block(self._new_concepts(concepts), top_k, explain)
+        return Suggestions(block.suggestions)
 
     def suggest_with_evidence(
-        self, concepts: Iterable[str | Concept], top_k: int = 5
+        self, concepts: NewConcepts, top_k: int = 5
     ) -> tuple[list[Suggestion], list[Evidence]]:
         """Return explained suggestions, as `suggest` does, and the evidence for each concept.
 
@@ -226,9 +226,9 @@ class TaxoExpan:
         block = self.suggest_block(numbered, top_k, explain)
         return grouped_by_position(block.suggestions, concepts)
 
-    def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
+    def _new_concepts(self, concepts: NewConcepts) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
-        filtered = filter_known_names(self.taxonomy, as_concepts(concepts))
+        filtered = filter_known_names(self.taxonomy, new_concepts(concepts))
         for concept, known in filtered.present:
             found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
             warnings.warn(f"{found}; not placed again", stacklevel=3)
@@ -252,22 +252,22 @@ class TaxoExpan:
             proposed, ranking = placer.suggest(queries, top_k, min_ranked)
         return proposed, queries, ranking
 
-    def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
+    def suggest_together(self, concepts: NewConcepts) -> Suggestions:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.
 
         All concepts are placed at once: their order does not matter, and no cycle can occur. A
         model without new-parent priors learns them first (see `fit_joint_prior`).
         """
-        new = with_ids(self.taxonomy, as_concepts(concepts))
+        new = with_ids(self.taxonomy, new_concepts(concepts))
         if not new:
-            return []
+            return Suggestions([])
         warn_of_weak_texts(self._embedder.array(new), new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
         priors = self.calibrators.joint_priors or ()
         with self._fitted().naming_directory():
             joint = suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
-        return [each for one in joint for each in with_similar(self.taxonomy, [one])]
+        return Suggestions(each for one in joint for each in with_similar(self.taxonomy, [one]))
 
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.
@@ -281,7 +281,7 @@ class TaxoExpan:
 
     def expand(
         self,
-        concepts: Iterable[str | Concept],
+        concepts: NewConcepts,
         top_k: int = 1,
         min_score: float | None = None,
         min_confidence: float | None = None,
@@ -311,15 +311,15 @@ class TaxoExpan:
             allow_moves=allow_moves,
             allow_merges=allow_merges,
         )
-        return expanded_taxonomy(self.taxonomy, self.suggest(concepts, top_k), acceptance)
+        return expanded_taxonomy(self.taxonomy, self.suggest(concepts, top_k).flat, acceptance)
 
-    def embed(self, concepts: Iterable[str | Concept]) -> Vectors:
+    def embed(self, concepts: NewConcepts) -> Vectors:
         """Return the vectors of concepts by the encoder, one unit vector per row: [N] → [N, D].
 
         A vector is the mean of the names, plus the definition if there is one; it is zero if the
         encoder knows no word of them. No training is needed.
         """
-        vectors: Vectors = self._embedder.array(as_concepts(concepts))[0]
+        vectors: Vectors = self._embedder.array(new_concepts(concepts))[0]
         return vectors
 
     def evaluate(self, holdout: Holdout) -> Metrics:

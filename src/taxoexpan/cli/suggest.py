@@ -235,7 +235,7 @@ def _blocks(
         )
     elif options.together:
         _ensure_joint_prior(model, options.model)
-        yield SuggestedBlock(model.suggest_together(concepts.new), [])
+        yield SuggestedBlock(model.suggest_together(concepts.new).flat, [])
     else:
         for block in query_blocks(concepts.new):
             yield model.suggest_block(block, options.top_k, explain)

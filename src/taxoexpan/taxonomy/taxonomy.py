@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from importlib import resources
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from taxoexpan.errors import CycleError, TaxonomyError
+from taxoexpan.errors import ConfigurationError, CycleError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
+from taxoexpan.taxonomy.records import Record, concepts_and_relations, frame_records
 from taxoexpan.taxonomy.sequences import LazySequence
 from taxoexpan.taxonomy.similar_names import SimilarNames
 from taxoexpan.taxonomy.source import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SKIPPED = "…"
 """What stands for the skipped labels of a long path."""
@@ -110,6 +117,57 @@ class Taxonomy:
         taxonomy.parents_of = parents_of
         taxonomy.children_of = children_of
         return taxonomy
+
+    @classmethod
+    def from_records(
+        cls, records: Iterable[Record], columns: Mapping[str, str] | None = None
+    ) -> Taxonomy:
+        """Build a taxonomy from dictionaries, one per concept.
+
+        The keys are `label`, and optionally `id`, `parents` (ids, in a list or in one text with
+        `|`), `synonyms`, `definition` and `deprecated`. Without ids, labels identify concepts.
+
+        Args:
+            records: the dictionaries.
+            columns: other names of the keys, such as `{"label": "name", "parents": "broader"}`.
+
+        Example:
+            >>> from taxoexpan import Taxonomy
+            >>> tools = [{"label": "tool"}, {"label": "saw", "parents": ["tool"]}]
+            >>> Taxonomy.from_records(tools).children("tool")
+            ('saw',)
+        """
+        return cls(*concepts_and_relations(records, columns))
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, columns: Mapping[str, str] | None = None) -> Taxonomy:
+        """Build a taxonomy from a data frame with one concept per row (see `from_records`).
+
+        Example:
+            >>> import pandas as pd
+            >>> from taxoexpan import Taxonomy
+            >>> frame = pd.DataFrame({"child": ["saw", "fretsaw"], "parent": ["tool", "saw"]})
+            >>> tools = Taxonomy.from_pandas(frame, {"label": "child"})
+            >>> tools.ancestors("fretsaw")
+            ('saw', 'tool')
+        """
+        return cls.from_records(frame_records(frame), columns)
+
+    @classmethod
+    def example(cls, name: Literal["food"] = "food") -> Taxonomy:
+        """Return the taxonomy that the package contains: 2,432 foods, from WordNet.
+
+        Example:
+            >>> from taxoexpan import Taxonomy
+            >>> food = Taxonomy.example("food")
+            >>> food.concept("apple#n#1").label
+            'apple'
+        """
+        if name != "food":
+            problem = f"there is no example {name!r}"
+            raise ConfigurationError(problem, fix="the package has 'food'", option="name")
+        table = resources.files("taxoexpan").joinpath("data/food.csv")
+        return cls.from_records(csv.DictReader(table.read_text("utf-8").splitlines()))
 
     def _fill(
         self,
