@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import NoReturn, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
-from taxoexpan.config import load_preset
+from taxoexpan.config import Settings, load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ModelError
 from taxoexpan.explain import Evidence, with_reasons
@@ -56,7 +57,7 @@ from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.proposals import Placer, with_similar
 from taxoexpan.placement.suggesting.results import Suggestions
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
-from taxoexpan.progress import Stages
+from taxoexpan.progress import Stages, is_terminal
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
@@ -67,6 +68,8 @@ from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History, TrainingRecord
 from taxoexpan.training.sampling import DEFAULT_RECIPE, Recipe
 
+logger = logging.getLogger("taxoexpan")
+
 
 class TaxoExpan:
     """A model that learns from a taxonomy where concepts belong, and ranks parents for new ones.
@@ -76,7 +79,7 @@ class TaxoExpan:
     """
 
     def __init__(
-        self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
+        self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Unpack[Settings]
     ) -> None:
         SEED.check("seed", seed)
         self.preset = preset
@@ -99,7 +102,7 @@ class TaxoExpan:
         self,
         taxonomy: Taxonomy,
         holdout: Holdout | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         log: str | Path | None = None,
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
@@ -107,12 +110,14 @@ class TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
         The order of concepts, relations and synonyms does not matter (`Taxonomy.canonical`), and
-        nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch; the
+        nothing is learned from deprecated concepts. By default, progress is shown in a terminal
+        and in a notebook. `log` gets one line of JSON per epoch; the
         directory `tensorboard` gets the same figures as curves, if TensorBoard is installed. After
         every epoch, the state is saved in `checkpoint`, and the state of the fine-tuning in
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
         result as without the interruption.
         """
+        progress = is_terminal() if progress is None else progress
         outputs = FittingOutputs(progress, *map(_path, (log, checkpoint, tensorboard)))
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
         taxonomy = taxonomy.canonical
@@ -132,7 +137,7 @@ class TaxoExpan:
         self,
         taxonomy: Taxonomy,
         feedback: Feedback | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         log: str | Path | None = None,
         tensorboard: str | Path | None = None,
         recipe: Recipe = DEFAULT_RECIPE,
@@ -144,6 +149,7 @@ class TaxoExpan:
         how the decisions were used; the model is not changed if the training fails.
         """
         archive = self._fitted()
+        progress = is_terminal() if progress is None else progress
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
         began = time.monotonic()
         judged = apply_feedback(taxonomy.canonical, feedback or Feedback())
@@ -180,6 +186,7 @@ class TaxoExpan:
         self._tower = parts.tower
         seconds = time.monotonic() - began
         self._reset(new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds))
+        logger.info("trained on %d concepts in %.1f seconds", len(self.taxonomy), seconds)
 
     def suggest(self, concepts: NewConcepts, top_k: int = 5, explain: bool = False) -> Suggestions:
         """Rank the best parents of each new concept, best first.
@@ -248,6 +255,7 @@ class TaxoExpan:
         warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
         archive = self._fitted()
         placer = Placer(self._ranker, archive.calibrators, archive.rejections)
+        logger.debug("ranking parents for %d concepts", len(concepts))
         with archive.naming_directory():
             proposed, ranking = placer.suggest(queries, top_k, min_ranked)
         return proposed, queries, ranking
@@ -349,11 +357,18 @@ class TaxoExpan:
     def save(self, path: str | Path, force: bool = False) -> None:
         """Save the model to a directory; `force` replaces an existing model."""
         save_archive(self._fitted(), Path(path), force)
+        logger.info("saved the model to %s", path)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to pickle the model: a pickle can run any code when it is loaded."""
+        raise ModelError("a model cannot be pickled or copied", fix="use save and load")
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
         """Load a saved model; give `features` if the file of its vectors has moved."""
-        return cls.from_archive(load_archive(Path(path), features, device), device)
+        model = cls.from_archive(load_archive(Path(path), features, device), device)
+        logger.info("loaded a model of %d concepts from %s", len(model.taxonomy), path)
+        return model
 
     @classmethod
     def from_archive(cls, archive: Archive, device: str = "auto") -> TaxoExpan:
