@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 
 PROGRAMS_PER_CORE, ROUNDS = 2, 3
 TAXOEXPAN = (sys.executable, "-m", "taxoexpan")
@@ -24,7 +24,7 @@ TAXOEXPAN = (sys.executable, "-m", "taxoexpan")
 def print_processes() -> None:
     """Print the ratios of a training, on busy and on idle cores, and of `suggest` and torch."""
     foods = str(resources.files("taxoexpan").joinpath("data/food.csv"))
-    products = product_seconds(Taxonomy.read(foods))
+    products = product_seconds(read_taxonomy(foods))
     with tempfile.TemporaryDirectory() as folder:
         model, new = str(Path(folder) / "model"), Path(folder) / "new.csv"
         new.write_text("label\ncold brew coffee\n", encoding="utf-8")

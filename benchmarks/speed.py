@@ -28,7 +28,7 @@ from benchmarks.timing import (
     print_ratio,
     synthetic_taxonomy,
 )
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.device import keep_freed_memory
 from taxoexpan.features.embedding import embed_concepts
@@ -217,7 +217,7 @@ def concepts_named(names: list[str]) -> list[Concept]:
 def mag_cs(directory: Path) -> Task:
     """Return the paper's training taxonomy and its validation queries."""
     base = directory / "computer_science.terms"
-    whole = Taxonomy.read(base)
+    whole = read_taxonomy(base)
     validation = base.with_suffix(".terms.validation").read_text().split()
     test = base.with_suffix(".terms.test").read_text().split()
     taxonomy = whole.without([*validation, *test])

@@ -18,6 +18,7 @@ from reproduction.experiments import (
     all_experiments,
     find_experiments,
 )
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.phrasing import pluralize
 
@@ -188,7 +189,6 @@ def _make_tasks(options: argparse.Namespace) -> Iterator[Task]:
     from reproduction.split import read_split, split_leaves
     from reproduction.task import make_task
     from taxoexpan.features.encoder_registry import make_encoder
-    from taxoexpan.taxonomy import Taxonomy
 
     encoder = make_encoder(options.features or "static", device=options.device)
     encoder.show_progress(True)
@@ -201,7 +201,7 @@ def _make_tasks(options: argparse.Namespace) -> Iterator[Task]:
         return
     _note("data: the food taxonomy of the package; give MAG-CS with --mag-cs, see the docs")
     with resources.as_file(resources.files("taxoexpan.data") / "food.csv") as path:
-        food = Taxonomy.read(path)
+        food = read_taxonomy(path)
     yield make_task("food", encoder, *split_leaves(food), options.joined)
 
 

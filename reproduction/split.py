@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import Holdout, hold_out
@@ -15,7 +16,7 @@ def read_split(terms: Path) -> tuple[Holdout, Holdout]:
     The relations are in NAME.taxo, and the held-out ids in NAME.terms.validation and
     NAME.terms.test, one per line.
     """
-    whole = Taxonomy.read(terms)
+    whole = read_taxonomy(terms)
     if not whole.relations:
         message = "missing or empty"
         raise FormatError(

@@ -15,7 +15,7 @@ import pytest
 import torch
 from pydantic import TypeAdapter
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
@@ -75,9 +75,9 @@ def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path
     rows += ["old milk,old milk,food,yes", "oat drink,oat drink,old milk,yes"]
     path = tmp_path / "pantry.csv"
     path.write_text("id,label,parents,deprecated\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    model = TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(Taxonomy.read(path))
+    model = TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(read_taxonomy(path))
     suggested = model.suggest(["old cashew milk"], top_k=1000)
-    assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).active)
+    assert {s.parent.id for s in suggested} == set(read_taxonomy(path).active)
     model.save(tmp_path / "model")
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
     assert loaded.taxonomy == model.taxonomy
@@ -87,7 +87,7 @@ def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path
 
 
 def test_deprecated_concepts_change_no_suggestion(pantry: Path) -> None:
-    plain = Taxonomy.read(pantry)
+    plain = read_taxonomy(pantry)
     old = [Concept(f"old {i}", f"old {name}", deprecated=True) for i, name in enumerate("xyz")]
     relations = [("milk", "old 0"), ("old 0", "tea"), ("oat milk", "old 1"), ("bread", "old 2")]
     both = Taxonomy([*plain.concepts, *old], [*plain.relations, *relations])
@@ -101,7 +101,7 @@ def test_deprecated_concepts_change_no_suggestion(pantry: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
-    taxonomy = Taxonomy.read(pantry)
+    taxonomy = read_taxonomy(pantry)
     one, same, other = (
         TaxoExpan("fast", seed=seed, device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
         for seed in (7, 7, 8)
@@ -129,7 +129,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 source, transformer, target = map(Path, sys.argv[1:])
 settings = {"epochs": 1, "tower_epochs": 1, "hidden_dim": 8, "embedding_dim": 16}
 features = f"static+transformer:{transformer}"
-model = TaxoExpan("best", device="cpu", features=features, **settings).fit(Taxonomy.read(source))
+model = TaxoExpan("best", device="cpu", features=features, **settings).fit(read_taxonomy(source))
 model.save(target)
 print([*model.calibrators.fusion.weights])
 print(model.suggest(["red goat rye lentil blue soup", "black chili oat green tea"], 30))
@@ -154,7 +154,7 @@ def test_training_leaves_the_callers_rng_alone(pantry: Path) -> None:
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
-    TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 1}).fit(Taxonomy.read(pantry))
+    TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 1}).fit(read_taxonomy(pantry))
     assert torch.equal(torch.rand(2), expected)
 
 
@@ -201,7 +201,7 @@ def test_a_saved_model_suggests_the_same(model: TaxoExpan, model_directory: Path
 
 
 def test_vectors_of_concepts_need_no_training(pantry: Path) -> None:
-    taxonomy, untrained = Taxonomy.read(pantry), TaxoExpan(features="static")
+    taxonomy, untrained = read_taxonomy(pantry), TaxoExpan(features="static")
     vectors = untrained.embed(taxonomy.concepts)
     assert vectors.shape == (len(taxonomy), 256)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
@@ -248,7 +248,7 @@ def test_a_taxonomy_that_is_too_small_is_refused(tmp_path: Path, text: str) -> N
     path = tmp_path / "tiny.csv"
     path.write_text("label,parents\n" + "".join(f"{line},\n" for line in text.split()))
     with pytest.raises(ModelError, match="needs at least 3 concepts and 2 relations"):
-        TaxoExpan("fast", device="cpu", features="static").fit(Taxonomy.read(path))
+        TaxoExpan("fast", device="cpu", features="static").fit(read_taxonomy(path))
 
 
 def test_the_smallest_taxonomy_trains_without_validation() -> None:
@@ -267,7 +267,7 @@ def test_ctrl_c_keeps_the_best_weights_so_far(
             press_ctrl_c()
 
     monkeypatch.setattr(TrainingLog, "write", write)
-    model = TaxoExpan("fast", device="cpu", **SMALL).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("fast", device="cpu", **SMALL).fit(read_taxonomy(pantry))
     assert model.history is not None
     assert model.history.interrupted
     assert 1 <= model.history.best <= len(model.history.epochs) <= 3
@@ -312,7 +312,7 @@ def test_every_part_of_the_network_can_be_exchanged(
     pantry: Path, tmp_path: Path, variant: dict[str, object]
 ) -> None:
     settings = {**SMALL, "epochs": 4, "validation_fraction": 0.1, **variant}
-    model = TaxoExpan("fast", device="cpu", **settings).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("fast", device="cpu", **settings).fit(read_taxonomy(pantry))
     losses = [epoch.loss for epoch in model.history.epochs] if model.history else []
     assert losses[-1] < losses[0]
     model.save(tmp_path / "model")
@@ -321,7 +321,7 @@ def test_every_part_of_the_network_can_be_exchanged(
 
 
 def test_the_preset_of_the_paper_trains(pantry: Path) -> None:
-    model = TaxoExpan("paper", device="cpu", epochs=1, num_negatives=16).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("paper", device="cpu", epochs=1, num_negatives=16).fit(read_taxonomy(pantry))
     assert model.config.hidden_dim == 250
     assert len(model.suggest(["cashew milk"], top_k=2)) == 2
 
@@ -429,7 +429,7 @@ def test_mentions_are_used_by_default_where_there_are_definitions(
     scores = [[s.score for s in one.suggest([concept])] for one in (model, loaded)]
     assert scores[0] == scores[1]
     # The same object decides again for another taxonomy.
-    assert model.fit(Taxonomy.read(pantry)).config.use_mentions is False
+    assert model.fit(read_taxonomy(pantry)).config.use_mentions is False
     assert TaxoExpan(**quick, use_mentions=False).fit(made_up()).config.use_mentions is False
 
 
@@ -515,7 +515,7 @@ def test_a_model_with_a_fine_tuned_encoder_ranks_known_concepts_and_batches(
 def test_a_model_with_a_fine_tuned_encoder_can_be_fitted_again(
     tuned_model: TaxoExpan, pantry: Path
 ) -> None:
-    taxonomy, settings = Taxonomy.read(pantry), tuned_model.config.model_dump(exclude={"quirks"})
+    taxonomy, settings = read_taxonomy(pantry), tuned_model.config.model_dump(exclude={"quirks"})
     again = TaxoExpan("best", seed=1, device="cpu", **settings)
     smaller = taxonomy.without([f"oat {kind}" for kind in ("milk", "tea", "bread")])
     for each in (smaller, taxonomy):
@@ -529,7 +529,7 @@ def test_without_fine_tuning_the_tower_is_the_encoder_with_maps(
 ) -> None:
     settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 1}
     model = TaxoExpan("best", device="cpu", map_epochs=map_epochs, **settings)
-    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
+    model.fit(read_taxonomy(pantry)).save(tmp_path / "model")
     assert model.tower_history is None
     assert model._tower is not None
     assert model._tower.tuned is None
@@ -544,7 +544,7 @@ def test_without_fine_tuning_the_tower_is_the_encoder_with_maps(
 def test_without_fusion_there_is_no_tower(pantry: Path, tiny_transformer: Path) -> None:
     settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 1}
     model = TaxoExpan("best", device="cpu", learn_fusion=False, **settings)
-    assert model.fit(Taxonomy.read(pantry))._tower is None
+    assert model.fit(read_taxonomy(pantry))._tower is None
 
 
 @pytest.mark.parametrize(

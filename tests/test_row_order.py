@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.evaluation.growth import evaluate_growth, growth_between
 from taxoexpan.features.static import StaticEncoder
@@ -55,7 +55,7 @@ def suggested(model: TaxoExpan) -> list[Suggestion]:
 def foods(pantry: Path) -> Taxonomy:
     """The pantry with some concepts that have two parents."""
     second = (("tea", "green milk"), ("bread", "rye cheese"), ("apple", "red sauce"))
-    return Taxonomy.read(pantry).expanded(Additions((), second))
+    return read_taxonomy(pantry).expanded(Additions((), second))
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_lines_of_a_file_may_have_any_order(suffix: str, foods: Taxonomy, tmp_pa
         path = tmp_path / f"{seed}{suffix}"
         header = ["child,parent"] if suffix == ".csv" else []
         path.write_text("\n".join([*header, *lines]) + "\n", encoding="utf-8")
-        results.append(suggested(new_model().fit(Taxonomy.read(path))))
+        results.append(suggested(new_model().fit(read_taxonomy(path))))
     assert results[0] == results[1]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import taxoexpan
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.cli import train
 from taxoexpan.cli.examples import GROUPS
 from taxoexpan.cli.parser import add_options
@@ -154,8 +154,8 @@ def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_pat
     ]
     run("apply", pantry, suggestions, "-o", out)
     assert out.read_bytes().startswith(pantry.read_bytes())
-    expanded = Taxonomy.read(out)
-    assert set(expanded) - set(Taxonomy.read(pantry)) == {"cashew milk", "tea, white"}
+    expanded = read_taxonomy(out)
+    assert set(expanded) - set(read_taxonomy(pantry)) == {"cashew milk", "tea, white"}
     assert expanded.parents("cashew milk") == (rows[0]["parent_id"],)
 
 
@@ -168,7 +168,7 @@ def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
     assert captured.out == ""
     assert "2 concepts and 4 relations added" in captured.err
     assert out.read_bytes().startswith(pantry.read_bytes())
-    assert len(Taxonomy.read(out).parents("cashew milk")) == 2
+    assert len(read_taxonomy(out).parents("cashew milk")) == 2
     assert len(rows_of(kept)) == 10
     answer = json.loads(run("suggest", model, new, "--json").out)
     assert [r["rank"] for r in answer["suggestions"]] == [1, 2, 3, 4, 5] * 2
@@ -229,7 +229,7 @@ def test_a_range_below_every_parent_may_be_smaller_than_the_list(tmp_path: Path)
     new.write_text("tea 9\nmilk 9\n", encoding="utf-8")
     command = ["expand", old, new, "-o", out, *QUICK, "--all"]
     run(*command, "--id-template", "{parent}-{number}", "--id-range", "7-7")
-    added = {*Taxonomy.read(out)} - {*Taxonomy.read(old)}
+    added = {*read_taxonomy(out)} - {*read_taxonomy(old)}
     assert len(added) == 2
     assert all(id.endswith("-7") for id in added)
 

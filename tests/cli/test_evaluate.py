@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.cli.evaluate import DEFAULT_METHODS
 from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.evaluation.growth import growth_between
@@ -135,7 +135,7 @@ def test_models_have_the_figures_of_a_fitted_model(pantry: Path, new: Path) -> N
     output = json.loads(run("evaluate", pantry, new, *MODELS, "--seed", "3", "--json").out)
     closest, fast, best = output["methods"]
     assert "confidence" not in closest
-    growth = growth_between(Taxonomy.read(pantry), Taxonomy.read(new))
+    growth = growth_between(read_taxonomy(pantry), read_taxonomy(new))
     settings = {"features": "static", "epochs": 3, "validation_fraction": 0.7}
     for preset, one in (("fast", fast), ("best", best)):
         model = TaxoExpan(preset, 3, "cpu", **settings).fit(growth.taxonomy)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
 from tests.support.command_line import run
 from tests.support.messy_pantry import large_pantry
@@ -56,7 +56,7 @@ def first_rows(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def added(path: Path, old: Path) -> set[str]:
-    return set(Taxonomy.read(path)) - set(Taxonomy.read(old))
+    return set(read_taxonomy(path)) - set(read_taxonomy(old))
 
 
 def test_only_concepts_with_a_sure_place_are_written(folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_only_concepts_with_a_sure_place_are_written(folder: Path) -> None:
         row for row in rows_of(folder / "out.suggestions.csv") if row["decision"] == "accepted"
     ]
     assert sorted(row["query"] for row in accepted) == sorted(good)
-    grown = Taxonomy.read(folder / "out.csv")
+    grown = read_taxonomy(folder / "out.csv")
     assert {row["query"]: (row["parent_id"],) for row in accepted} == {
         query: grown.parents(query) for query in good
     }
@@ -120,7 +120,7 @@ def test_an_undecided_row_that_a_person_accepts_is_applied_to_the_expanded_file(
     table, out = write_rows(tmp_path / "edited.csv", rows), tmp_path / "out.csv"
     messages = run("apply", folder / "out.csv", table, "-o", out).err
     assert added(out, folder / "out.csv") == {chosen["query_id"]}
-    assert Taxonomy.read(out).parents(chosen["query_id"]) == (chosen["parent_id"],)
+    assert read_taxonomy(out).parents(chosen["query_id"]) == (chosen["parent_id"],)
     assert "1 concept and 1 relation added" in messages
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
@@ -63,7 +63,7 @@ def test_the_decisions_are_applied(decisions: Path, taxonomy: Path, tmp_path: Pa
     run("convert", taxonomy, old)
     run("export", decisions, "-o", table)
     run("apply", old, table, "-o", out, "--allow-moves", "--allow-merges")
-    expanded = Taxonomy.read(out)
+    expanded = read_taxonomy(out)
     by_label = {concept.label: concept for concept in expanded.concepts}
     assert set(by_label) == {"food", "dairy", "milk", "bread", "toast", "Oat Milk", "Toasted rye"}
     assert expanded.parents(by_label["Oat Milk"].id) == ("MILK",)
@@ -82,7 +82,7 @@ def test_a_list_replaces_the_exported_definitions(
     run("convert", taxonomy, old)
     run("export", decisions, "-o", table)
     run("apply", old, table, "-o", out, "--allow-moves", "--allow-merges", "--concepts", listed)
-    (oat_milk,) = [each for each in Taxonomy.read(out).concepts if each.label == "Oat Milk"]
+    (oat_milk,) = [each for each in read_taxonomy(out).concepts if each.label == "Oat Milk"]
     assert (oat_milk.definition, oat_milk.synonyms) == ("a drink", ("oat drink",))
 
 
@@ -113,7 +113,7 @@ def test_labels_like_formulas_survive_export_and_apply(taxonomy: Path, tmp_path:
     typed = tmp_path / "taxonomy.json"
     run("convert", taxonomy, typed)
     run("apply", typed, table, "-o", out)
-    assert set(FORMULAS) < {concept.label for concept in Taxonomy.read(out).concepts}
+    assert set(FORMULAS) < {concept.label for concept in read_taxonomy(out).concepts}
 
 
 def test_the_changes_are_written_as_kgcl_and_sssom(
@@ -181,7 +181,7 @@ def test_concepts_with_the_same_proposed_id_are_told_apart(taxonomy: Path, tmp_p
         store.append([Decision(c.key, Action.ACCEPT, 0, (placement,)) for c in todo], "Ada")
     run("export", store_path, "-o", table)
     run("apply", taxonomy, table, "-o", out)
-    assert {"Kefir", "Skyr"} < {concept.label for concept in Taxonomy.read(out).concepts}
+    assert {"Kefir", "Skyr"} < {concept.label for concept in read_taxonomy(out).concepts}
 
 
 def test_a_backup_is_made_while_the_store_is_in_use(decisions: Path, tmp_path: Path) -> None:

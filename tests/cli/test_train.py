@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
+from taxoexpan import Concept, Suggestion, TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.files import output_lock
 from taxoexpan.training.run import Checkpoint, State, tower_path
@@ -256,7 +256,7 @@ def test_a_model_learns_what_its_taxonomy_has_got_since(
     captured = run("train", grown, "--device", "cpu", *options)
     assert f"continuing the training of {model_directory}" in captured.err
     record = json.loads(captured.out)
-    assert record["concepts"] == len(Taxonomy.read(grown))
+    assert record["concepts"] == len(read_taxonomy(grown))
     old, new = (TaxoExpan.load(path, "cpu") for path in (model_directory, output))
     assert record["epochs"] < old.training.epochs
     assert new.config == old.config

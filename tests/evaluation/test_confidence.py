@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.evaluation.confidence import (
     PRECISIONS,
     TRUTHS,
@@ -31,7 +31,7 @@ PARENTS = ["milk", "tea", "bread", "bread", "apple", "apple", "sauce"]
 
 @pytest.fixture(scope="module")
 def growth(pantry: Path) -> Growth:
-    old = Taxonomy.read(pantry)
+    old = read_taxonomy(pantry)
     new = tuple(Concept(name, name) for name in NEW)
     return growth_between(old, old.expanded(Additions(new, tuple(zip(PARENTS, NEW, strict=True)))))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.evaluation.growth import Growth, evaluate_growth, growth_between
 from taxoexpan.evaluation.rules import RULES
@@ -31,7 +31,7 @@ ADDED = [
 
 @pytest.fixture(scope="module")
 def old(pantry: Path) -> Taxonomy:
-    known = Taxonomy.read(pantry)
+    known = read_taxonomy(pantry)
     return Taxonomy(
         [*known.concepts, Concept("curd", "curd", deprecated=True)],
         [*known.relations, ("cheese", "curd")],

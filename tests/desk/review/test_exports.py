@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.desk.review.app import create_app
 from taxoexpan.desk.review.exports import MAX_LISTED, _command, next_version
@@ -120,7 +120,7 @@ def test_the_taxonomy_file_has_the_accepted_concepts(
     assert response.headers["content-disposition"].endswith("pantry-v2.csv")
     path = tmp_path / "new.csv"
     path.write_bytes(response.content)
-    new = Taxonomy.read(path)
+    new = read_taxonomy(path)
     assert len(new) == len(model.taxonomy) + 1
     assert new.parents("hemp milk") == ("milk",)
 
@@ -287,7 +287,7 @@ def test_a_known_name_that_a_person_has_placed_is_written_once(
     written = tmp_path / "pantry-v2.csv"
     written.write_bytes(review.browser.get("/export/taxonomy").content)
     again = open_review(model, store, [Concept("", "Oat-Milk")], taxonomy=written)
-    added = [c.label for c in Taxonomy.read(written).concepts if c.label == "Oat-Milk"]
+    added = [c.label for c in read_taxonomy(written).concepts if c.label == "Oat-Milk"]
     assert added == ["Oat-Milk"]
     assert "1 accepted placement is in the taxonomy already" in text_of(again.get("/export"))
     assert again.browser.get("/export/taxonomy").content == written.read_bytes()
@@ -313,7 +313,7 @@ def test_decisions_about_concepts_that_a_later_model_has_learned_are_exported(
         assert "hemp" in later.get(f"/export/{name}")
     path = tmp_path / "new.json"
     path.write_bytes(later.browser.get("/export/taxonomy").content)
-    new = Taxonomy.read(path)
+    new = read_taxonomy(path)
     (hemp_milk,) = [each for each in new.concepts if each.label == "hemp milk"]
     assert hemp_milk.synonyms == ("hemp drink", "corn bread")
     assert [new.concept(id).label for id in new.children(hemp_milk.id)] == ["white tea"]
@@ -390,7 +390,7 @@ def test_a_concept_below_a_learned_one_is_in_every_file(learned: Review, tmp_pat
     assert "white tea" in text
     path = tmp_path / "new.csv"
     path.write_text(learned.get("/export/taxonomy"), encoding="utf-8")
-    new = Taxonomy.read(path)
+    new = read_taxonomy(path)
     (tea,) = (id for id in new if new.concept(id).label == "white tea")
     assert [new.concept(id).label for id in new.parents(tea)] == ["hemp milk"]
 
@@ -407,7 +407,7 @@ def test_a_merge_with_a_learned_concept_is_its_synonym(learned: Review, tmp_path
     allowed = Acceptance(allow_merges=True)
     apply_suggestions(learned.desk.file, read_suggestions(table), tmp_path / "applied.csv", allowed)
     for path in (page, tmp_path / "applied.csv"):
-        new = Taxonomy.read(path)
+        new = read_taxonomy(path)
         (milk,) = (each for each in map(new.concept, new) if each.label == "hemp milk")
         assert milk.synonyms == ("hemp drink", "white tea")
         assert "corn bread" in new.labels

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.encoder_registry import make_encoder
@@ -35,7 +35,7 @@ from tests.support.small_models import SMALL
 
 
 def test_the_vectors_of_remaining_concepts_share_the_memory_of_all_vectors(pantry: Path) -> None:
-    whole = Taxonomy.read(pantry)
+    whole = read_taxonomy(pantry)
     config = load_preset("fast", **SMALL, validation_fraction=0.5)
     embedder = Embedder(make_encoder("static"), config, torch.device("cpu"))
     prepared = prepare_taxonomy(whole, embedder, seed=0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, read_taxonomy
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.abstention import (
     ABSTENTION_FEATURES,
@@ -111,7 +111,7 @@ Tennis Balls, Wristwatches"""
 
 @pytest.mark.filterwarnings("ignore:.*already in the taxonomy")
 def test_most_products_that_are_no_food_have_no_suitable_parent_among_foods() -> None:
-    whole = Taxonomy.read(FOOD)
+    whole = read_taxonomy(FOOD)
     test = hold_out_leaves(whole, 0.05, 1000, 7)
     model = TaxoExpan("fast", 1, "cpu").fit(test.taxonomy)
     assert model.calibrators.abstention is not None
