@@ -207,7 +207,7 @@ def test_a_setting_without_effect_is_found_and_changes_nothing(
     scores = []
     for settings in (base, {**base, **setting}):
         model = TaxoExpan("fast", device="cpu", **settings).fit(read_taxonomy(pantry))
-        scores.append([each.score for each in model.suggest(["cashew milk"])])
+        scores.append([each.score for each in model.suggest(["cashew milk"]).flat])
     assert scores[0] == scores[1]
 
 

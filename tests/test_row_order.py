@@ -46,7 +46,7 @@ def new_model(seed: int = 1) -> TaxoExpan:
 
 def suggested(model: TaxoExpan) -> list[Suggestion]:
     """Return suggestions with everything that they say: parents, scores, confidence and paths."""
-    suggestions = model.suggest(NEW, top_k=4)
+    suggestions = model.suggest(NEW, top_k=4).flat
     assert any(suggestion.levels for suggestion in suggestions)
     return suggestions
 
@@ -67,7 +67,7 @@ def test_a_model_is_the_same_bit_for_bit(models: list[TaxoExpan]) -> None:
     one, other = models
     assert one.taxonomy.ids == other.taxonomy.ids
     assert suggested(one) == suggested(other)
-    batches = [model.suggest_together([*NEW, "white milk"]) for model in models]
+    batches = [model.suggest_together([*NEW, "white milk"]).flat for model in models]
     assert batches[0] == batches[1]
     grown = [model.expand(NEW, truth=0.5) for model in models]
     assert grown[0] == grown[1]
@@ -105,7 +105,7 @@ def test_continued_training_and_updates_are_the_same(
     newer = foods.expanded(
         Additions((Concept("rice milk", "rice milk"),), (("milk", "rice milk"),))
     )
-    first = [model.suggest(["hazelnut milk"], top_k=2) for model in models]
+    first = [model.suggest(["hazelnut milk"], top_k=2).flat for model in models]
     results = []
     for model, order, suggestions in zip(models, two_orders(newer), first, strict=True):
         model.save(tmp_path / "model", force=True)

@@ -359,9 +359,15 @@ class TaxoExpan:
         save_archive(self._fitted(), Path(path), force)
         logger.info("saved the model to %s", path)
 
+    def __copy__(self) -> TaxoExpan:
+        """Return a model that shares all parts; fitting or updating one leaves the other as is."""
+        same = TaxoExpan.__new__(TaxoExpan)
+        vars(same).update(vars(self))
+        return same
+
     def __reduce__(self) -> NoReturn:
         """Refuse to pickle the model: a pickle can run any code when it is loaded."""
-        raise ModelError("a model cannot be pickled or copied", fix="use save and load")
+        raise ModelError("a model cannot be pickled", fix="use save and load")
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:

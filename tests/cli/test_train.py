@@ -307,7 +307,7 @@ def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
     corrected, wrong = own("", "sauce", "sauce"), Reason.WRONG_PARENTS
     with DecisionStore.open(str(path)) as store:
         store.add_concepts([Concept("", label) for label in new])
-        store.set_proposals("model", model.suggest(new, top_k=2))
+        store.set_proposals("model", model.suggest(new, top_k=2).flat)
         accepts = [("cashew milk", right), ("white tea", corrected)]
         decisions = [Decision(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
         decisions.append(Decision("tomato soup", Action.REJECT, 0, (), wrong))
@@ -330,10 +330,10 @@ def test_a_model_learns_from_a_store(
     for label, parent in (("cashew milk", "milk"), ("white tea", "sauce")):
         (id,) = (id for id in new.taxonomy if new.taxonomy.concept(id).label == label)
         assert new.taxonomy.parents(id) == (parent,)
-    rejected = {s.parent.id for s in old.suggest(["tomato soup"], top_k=2)}
-    suggested = new.suggest(["tomato soup"], top_k=50)
+    rejected = {s.parent.id for s in old.suggest(["tomato soup"], top_k=2).flat}
+    suggested = new.suggest(["tomato soup"], top_k=50).flat
     assert not rejected & {s.parent.id for s in suggested}
-    assert suggested == same.suggest(["tomato soup"], top_k=50)
+    assert suggested == same.suggest(["tomato soup"], top_k=50).flat
 
 
 def test_decisions_that_the_taxonomy_cannot_take_are_counted(

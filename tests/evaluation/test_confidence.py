@@ -42,7 +42,7 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
     measured, calibration = measure_confidence(model, growth.queries), model.calibrators.calibration
     assert measured is not None
     assert calibration is not None
-    firsts = model.suggest(growth.queries.concepts, top_k=1)
+    firsts = model.suggest(growth.queries.concepts, top_k=1).flat
     firsts = [s for s in firsts if s.kind != SuggestionKind.MERGE]
     confidence = [s.confidence for s in firsts]
     true = dict(zip(NEW, PARENTS, strict=True))

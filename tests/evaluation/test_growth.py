@@ -135,7 +135,7 @@ def suggested_ranks(model: TaxoExpan, growth: Growth) -> list[list[float]]:
     ranks = []
     for concept, parents in zip(growth.queries.concepts, growth.queries.parents, strict=True):
         true = {growth.taxonomy.ids[i] for i in parents}
-        ranked = model.suggest([concept], top_k=len(growth.taxonomy))
+        ranked = model.suggest([concept], top_k=len(growth.taxonomy)).flat
         scores = {s.parent.id: s.score for s in ranked if s.kind != SuggestionKind.MERGE}
         others = np.array([score for id, score in scores.items() if id not in true])
         own = [scores[growth.taxonomy.ids[i]] for i in parents]

@@ -120,7 +120,7 @@ def test_a_model_refuses_vectors_that_differ_from_the_training(
     changes = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
     assert main([*command, *changes, "--quiet"]) == 0
     loaded = TaxoExpan.load(model)
-    assert loaded.suggest(["almond cheese milk"], top_k=1)
+    assert loaded.suggest(["almond cheese milk"], top_k=1).flat
     word_vectors.write_text(word_vectors.read_text().replace("0.1", "0.2"), encoding="utf-8")
     with pytest.raises(ModelError, match="differ from the training"):
         TaxoExpan.load(model)
@@ -158,4 +158,4 @@ def test_the_default_model_names_its_encoder_everywhere(
     assert main(["info", str(tmp_path / "model"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model"]["validation"]["queries"] > 0
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
-    assert loaded.suggest(["cashew milk"], 3) == model.suggest(["cashew milk"], 3)
+    assert loaded.suggest(["cashew milk"], 3).flat == model.suggest(["cashew milk"], 3).flat

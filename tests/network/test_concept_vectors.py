@@ -75,4 +75,4 @@ def test_a_model_with_streamed_vectors_is_the_same(
     assert streamed.history is not None
     losses = [[epoch.loss for epoch in model.history.epochs] for model in (usual, streamed)]
     assert losses[0] == losses[1]
-    assert usual.suggest(NEW) == streamed.suggest(NEW)
+    assert usual.suggest(NEW).flat == streamed.suggest(NEW).flat

@@ -25,14 +25,14 @@ def new_concepts(concepts: Sequence[Concept]) -> FilteredConcepts:
 
 
 def test_the_first_proposal_is_explained_in_full(model: TaxoExpan) -> None:
-    proposals = model.suggest([NEW])
+    proposals = model.suggest([NEW]).flat
     found = EvidenceCache(model).explain(NEW, proposals, proposals[0].parent.id)
     assert "It shares the word 'milk'" in found.paragraphs[0]
     assert {"cosine", "shared words", "raw score"} <= {name for name, _ in found.facts}
 
 
 def test_a_runner_up_is_explained_by_its_similarity(model: TaxoExpan) -> None:
-    proposals = model.suggest([NEW])
+    proposals = model.suggest([NEW]).flat
     other = proposals[1].parent
     found = EvidenceCache(model).explain(NEW, proposals, other.id)
     assert f"'{other.label}'" in found.paragraphs[0]
@@ -41,7 +41,7 @@ def test_a_runner_up_is_explained_by_its_similarity(model: TaxoExpan) -> None:
 
 
 def test_a_parent_that_the_model_does_not_suggest_has_no_reasons(model: TaxoExpan) -> None:
-    proposals = model.suggest([NEW])
+    proposals = model.suggest([NEW]).flat
     suggested = {each.parent.id for each in proposals}
     other = next(id for id in model.taxonomy if id not in suggested)
     assert EvidenceCache(model).explain(NEW, proposals, other) == Details((), ())
@@ -49,7 +49,7 @@ def test_a_parent_that_the_model_does_not_suggest_has_no_reasons(model: TaxoExpa
 
 def test_many_threads_get_the_same_answers_as_one(model: TaxoExpan) -> None:
     concepts = [Concept(f"n{i}", f"{name} milk") for i, name in enumerate(("soy", "rice", "pea"))]
-    proposals = {concept: model.suggest([concept]) for concept in concepts}
+    proposals = {concept: model.suggest([concept]).flat for concept in concepts}
 
     def explain(cache: EvidenceCache, concept: Concept) -> Details:
         return cache.explain(concept, proposals[concept], proposals[concept][0].parent.id)
@@ -84,9 +84,11 @@ def test_definitions_of_a_glossary_are_used_but_not_kept(model: TaxoExpan, tmp_p
     assert found.concept.definition == ""
     scores = [each.score for each in found.proposals]
     defined = Concept("n1", "hemp milk", (), "a red apple")
-    with_definition = [each.score for each in model.suggest([defined])]
+    with_definition = [each.score for each in model.suggest([defined]).flat]
     assert scores == pytest.approx(with_definition, rel=1e-3)
-    assert scores != pytest.approx([each.score for each in model.suggest(LISTED[:1])], rel=1e-3)
+    assert scores != pytest.approx(
+        [each.score for each in model.suggest(LISTED[:1]).flat], rel=1e-3
+    )
 
 
 def test_a_store_about_another_taxonomy_is_refused(model: TaxoExpan, tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_proposals_are_computed_again_for_a_changed_text(
         assert fill_queue(store, model, "one", new_concepts([changed, LISTED[1]])) == 0
         found = store.concept("hemp milk")
     assert found is not None
-    expected = [each.score for each in model.suggest([changed])]
+    expected = [each.score for each in model.suggest([changed]).flat]
     assert [each.score for each in found.proposals] == pytest.approx(expected, rel=1e-3)
 
 

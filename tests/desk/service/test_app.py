@@ -29,7 +29,7 @@ def expected(model: TaxoExpan, concept: Concept, top_k: int, explain: bool = Fal
     """The suggestions of the model for one concept alone, as the service writes them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        suggestions = model.suggest([concept], top_k, explain)
+        suggestions = model.suggest([concept], top_k, explain).flat
     rows = [suggestion.as_dict() for suggestion in suggestions]
     return [
         {

@@ -117,7 +117,7 @@ def test_most_products_that_are_no_food_have_no_suitable_parent_among_foods() ->
     assert model.calibrators.abstention is not None
 
     def flagged(concepts: Iterable[str | Concept]) -> float:
-        first = [each for each in model.suggest(concepts, top_k=1) if each.rank == 1]
+        first = [each for each in model.suggest(concepts, top_k=1).flat if each.rank == 1]
         return float(np.mean([each.place is Place.NONE for each in first]))
 
     assert flagged([" ".join(name.split()) for name in PRODUCTS.split(",")]) >= 0.75
