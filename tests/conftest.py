@@ -14,7 +14,12 @@ from hypothesis import settings
 from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.features.static import StaticEncoder
 from tests.support.builders import pantry_csv
-from tests.support.desk_fixtures import postgresql, store, store_url  # noqa: F401
+from tests.support.desk_fixtures import (  # noqa: F401
+    postgresql,
+    shared_store_url,
+    store,
+    store_url,
+)
 from tests.support.service_fixtures import odd_model, service_client  # noqa: F401
 from tests.support.small_models import SMALL
 from tests.support.tiny_transformer import save_pantry_transformer

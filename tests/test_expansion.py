@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,17 +11,14 @@ from typing import Any
 import pytest
 import rdflib
 
-from taxoexpan import Concept, Taxonomy, expand_file, read_taxonomy
+from taxoexpan import expand_file, read_taxonomy
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.placement.adding.acceptance import Acceptance, decide
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
+from tests.support.command_line import run
+from tests.support.decisions import read_suggestions, table
 from tests.support.expanded_files import write_file
 from tests.support.small_models import SMALL
-from tests.support.suggestion_tables import read_suggestions
 
 QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 
@@ -38,9 +34,10 @@ def test_expand_file_adds_new_concepts_and_keeps_every_old_byte(
     output = tmp_path / "out.csv"
     applied = expand_file(pantry, new, output, seed=1, **QUICK)
     suggestions = read_suggestions(tmp_path / "out.suggestions.csv")
-    assert {s.decision for s in suggestions if s.rank == 1} == {Verdict.ACCEPTED}
+    assert {s.decision for s in suggestions if s.rank == 1} == {"accepted"}
     assert output.read_bytes().startswith(pantry.read_bytes())
     assert {concept.label for concept in applied.additions.concepts} == {"nut milk", "white tea"}
+    assert applied.written.files == (output,)
     assert len(read_taxonomy(output)) == len(read_taxonomy(pantry)) + 2
 
 
@@ -50,7 +47,7 @@ def test_expand_file_leaves_concepts_below_the_threshold_undecided(
     output, table = tmp_path / "out.csv", tmp_path / "table.csv"
     applied = expand_file(pantry, new, output, suggestions=table, min_score=1, **QUICK)
     assert (applied.accepted.undecided.total(), len(applied.additions.concepts)) == (2, 0)
-    assert {s.decision for s in read_suggestions(table)} == {Verdict.UNDECIDED}
+    assert {s.decision for s in read_suggestions(table)} == {"undecided"}
     assert not (tmp_path / "out.suggestions.csv").exists()
 
 
@@ -132,61 +129,14 @@ def test_without_new_concepts_no_model_is_trained(pantry: Path, tmp_path: Path) 
     assert not (tmp_path / "out.suggestions.csv").exists()
 
 
-def suggestion(label: str, parent: str, **details: Any) -> Suggestion:
-    return Suggestion(Concept("", label), 1, Concept(parent, parent), (parent,), 0.9, **details)
-
-
-def test_apply_suggestions_reports_what_was_and_was_not_added(pantry: Path, tmp_path: Path) -> None:
-    file = TaxonomyFile.open(pantry)
-    suggestions = [
-        suggestion("nut milk", "milk", confidence=0.9),
-        suggestion("grass soup", "soup", confidence=0.2),
-        suggestion("rye bread", "bread", confidence=0.9),
-    ]
-    acceptance = Acceptance(min_confidence=0.5)
-    applied = apply_suggestions(file, suggestions, tmp_path / "out.csv", acceptance)
-    assert [c.label for c in applied.additions.concepts] == ["nut milk"]
-    assert [known.id for _, known in applied.accepted.already_present] == ["rye bread"]
-    assert applied.accepted.left_out == 1
-    assert applied.written.files == (tmp_path / "out.csv",)
-
-
-def test_a_filled_in_query_id_keeps_the_score_in_the_provenance(tmp_path: Path) -> None:
-    """Only a row without a rank is recorded as a person's decision."""
-    path = tmp_path / "food.ttl"
-    path.write_text(
-        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
-        '<http://f.org/food> a skos:Concept ; skos:prefLabel "food"@en .\n',
-        encoding="utf-8",
-    )
-    parent = Concept("http://f.org/food", "food")
-    ranked = Suggestion(Concept("", "tea"), 1, parent, ("food",), 0.9)
-    own = Suggestion(Concept("", "jam"), 0, replace(parent, label="old label"), ("food",), 1.0)
-    output = tmp_path / "out.ttl"
-    apply_suggestions(TaxonomyFile.open(path), [ranked, own], output, Acceptance())
-    notes = [line for line in output.read_text(encoding="utf-8").splitlines() if "Note" in line]
-    assert sorted("(score 0.90)" in note for note in notes) == [False, True]
-    sure = replace(ranked, confidence=0.614)
-    apply_suggestions(TaxonomyFile.open(path), [sure], output, Acceptance(), force=True)
-    text = output.read_text(encoding="utf-8")
-    assert "(confidence 0.61)" in text
-    assert "score" not in text
-    assert sorted("chosen by a person" in note for note in notes) == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_score": 2}, "min_score is 2; it must be from 0 to 1"),
-        ({"min_confidence": "high"}, "min_confidence is 'high'; it must be from 0 to 1"),
-        ({"allow_moves": 1}, "allow_moves is 1; it must be True or False"),
-    ],
-)
-def test_wrong_thresholds_and_permissions_are_refused(
-    options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        Acceptance(**options)
+def apply_table(path: Path, rows: str) -> str:
+    """Apply a table of decisions to a file, and return the text that was added to it."""
+    output = path.with_name(f"out-{path.name}")
+    run("apply", path, write_file(path.with_name("decisions.csv"), rows), "-o", output, "--force")
+    old = path.read_text(encoding="utf-8")
+    new = output.read_text(encoding="utf-8")
+    assert new.startswith(old)
+    return new.removeprefix(old)
 
 
 SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -228,17 +178,11 @@ is_a: food ! food
 """
 
 
-def coarse_drink(taxonomy: Taxonomy) -> list[Suggestion]:
-    """Suggestions for an espresso martini, which is only sure to be a drink."""
-    martini = next(c for c in taxonomy.concepts if c.label == "martini")
-    drink = next(c for c in taxonomy.concepts if c.label == "drink")
-    path = ("food", "drink", "martini")
-    query = Concept("", "espresso martini")
-    first = Suggestion(query, 1, martini, path, 0.4, 0.51, levels=(1.0, 0.97, 0.6))
-    other = replace(first, rank=2, parent=drink, path=path[:2], confidence=0.2, levels=(1.0, 0.97))
-    decided = decide([first, other], Acceptance(), taxonomy)
-    assert [each.kind for each in decided][-1] == SuggestionKind.COARSE
-    return decided
+COLUMNS = "query,rank,parent_label,path,confidence,levels,decision,kind,curator"
+MARTINI = "espresso martini,1,martini,food > drink > martini,0.51,1 > 0.97 > 0.6"
+DRINK = "espresso martini,2,drink,food > drink,0.2,1 > 0.97"
+COARSE = table(COLUMNS, f"{MARTINI},,attach,", f"{DRINK},,attach,")
+"""Suggestions for an espresso martini, which is only sure to be a drink."""
 
 
 @pytest.mark.parametrize(
@@ -257,65 +201,73 @@ def coarse_drink(taxonomy: Taxonomy) -> list[Suggestion]:
 def test_a_coarse_placement_is_marked_where_the_file_has_room(
     tmp_path: Path, name: str, text: str, predicate: rdflib.URIRef | str | None
 ) -> None:
-    path, output = write_file(tmp_path / name, text), tmp_path / f"out-{name}"
-    file = TaxonomyFile.open(path)
-    apply_suggestions(file, coarse_drink(file.taxonomy), output, Acceptance())
-    written = output.read_text()
-    assert written.startswith(text)
+    path = write_file(tmp_path / name, text)
+    added = apply_table(path, COARSE)
+    output = tmp_path / f"out-{name}"
     grown = read_taxonomy(output)
-    (new,) = set(grown) - set(file.taxonomy)
+    (new,) = set(grown) - set(read_taxonomy(path))
     assert [grown.concept(parent).label for parent in grown.parents(new)] == ["drink"]
     task = "to be refined: martini 0.51"
     if isinstance(predicate, rdflib.URIRef):
         notes = rdflib.Graph().parse(output, format="turtle").objects(rdflib.URIRef(new), predicate)
         assert [task in str(note) for note in notes] == [True]
     elif predicate is None:
-        assert f"comment: Place {task}." in written
+        assert f"comment: Place {task}." in added
     else:
-        assert "refined" not in written
+        assert "refined" not in added
 
 
-def notes_of(tmp_path: Path, name: str, text: str, suggestions: list[Suggestion]) -> str:
-    """Apply suggestions to a file, and return what was added to it."""
-    path, output = write_file(tmp_path / name, text), tmp_path / f"out-{name}"
-    apply_suggestions(TaxonomyFile.open(path), suggestions, output, Acceptance(), force=True)
-    return output.read_text(encoding="utf-8").removeprefix(text)
+TEA = "tea,{rank},{parent},,{confidence},,{decision},attach,{curator}"
 
 
-def test_a_note_names_the_curator_instead_of_the_confidence(tmp_path: Path) -> None:
+def note_of(folder: Path, *rows: dict[str, object]) -> str:
+    """Add tea by these rows, and return the note on it without the date."""
+    default = {"rank": 1, "parent": "drink", "confidence": 0.8, "decision": "", "curator": ""}
+    lines = [TEA.format(**{**default, **row}) for row in rows]
+    added = apply_table(write_file(folder / "drinks.ttl", SKOS), table(COLUMNS, *lines))
+    (note,) = (line.split('"')[1] for line in added.splitlines() if "changeNote" in line)
+    now = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert f"taxoexpan {version('taxoexpan')} on {now}" in note
+    return note.partition("taxoexpan")[0]
+
+
+def test_a_note_says_who_has_placed_a_concept_or_how_sure_it_was(tmp_path: Path) -> None:
+    by_program = note_of(tmp_path, {"decision": "accepted"})
+    assert "'drink' (confidence 0.80)" in by_program
+    assert "Ada" not in by_program
+    by_ada = {"decision": "accepted", "curator": "Ada"}
+    assert "'drink' by Ada" in note_of(tmp_path, by_ada)
+    other = {**by_ada, "rank": "", "parent": "fruit"}
+    assert "'drink' and under 'fruit' by Ada" in note_of(tmp_path, by_ada, other)
+    undecided = note_of(tmp_path, {"curator": "Ada"})
+    assert "'drink' (confidence 0.80)" in undecided
+    assert "Ada" not in undecided
+    own = note_of(tmp_path, {"rank": ""})
+    assert "chosen by a person" in own
+    assert "0.80" not in own
+
+
+def test_a_note_names_the_score_if_no_confidence_is_known(tmp_path: Path) -> None:
+    """The ids of concepts that have none are filled in, and keep their scores."""
     path = write_file(tmp_path / "drinks.ttl", SKOS)
-    taxonomy = read_taxonomy(path)
-    drink = next(c for c in taxonomy.concepts if c.label == "drink")
-    fruit = next(c for c in taxonomy.concepts if c.label == "fruit")
-    tea = Suggestion(Concept("", "tea"), 1, drink, ("food", "drink"), 0.9, 0.8)
-    accepted = replace(tea, decision=Verdict.ACCEPTED)
-    by_ada = replace(accepted, curator="Ada")
-    other = replace(by_ada, parent=fruit, rank=0, kind=SuggestionKind.ALSO)
-    now = f"taxoexpan {version('taxoexpan')} on {datetime.now(UTC):%Y-%m-%d}"
-    for given, expected in (
-        ([accepted], f"Placed under 'drink' (confidence 0.80) by {now}."),
-        ([by_ada], f"Placed under 'drink' by Ada with {now}."),
-        ([by_ada, other], f"Placed under 'drink' and under 'fruit' by Ada with {now}."),
-        (
-            [replace(by_ada, decision=Verdict.OPEN)],
-            f"Placed under 'drink' (confidence 0.80) by {now}.",
-        ),
-    ):
-        assert expected in notes_of(tmp_path, "drinks.ttl", SKOS, given)
+    rows = table("query,rank,parent_label,score", "tea,1,drink,0.9", "jam,,food,1")
+    added = apply_table(path, rows)
+    notes = [line for line in added.splitlines() if "Note" in line]
+    assert sorted("(score 0.90)" in note for note in notes) == [False, True]
+    assert sorted("chosen by a person" in note for note in notes) == [False, True]
+    assert "score" not in note_of(tmp_path, {"confidence": 0.614})
 
 
 @pytest.mark.parametrize(("name", "text"), [("drinks.owl.ttl", OWL), ("drinks.obo", OBO)])
 def test_the_creator_is_the_curator_or_else_the_program(
     tmp_path: Path, name: str, text: str
 ) -> None:
-    taxonomy = read_taxonomy(write_file(tmp_path / name, text))
-    decided = coarse_drink(taxonomy)
-    by_program = notes_of(tmp_path, name, text, decided)
-    assert "taxoexpan" in by_program
+    path = write_file(tmp_path / name, text)
+    assert "taxoexpan" in apply_table(path, COARSE)
+    coarse = "espresso martini,3,drink,food > drink,0.97,1 > 0.97,accepted,coarse,Ada {1}"
     # A rejected suggestion is not a place to look at.
-    coarse = replace(decided[-1], curator="Ada {1}")
-    rejected = [replace(s, decision=Verdict.REJECTED, curator="Bob") for s in decided[:-1]]
-    by_ada = notes_of(tmp_path, name, text, [coarse, *rejected])
+    rejected = (f"{MARTINI},rejected,attach,Bob", f"{DRINK},rejected,attach,Bob")
+    by_ada = apply_table(path, table(COLUMNS, *rejected, coarse))
     assert "Ada" in by_ada
     assert "Place to be refined." in by_ada
     assert not any(word in by_ada for word in ("taxoexpan", "Bob", "0.51"))

@@ -12,7 +12,7 @@ import taxoexpan
 
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
-OTHER = ("benchmarks", "faults", "fuzz", "tools")
+OTHER = ("benchmarks", "decisions", "faults", "fuzz", "tools")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
 
 

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy
+from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.evaluation.growth import evaluate_growth, growth_between
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
 from tests.support.builders import random_taxonomy
+from tests.support.decisions import Feedback
 from tests.support.messy_pantry import QUICK, messy_pantry
 from tests.support.small_models import SMALL
 

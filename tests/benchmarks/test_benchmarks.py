@@ -83,6 +83,7 @@ def run_scale(*words: str | Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_every_step_of_training_and_ranking_is_measured() -> None:
     found = run_scale("steps", "--concepts", "1200", "2400", "--batches", "1", "--queries", "8")
     assert [each["concepts"] for each in found["sizes"]] == [1_200, 2_400]
@@ -105,6 +106,7 @@ def test_commands_on_awkward_shapes_end(tmp_path: Path) -> None:
     assert [(each["command"], each["status"]) for each in found] == [("info", "0"), ("diff", "1")]
 
 
+@pytest.mark.slow
 def test_a_written_model_is_loaded(tmp_path: Path) -> None:
     found = run_scale("loading", tmp_path / "model", "--concepts", "400")
     assert list(found["steps"]) == ["start", "load", "ranker", "index", "first suggestion"]

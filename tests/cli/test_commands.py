@@ -20,7 +20,6 @@ from taxoexpan.cli import train
 from taxoexpan.cli.examples import GROUPS
 from taxoexpan.cli.parser import add_options
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.placement.suggesting.suggestions import COLUMNS
 from tests.support.command_line import run
 from tests.support.ctrl_c import interrupt_cli
 from tests.support.expanded_files import write_file
@@ -86,6 +85,7 @@ def test_version_is_the_packages() -> None:
     assert run_cli("--version").stdout.strip() == f"taxoexpan {version('taxoexpan')}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [None, "active"])
 def test_threads_wait_passively_unless_the_user_says_otherwise(
     pantry: Path, tmp_path: Path, own: str | None
@@ -148,7 +148,6 @@ def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_pat
         in ranked.stderr
     )
     rows = rows_of(suggestions)
-    assert tuple(rows[0]) == tuple(COLUMNS)
     assert [(r["query"], r["rank"]) for r in rows] == [
         (query, rank) for query in ("cashew milk", "tea, white") for rank in "123"
     ]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import shlex
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from taxoexpan import TaxoExpan, read_taxonomy
-from taxoexpan.placement.suggesting.suggestions import COLUMNS
 from tests.support.command_line import run
 from tests.support.messy_pantry import large_pantry
 
@@ -28,9 +27,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def write_rows(path: Path, rows: Iterable[dict[str, str]]) -> Path:
+def write_rows(path: Path, rows: Sequence[dict[str, str]]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
+        writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
     return path

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import TaxoExpan, read_taxonomy
+from taxoexpan import Suggestion, TaxoExpan, read_taxonomy
 from taxoexpan.cli.suggestion_output import SuggestionSummary, print_merges, print_no_parent
 from taxoexpan.explain import describe
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 from tests.support.builders import KINDS, SORTS
 from tests.support.command_line import run
@@ -184,7 +183,7 @@ def test_expand_reports_synonyms_and_does_not_add_them(synonyms: Path, tmp_path:
     report = tmp_path / "report.html"
     command = ["expand", synonyms, new, "-o", out, "--suggestions", kept]
     messages = run(*command, "--report", report, *QUICK).err
-    (merge,) = (row for row in rows_of(kept) if row["kind"] == SuggestionKind.MERGE)
+    (merge,) = (row for row in rows_of(kept) if row["kind"] == "merge")
     sure = float(merge["confidence"])
     note = f"'red breads' is probably ({sure:.2f}) a synonym of 'red bread'; not added"
     assert note in messages
@@ -214,8 +213,8 @@ def suggestion(label: str, rank: int = 1, **more: str) -> Suggestion:
 def test_concepts_without_a_suitable_parent_are_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lost = [suggestion(f"thing {i}", place=Place.NONE) for i in range(6)]
-    same = suggestion("soy milk", kind=SuggestionKind.MERGE, place=Place.NONE)
+    lost = [suggestion(f"thing {i}", place="none") for i in range(6)]
+    same = suggestion("soy milk", kind="merge", place="none")
     summary = SuggestionSummary()
     summary.add([suggestion("oat milk"), lost[0], suggestion("thing 0", 2)])
     summary.add([same])
@@ -231,9 +230,7 @@ def test_concepts_without_a_suitable_parent_are_reported(
 
 
 def test_at_most_ten_synonyms_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    print_merges(
-        [suggestion(f"milk {i}", kind=SuggestionKind.MERGE) for i in range(12)], "; not added"
-    )
+    print_merges([suggestion(f"milk {i}", kind="merge") for i in range(12)], "; not added")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "'milk 0' is probably (0.87) a synonym of 'milk'; not added"
     assert lines[10:] == ["note: … and 2 more are probably synonyms; not added"]

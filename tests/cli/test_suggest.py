@@ -9,8 +9,8 @@ import pytest
 
 from taxoexpan import read_taxonomy
 from tests.support.command_line import run
+from tests.support.decisions import read_suggestions
 from tests.support.expanded_files import write_file
-from tests.support.suggestion_tables import read_suggestions
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from taxoexpan import Concept, Suggestion
 from taxoexpan.cli.suggestion_output import (
     placements_table,
     text_output,
@@ -16,9 +17,7 @@ from taxoexpan.cli.suggestion_output import (
     write_json,
 )
 from taxoexpan.explain.explanation import SuggestedBlock
-from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
-from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
-from taxoexpan.taxonomy import Concept
+from tests.support.decisions import Verdict, written
 
 MILK = Concept("milk", "milk")
 SUGGESTIONS = [
@@ -32,7 +31,7 @@ PRESENT = [{"query": "Milk", "id": "milk", "label": "milk"}]
 def test_blocks_of_csv_are_one_table() -> None:
     text = io.StringIO()
     write_csv(BLOCKS, text.write)
-    assert text.getvalue() == suggestions_csv(SUGGESTIONS)
+    assert text.getvalue() == written(SUGGESTIONS)
 
 
 def test_a_label_is_no_formula() -> None:
@@ -72,7 +71,7 @@ def test_a_file_does_not_appear_if_a_block_fails(tmp_path: Path) -> None:
 def test_a_file_holds_all_blocks(tmp_path: Path) -> None:
     with text_output(tmp_path / "out.csv", False) as write:
         write_csv(BLOCKS, write)
-    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == suggestions_csv(SUGGESTIONS)
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == written(SUGGESTIONS)
 
 
 def test_only_the_first_warnings_of_many_blocks_are_shown(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
+from taxoexpan import Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.evaluation.confidence import (
     PRECISIONS,
     TRUTHS,
@@ -20,7 +20,6 @@ from taxoexpan.evaluation.confidence import (
     placement_table,
 )
 from taxoexpan.evaluation.growth import Growth, growth_between
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.holdout import Holdout
 from tests.support.small_models import SMALL
@@ -43,7 +42,7 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
     assert measured is not None
     assert calibration is not None
     firsts = model.suggest(growth.queries.concepts, top_k=1).flat
-    firsts = [s for s in firsts if s.kind != SuggestionKind.MERGE]
+    firsts = [s for s in firsts if s.kind != "merge"]
     confidence = [s.confidence for s in firsts]
     true = dict(zip(NEW, PARENTS, strict=True))
     right = [s.parent.id == true[s.query.id] for s in firsts]

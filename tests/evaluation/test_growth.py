@@ -12,7 +12,6 @@ from taxoexpan.evaluation.growth import Growth, evaluate_growth, growth_between
 from taxoexpan.evaluation.rules import RULES
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
@@ -136,7 +135,7 @@ def suggested_ranks(model: TaxoExpan, growth: Growth) -> list[list[float]]:
     for concept, parents in zip(growth.queries.concepts, growth.queries.parents, strict=True):
         true = {growth.taxonomy.ids[i] for i in parents}
         ranked = model.suggest([concept], top_k=len(growth.taxonomy)).flat
-        scores = {s.parent.id: s.score for s in ranked if s.kind != SuggestionKind.MERGE}
+        scores = {s.parent.id: s.score for s in ranked if s.kind != "merge"}
         others = np.array([score for id, score in scores.items() if id not in true])
         own = [scores[growth.taxonomy.ids[i]] for i in parents]
         ranks.append(

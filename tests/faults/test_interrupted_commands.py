@@ -48,6 +48,7 @@ def faults_of(tallies: list[Tally]) -> list[str]:
     return [example for tally in tallies for example in tally.examples]
 
 
+@pytest.mark.slow
 def test_a_conversion_loses_nothing_when_it_is_interrupted(tmp_path: Path) -> None:
     commands = [command for command in COMMANDS if command.name == "convert"]
     assert faults_of(interrupt_all(tmp_path, commands, rounds=6)) == []

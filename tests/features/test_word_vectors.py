@@ -274,6 +274,7 @@ def test_a_truncated_binary_file_is_always_refused(
         read_vectors(path, {"coffee"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", [text, binary])
 def test_a_large_file_needs_little_memory(tmp_path: Path, writer: Callable[[Rows], bytes]) -> None:
     path = file(tmp_path, writer([(f"word{row}", [1.5] * 300) for row in range(20_000)]))

@@ -18,10 +18,16 @@ from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.placement.adding.additions import validate_additions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from tests.support.expanded_files import write_expanded, write_file
-from tests.support.strategies import Growth, growths, insertions, names, quickly
+from tests.support.strategies import (
+    Growth,
+    growths,
+    insertions,
+    names,
+    quickly,
+    with_safe_moves,
+)
 
 MILK = Concept("milk", "milk")
 MOVED = Additions([MILK], [("drink", "milk")], moves=[Move("oat milk", "drink", "milk")])
@@ -111,7 +117,7 @@ def test_moves_and_synonyms_are_read_back_and_nothing_else_changes(
         if case.synonyms
         else (),
     )
-    additions = validate_additions(growth.old, additions)[0]
+    additions = with_safe_moves(growth.old, additions)
     with TemporaryDirectory() as folder:
         path, output = Path(folder) / case.name, Path(folder) / f"new{Path(case.name).suffix}"
         for file, text in case.format.write(growth.old, Target(path)).files.items():
@@ -153,7 +159,7 @@ def lines_of(path: Path) -> list[str]:
 @given(insertions(growths(IRIS)))
 @quickly
 def test_moves_remove_only_the_links_to_the_old_parents(growth: Growth) -> None:
-    additions = validate_additions(growth.old, growth.additions)[0]
+    additions = with_safe_moves(growth.old, growth.additions)
     text = FORMATS["skos"].write(growth.old, Target(Path("x.ttl"))).files[Path("x.ttl")]
     source = TextFile(Path("x.ttl"), text)
     (insertions,) = (

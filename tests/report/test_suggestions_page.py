@@ -7,16 +7,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import Suggestion, TaxoExpan, Taxonomy
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import ranked_numbers
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.suggesting.proposals import with_merge
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.report.page import Neighbor, Page, TreePosition, render
 from taxoexpan.report.suggestion_details import describe_region, with_moves
 from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 from taxoexpan.taxonomy import Additions, Concept, Move
+from tests.support.decisions import Place, SuggestionKind
 from tests.support.demo_report import HOSTILE
 from tests.support.page_reader import (
     CREATED,
@@ -130,9 +129,17 @@ def test_a_sibling_on_the_path_to_the_runner_up_is_shown_once(
 
 def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: Explained) -> None:
     suggestions, evidence = explained
-    merged = with_merge(
-        model.taxonomy, of_query(suggestions, "n2"), model.taxonomy.index("green tea"), 12.0
+    others = of_query(suggestions, "n2")
+    merge = replace(
+        others[0],
+        parent=model.taxonomy.concept("green tea"),
+        path=model.taxonomy.path("green tea"),
+        score=0.999,
+        confidence=0.999,
+        kind=SuggestionKind.MERGE,
+        why="",
     )
+    merged = [merge, *(replace(each, rank=each.rank + 1) for each in others)]
     calibrators = replace(model.calibrators, duplicates=(1.0, 1.0, 1.0))
     changed = replaced(suggestions, "n2", merged)
     page = suggestions_page(model.taxonomy, changed, evidence, calibrators, "", CREATED)

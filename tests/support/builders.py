@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 KINDS = ("milk", "tea", "cheese", "bread", "apple", "sauce", "soup", "berry")
@@ -23,6 +25,15 @@ FOOD = Taxonomy(
     ],
 )
 """Three kinds of food on three levels."""
+
+
+def tree(*paths: str, synonyms: Mapping[str, tuple[str, ...]] | None = None) -> Taxonomy:
+    """A taxonomy of paths such as "food > drink > tea", in which labels are ids."""
+    labels = [path.split(" > ") for path in paths]
+    names = dict.fromkeys(name for path in labels for name in path)
+    relations = dict.fromkeys(pair for path in labels for pair in pairwise(path))
+    concepts = [Concept(name, name, (synonyms or {}).get(name, ())) for name in names]
+    return Taxonomy(concepts, list(relations))
 
 
 def random_taxonomy(seed: int, count: int = 30, most_parents: int = 3) -> Taxonomy:

@@ -1,12 +1,46 @@
-"""New concepts, proposals and decisions for the tests of the desk."""
+"""New concepts, proposals and decisions for the tests of the desk, and what becomes of them.
+
+The tests of decisions name no class of the store but these, and read it as plain values.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Reason
+from sqlalchemy import Connection
+
+from taxoexpan.desk.store.database import Database
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.decisions import (
+    Action,
+    ConflictError,
+    Decision,
+    QueuedConcept,
+    Reason,
+    Status,
+    StoreError,
+    concept_key,
+)
+from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
+from tests.support.command_line import run
+
+__all__ = [
+    "Action",
+    "ConflictError",
+    "DecisionStore",
+    "QueueOrder",
+    "QueueQuery",
+    "Reason",
+    "Status",
+    "StoreError",
+    "SuggestionKind",
+]
 
 NEW = (
     Concept("n1", "Oat Milk", ("oat drink",), "milk made of oats"),
@@ -51,7 +85,20 @@ def first_proposals() -> list[Suggestion]:
 
 def searched(parent: str, **fields: Any) -> Suggestion:
     """A suggestion that a curator has searched for."""
-    return Suggestion(Concept("", ""), 0, Concept(parent.upper(), parent), PATHS[parent], **fields)
+    path = PATHS.get(parent, (parent,))
+    return Suggestion(Concept("", ""), 0, Concept(parent.upper(), parent), path, **fields)
+
+
+def below(parent: Concept) -> Suggestion:
+    """A suggestion that a curator has searched for, in any taxonomy."""
+    return Suggestion(Concept("", ""), 0, parent)
+
+
+def queued(store: DecisionStore, label: str) -> QueuedConcept:
+    """A concept as a curator sees it now."""
+    concept = store.concept(concept_key(label))
+    assert concept is not None
+    return concept
 
 
 def decide(
@@ -59,21 +106,34 @@ def decide(
 ) -> Decision:
     """A decision about a concept as it is now, or about a new one by its key."""
     if isinstance(concept, str):
-        return Decision(concept, action, 0, suggestions, **fields)
+        return Decision(concept, action, fields.pop("version", 0), suggestions, **fields)
     return Decision(concept.key, action, concept.version, suggestions, **fields)
 
 
-def accept(concept: QueuedConcept, *parents: str, batch: str | None = None) -> Decision:
+def accept(concept: QueuedConcept, *parents: str, **fields: Any) -> Decision:
     """Accept parents; by default the first proposal."""
     proposed = {each.parent.label: each for each in concept.proposals}
     chosen = parents or (concept.proposals[0].parent.label,)
     suggestions = [proposed[p] if p in proposed else searched(p) for p in chosen]
-    return decide(concept, Action.ACCEPT, *suggestions, batch=batch)
+    return decide(concept, Action.ACCEPT, *suggestions, **fields)
 
 
-def reject(concept: QueuedConcept, reason: Reason = Reason.WRONG_PARENTS) -> Decision:
+def insert(concept: QueuedConcept, parent: str, *moves: str) -> Decision:
+    """Accept a parent, and move some of its children below the concept."""
+    place = searched(parent, kind=SuggestionKind.INSERT, moves=moves)
+    return decide(concept, Action.ACCEPT, place)
+
+
+def merge(concept: QueuedConcept, known: str) -> Decision:
+    """Make the concept a synonym of an existing one."""
+    return decide(concept, Action.ACCEPT, searched(known, kind=SuggestionKind.MERGE))
+
+
+def reject(
+    concept: QueuedConcept, reason: Reason = Reason.WRONG_PARENTS, **fields: Any
+) -> Decision:
     """Reject all proposals."""
-    return decide(concept, Action.REJECT, reason=reason)
+    return decide(concept, Action.REJECT, reason=reason, **fields)
 
 
 def reject_proposal(concept: QueuedConcept, parent: str) -> Decision:
@@ -81,6 +141,112 @@ def reject_proposal(concept: QueuedConcept, parent: str) -> Decision:
     return decide(concept, Action.REJECT_PROPOSAL, searched(parent))
 
 
+def defer(concept: QueuedConcept) -> Decision:
+    """Not sure."""
+    return decide(concept, Action.DEFER)
+
+
 def comment(concept: QueuedConcept, text: str) -> Decision:
     """Leave a remark."""
     return decide(concept, Action.COMMENT, comment=text)
+
+
+class State(NamedTuple):
+    """A concept in the queue; parents are labels."""
+
+    status: str
+    version: int
+    proposed: list[str]
+    accepted: list[str]
+    comment: str
+    curator: str | None
+
+
+def state(store: DecisionStore, label: str) -> State:
+    """What the queue says about a concept."""
+    concept = queued(store, label)
+    return State(
+        concept.status.value,
+        concept.version,
+        labels_of(concept.proposals),
+        labels_of(concept.accepted),
+        concept.comment,
+        concept.curator,
+    )
+
+
+def labels_of(suggestions: Iterable[Suggestion]) -> list[str]:
+    """The labels of the parents."""
+    return [each.parent.label for each in suggestions]
+
+
+def listed(store: DecisionStore, query: QueueQuery | None = None) -> list[str]:
+    """The labels of the concepts that match a query, in its order."""
+    found = store.queue() if query is None else store.queue(query)
+    return [each.concept.label for each in found.concepts]
+
+
+def counts(store: DecisionStore) -> dict[str, int]:
+    """The numbers of concepts by status, without zeros."""
+    return {status.value: count for status, count in store.counts().items() if count}
+
+
+def append(store: DecisionStore, curator: str, *decisions: Decision) -> list[int]:
+    """Let a curator decide, and return the numbers in the log."""
+    return [each.number for each in store.append(decisions, curator)]
+
+
+def undo(
+    store: DecisionStore, curator: str, number: int | None = None, **options: Any
+) -> list[int]:
+    """Let a curator undo, and return the numbers of the decisions that were taken back."""
+    return [each.undoes or 0 for each in store.undo(curator, number, **options)]
+
+
+class Lesson(NamedTuple):
+    """What a training learns about a new concept."""
+
+    query: str
+    parent_id: str
+    is_merge: bool = False
+
+
+def lessons(store: DecisionStore) -> tuple[list[Lesson], list[Lesson]]:
+    """The right and the wrong places that a training learns from."""
+    feedback = store.feedback()
+    right, wrong = (
+        [Lesson(each.query.label, each.parent.id, each.is_merge) for each in judged]
+        for judged in (feedback.accepted, feedback.rejected)
+    )
+    return right, wrong
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    """The rows of a CSV table."""
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def exported(url: object) -> list[dict[str, str]]:
+    """The table of decisions that the command `export` prints."""
+    return rows(run("export", url).out)
+
+
+def history(url: object) -> list[dict[str, str]]:
+    """The history that the command `export` prints, newest first."""
+    return rows(run("export", url, "--history").out)
+
+
+def cells(table: Sequence[dict[str, str]], *columns: str) -> list[tuple[str, ...]]:
+    """Some columns of a table."""
+    return [tuple(row[column] for column in columns) for row in table]
+
+
+@contextmanager
+def connection(url: str) -> Iterator[Connection]:
+    """A transaction of another program that writes to the database of a store."""
+    database = Database.connect(url)
+    try:
+        with database.writing() as opened:
+            yield opened
+    finally:
+        database.close()

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.desk_cases import NEW, first_proposals
 from tests.support.postgresql_server import PostgresqlServer, find_programs, running_server
 
 if TYPE_CHECKING:
-    from taxoexpan.desk.store.decision_store import DecisionStore
+    from tests.support.desk_cases import DecisionStore
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +39,21 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.new_schema()
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_store_url(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The place of a store for all tests of a module, in both kinds of database."""
+    if request.param == "sqlite":
+        return str(tmp_path_factory.mktemp("store") / "reviews.db")
+    server: PostgresqlServer = request.getfixturevalue("postgresql")
+    return server.new_schema()
+
+
 @pytest.fixture
 def store(store_url: str) -> Iterator[DecisionStore]:
     """A store with three new concepts and the proposals of a model."""
-    from taxoexpan.desk.store.decision_store import DecisionStore
+    from tests.support.desk_cases import NEW, DecisionStore, first_proposals
 
     with DecisionStore.open(store_url) as store:
         store.add_concepts(NEW)

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import openpyxl
 
+from taxoexpan import Suggestion
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision
 from taxoexpan.errors import TaxoExpanError
@@ -23,10 +24,9 @@ from taxoexpan.features.word_vectors import read_vectors
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.adding.parent_lookup import read_decisions
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from tests.support.corruptions import FOOD, NAMES, Files, valid_files
+from tests.support.decisions import read_decisions
 from tests.support.fuzz_inputs import pack_workbook, unpack_workbook
 
 Read = Callable[[Path, random.Random], object]

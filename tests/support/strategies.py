@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from taxoexpan.errors import CycleError
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 quickly = settings(max_examples=15, deadline=None)
@@ -118,6 +119,20 @@ def insertions(
     ]
     moves = tuple(draw(st.permutations(claims)))
     return Growth(growth.old, replace(growth.additions, moves=moves))
+
+
+def with_safe_moves(old: Taxonomy, additions: Additions) -> Additions:
+    """Return the additions with those claims that can be granted one after the other."""
+    moves = list[Move]()
+    for move in additions.moves:
+        if move.child in {made.child for made in moves}:
+            continue
+        try:
+            old.expanded(replace(additions, moves=(*moves, move), synonyms=()))
+        except CycleError:
+            continue
+        moves.append(move)
+    return replace(additions, moves=tuple(moves))
 
 
 def taxonomies() -> st.SearchStrategy[Taxonomy]:

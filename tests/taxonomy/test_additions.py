@@ -29,7 +29,21 @@ def test_a_moved_child_keeps_its_other_parents() -> None:
     assert list(new.relations) == [("2", "3"), ("0", "3"), ("1", "2")]
 
 
-def test_a_child_moves_only_to_a_new_child_of_its_old_parent() -> None:
-    additions = Additions([GREEN], [("0", "2")], moves=[Move("3", "1", "2")])
-    with pytest.raises(TaxonomyError, match="cannot move '3' from '1' to '2'; the new concept"):
+@pytest.mark.parametrize(
+    "move",
+    [
+        Move("3", "1", "2"),  # green tea is not below tea
+        Move("1", "0", "2"),  # tea is not below drink
+    ],
+)
+def test_a_child_moves_only_from_its_parent_to_a_new_child_of_it(move: Move) -> None:
+    additions = Additions([GREEN], [("0", "2")], moves=[move])
+    with pytest.raises(TaxonomyError) as refused:
         OLD.expanded(additions)
+    assert f"'{move.child}' from '{move.old_parent}' to '2'" in refused.value.problem
+
+
+def test_a_synonym_of_an_unknown_concept_is_refused() -> None:
+    with pytest.raises(TaxonomyError) as refused:
+        OLD.expanded(Additions([], [], synonyms=[("9", "chai")]))
+    assert "'9'" in refused.value.problem

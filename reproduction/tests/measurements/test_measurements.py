@@ -38,6 +38,8 @@ CHANGED: dict[str, dict[str, Any]] = {
 """Parameters for a tiny taxonomy."""
 ON_FOODS = ("calibration/split", "calibration/branch")
 """The measurements that need more leaves."""
+LONG = (*ON_FOODS, "recovery/subtrees", "updating/releases")
+"""The measurements that take seconds."""
 
 
 def tiny(name: str) -> Experiment:
@@ -65,7 +67,9 @@ def test_every_measurement_can_be_made() -> None:
     assert {experiment.group for experiment in experiments} == set(MEASURED)
 
 
-@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else []) for name in CHANGED]
+)
 def test_the_runs_of_a_measurement_become_a_table(
     name: str, releases: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -100,8 +100,8 @@ class Difference:
 
 
 def _texts(concept: Concept) -> tuple[Any, ...]:
-    """Return the content of a concept, in which the order of synonyms does not matter."""
-    return concept.label, concept.definition, concept.deprecated, sorted(concept.synonyms)
+    """Return the content of a concept: neither order nor repetition of synonyms matters."""
+    return concept.label, concept.definition, concept.deprecated, {*concept.synonyms}
 
 
 _BLANK: Mapping[str, Any] = {"definition": "", "synonyms": ()}

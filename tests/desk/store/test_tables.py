@@ -7,56 +7,94 @@ import threading
 import pytest
 from sqlalchemy import inspect, text
 
-from taxoexpan.desk.store.database import Database
-from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Status, StoreError
-from taxoexpan.desk.store.tables import migrate, versions
-from tests.support.desk_cases import NEW, accept, first_proposals
+from tests.support.desk_cases import (
+    NEW,
+    DecisionStore,
+    StoreError,
+    accept,
+    append,
+    connection,
+    counts,
+    first_proposals,
+    queued,
+)
+from tests.support.postgresql_server import PostgresqlServer
+
+VERSION = "taxoexpan_schema"
+"""The table with the version of the others."""
 
 
-def test_a_store_of_the_first_version_is_migrated(store_url: str) -> None:
-    """Take a store back to its first version, which had no queue, and open it."""
+def change(url: str, *statements: str) -> None:
+    """Change the tables behind the back of the store."""
+    with connection(url) as opened:
+        for statement in statements:
+            opened.execute(text(statement))
+
+
+def tables(url: str) -> set[str]:
+    with connection(url) as opened:
+        return set(inspect(opened).get_table_names())
+
+
+@pytest.fixture
+def contents(store: DecisionStore) -> tuple[object, object]:
+    """The queue and the log of a store with a decision."""
+    append(store, "Ada", accept(queued(store, "oat milk")))
+    return store.queue(), store.history()
+
+
+def test_a_store_of_the_first_version_is_migrated(
+    contents: tuple[object, object], store_url: str
+) -> None:
+    """The first version had no queue and no edits."""
+    change(
+        store_url,
+        "DROP TABLE queue",
+        "ALTER TABLE decisions DROP COLUMN edited",
+        f"UPDATE {VERSION} SET version_num = '0001'",
+    )
     with DecisionStore.open(store_url) as store:
-        store.add_concepts(NEW)
-        store.set_proposals("model 1", first_proposals())
-        store.append([accept(store.queue().concepts[0])], "Ada")
-        before = store.queue(), store.history()
-    database = Database.connect(store_url)
-    with database.writing() as connection:
-        connection.execute(text("DROP TABLE queue"))
-        connection.execute(text("ALTER TABLE decisions DROP COLUMN edited"))
-        connection.execute(text(f"UPDATE {versions.name} SET version_num = '0001'"))
-    database.close()
-    with DecisionStore.open(store_url) as store:
-        assert (store.queue(), store.history()) == before
-        assert store.counts()[Status.ACCEPTED] == 1
+        assert (store.queue(), store.history()) == contents
+        assert counts(store) == {"accepted": 1, "todo": 2}
 
 
 def test_a_newer_version_is_refused(store_url: str) -> None:
     DecisionStore.open(store_url).close()
-    database = Database.connect(store_url)
-    with database.writing() as connection:
-        connection.execute(text(f"UPDATE {versions.name} SET version_num = '0099'"))
-    database.close()
-    with pytest.raises(StoreError, match="newer version"):
+    change(store_url, f"UPDATE {VERSION} SET version_num = '0099'")
+    with pytest.raises(StoreError, match="newer"):
         DecisionStore.open(store_url)
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
+def test_a_migration_that_fails_changes_nothing(
+    contents: tuple[object, object], store_url: str
 ) -> None:
-    def fail(*_: object) -> None:
-        raise KeyboardInterrupt
+    """The column that the migration adds is there already; the queue was dropped before that."""
+    with connection(store_url) as opened:
+        (version,) = opened.scalars(text(f"SELECT version_num FROM {VERSION}"))
+    before = tables(store_url)
+    change(store_url, f"UPDATE {VERSION} SET version_num = '0001'")
+    with pytest.raises(StoreError, match="edited"):
+        DecisionStore.open(store_url)
+    assert tables(store_url) == before
+    change(store_url, f"UPDATE {VERSION} SET version_num = '{version}'")
+    with DecisionStore.open(store_url) as store:
+        assert (store.queue(), store.history()) == contents
 
-    database = Database.connect(store_url)
-    with monkeypatch.context() as patched:
-        patched.setattr("taxoexpan.desk.store.tables._protect_log", fail)  # after the tables
-        with pytest.raises(KeyboardInterrupt):
-            migrate(database)
-    with database.reading() as connection:
-        assert inspect(connection).get_table_names() == []
-    assert migrate(database)
-    database.close()
+
+def test_tables_that_cannot_all_be_created_are_not_created_at_all(
+    postgresql: PostgresqlServer,
+) -> None:
+    url = postgresql.new_schema()
+    taken = "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS"
+    change(url, f"{taken} $$ BEGIN RETURN NEW; END $$")
+    with pytest.raises(StoreError, match="refuse_change"):
+        DecisionStore.open(url)
+    assert tables(url) == set()
+    change(url, "DROP FUNCTION refuse_change")
+    with DecisionStore.open(url) as store:
+        store.add_concepts(NEW)
+        store.set_proposals("model 1", first_proposals())
+        assert counts(store) == {"todo": len(NEW)}
 
 
 def test_several_processes_may_open_a_new_store_at_once(store_url: str) -> None:

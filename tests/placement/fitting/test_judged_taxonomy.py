@@ -4,10 +4,9 @@ import pytest
 
 from taxoexpan.errors import ModelError
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
-from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from tests.support.builders import own as placed
+from tests.support.decisions import Feedback, SuggestionKind
 
 OAT_MILK = Concept("", "oat milk", ("oat drink",), "milk of oats")
 

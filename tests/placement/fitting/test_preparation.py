@@ -25,12 +25,12 @@ from taxoexpan.placement.fitting.preparation import (
     prepare_taxonomy,
 )
 from taxoexpan.placement.scoring.anchors import Embedder
-from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.sampling import Recipe
 from tests.support.builders import KINDS, own
 from tests.support.ctrl_c import press_ctrl_c
+from tests.support.decisions import Feedback
 from tests.support.small_models import SMALL
 
 

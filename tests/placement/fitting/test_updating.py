@@ -25,11 +25,11 @@ from taxoexpan.placement.fitting.updating import (
     update_encoding,
 )
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
-from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.training.sampling import Recipe
 from tests.support.builders import own
+from tests.support.decisions import Rejections
 from tests.support.random_growth import grown
 
 
