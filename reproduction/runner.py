@@ -36,7 +36,8 @@ from taxoexpan.evaluation.rules import Method
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.log import TrainingLog
-from taxoexpan.training.metrics import TIES_AS_BEST, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.true_ranks import TIES_AS_BEST, rank_true_parents
 
 STORED_ANCHORS = 10
 """The number of best anchors that are stored for each query."""

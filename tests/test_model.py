@@ -21,11 +21,11 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.explain.explanation import query_blocks
 from taxoexpan.placement.scoring.pair_features import Signal
+from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.record import Epoch, TrainingRecord
-from taxoexpan.training.sampling import Recipe
 from tests.support.builders import KINDS, SORTS, own, pantry_csv
 from tests.support.ctrl_c import press_ctrl_c
 from tests.support.decisions import Feedback, expanded
@@ -274,7 +274,7 @@ def test_ctrl_c_keeps_the_best_weights_so_far(
 
 def test_an_untrained_model_is_refused() -> None:
     with pytest.raises(ModelError, match="call fit, or load a trained one"):
-        TaxoExpan("fast", device="cpu").suggest(["tea"])
+        TaxoExpan("fast", device="cpu").suggest(["tea"]).flat
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_by_default_a_calibrated_model_adds_what_is_more_likely_right_than_wrong
 @pytest.mark.parametrize("concepts", ["", [""], [" "], [1], [None], None, {"a": 1}, 3])
 def test_a_wrong_list_of_concepts_is_refused(model: TaxoExpan, concepts: object) -> None:
     with pytest.raises(ConfigurationError):
-        model.suggest(concepts)  # type: ignore[arg-type]
+        model.suggest(concepts).flat  # type: ignore[arg-type]
 
 
 def test_an_empty_holdout_cannot_be_evaluated(model: TaxoExpan) -> None:

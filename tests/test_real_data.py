@@ -17,14 +17,8 @@ from taxoexpan import Concept, Glossary, Taxonomy, read_taxonomy
 from taxoexpan.features.glossary.glossary import MatchKind
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import (
-    TIES,
-    TIES_AS_BEST,
-    MetricName,
-    compute_metrics,
-    per_query,
-    rank_true_parents,
-)
+from taxoexpan.training.metrics import MetricName, compute_metrics, per_query
+from taxoexpan.training.true_ranks import TIES, TIES_AS_BEST, rank_true_parents
 from tests.support.expanded_files import write_expanded
 
 DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"

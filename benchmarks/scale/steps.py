@@ -35,7 +35,7 @@ from benchmarks.scale.measures import (
 )
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
-from taxoexpan.device import fast_matmul
+from taxoexpan.device import CPU, fast_matmul
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.fitting.calibrator_learning import PRIOR_WITHOUT_TOWER
@@ -43,7 +43,7 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.loop import GraphedGradients, TrainingRun, can_be_graphed, train_batch
-from taxoexpan.training.sampling import CPU, TrainingSampler
+from taxoexpan.training.sampling import TrainingSampler
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES = 1_000

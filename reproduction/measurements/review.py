@@ -30,9 +30,9 @@ from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
-from taxoexpan.training.sampling import DEFAULT_RECIPE, Recipe
 
 SHOWN = 5
 """Proposals that the curator sees of each concept."""

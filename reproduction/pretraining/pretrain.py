@@ -33,13 +33,15 @@ from reproduction.pretraining.vocabularies import (
     read_excluded,
     read_vocabularies,
 )
-from taxoexpan.features.minilm import VOCABULARY, WEIGHTS, MiniLM, compact
+from taxoexpan.features.minilm import MiniLM, quantize
+from taxoexpan.features.pretrained import VOCABULARY, WEIGHTS
 from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import hold_out_growth
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.tower import MAX_NORM, NEAREST, WARM_UP, TowerBatch, contrastive_loss
+from taxoexpan.training.true_ranks import rank_true_parents
 
 BATCH_SIZE = 512
 MAX_RELATIONS = 6000
@@ -203,7 +205,7 @@ def main() -> None:
         print(f"epoch {number + 1}: loss {loss:.4f}", file=sys.stderr, flush=True)
         figures.append(measure_all(model, left_out, tests))
     options.output.mkdir(parents=True, exist_ok=True)
-    weights = compact(model.cpu().state_dict())
+    weights = quantize(model.cpu().state_dict())
     save_file({name: each.contiguous() for name, each in weights.items()}, options.output / WEIGHTS)
     shutil.copy(start_folder() / "vocab.txt", options.output / VOCABULARY)
     (options.output / "left-out.json").write_text(json.dumps(figures), encoding="utf-8")

@@ -17,6 +17,8 @@ PRESETS = ("best", "fast", "thorough", "paper", "authors")
 _LIMIT = 2**63
 
 
+UnknownWords = Literal["skip", "zero"]
+"""How words without a vector count in the mean of a text: not at all, or as zeros."""
 _PositiveInt = Annotated[int, Field(ge=1, lt=_LIMIT)]
 _Count = Annotated[int, Field(ge=0, lt=_LIMIT)]
 _PositiveFloat = Annotated[float, Field(gt=0, lt=_LIMIT)]
@@ -37,7 +39,7 @@ class AuthorQuirks(BaseModel):
     first_parents_only: bool = Field(
         default=False, description="learn from the first parent of each concept only"
     )
-    no_root_negatives: bool = Field(default=False, description="never draw a root as a negative")
+    no_root_negatives: bool = Field(default=False, description="never use a root as a negative")
     egonet_concat: bool = Field(
         default=False, description="readout=concat divides by the size of the whole egonet"
     )
@@ -53,7 +55,7 @@ class Config(BaseModel):
     features: str = Field(
         description="the encoder that makes the vectors of concepts, or several joined with +"
     )
-    oov: Literal["skip", "zero"] = Field(
+    oov: UnknownWords = Field(
         description="how a word counts that a vector file lacks: skip (ignored) or zero (as a zero "
         "vector, so that the name gets less weight)"
     )

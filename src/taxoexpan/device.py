@@ -11,6 +11,9 @@ import torch
 
 from taxoexpan.errors import ConfigurationError
 
+CPU = torch.device("cpu")
+"""The device of the host."""
+
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 """The numbers of two parameters of `mallopt` in glibc's malloc.h."""
@@ -52,6 +55,13 @@ def memory_of(device: torch.device) -> int | None:
     if device.type != "cuda":
         return None
     return int(torch.cuda.get_device_properties(device).total_memory)
+
+
+def move_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return a tensor on a device, without waiting for the transfer to a GPU."""
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()  # only pinned memory is copied while the host goes on
+    return tensor.to(device, non_blocking=True)
 
 
 @contextmanager

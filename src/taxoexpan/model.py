@@ -63,10 +63,10 @@ from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.taxonomy.records import NewConcepts, new_concepts
 from taxoexpan.thresholds import DEFAULT_TRUTH
+from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History, TrainingRecord
-from taxoexpan.training.sampling import DEFAULT_RECIPE, Recipe
 
 logger = logging.getLogger("taxoexpan")
 
@@ -159,7 +159,7 @@ class TaxoExpan:
         ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
         start = StartingPoint(trained, archive.network, self.calibrators, ranker, archive.held_out)
         outputs = FittingOutputs(progress, _path(log), tensorboard=_path(tensorboard))
-        embedder = replace(self._embedder, config=recipe.changed(self.config))
+        embedder = replace(self._embedder, config=recipe.apply_to(self.config))
         with Stages("training", estimate_stages(judged.taxonomy, embedder), shown=progress):
             prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
             parts = fit_parts(prepared, embedder, self.seed, outputs)

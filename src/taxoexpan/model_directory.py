@@ -44,6 +44,9 @@ OWN = (MANIFEST, *REQUIRED, *OPTIONAL, CARD, "features", "search.safetensors", "
 """The contents of a model directory; a directory with other files is never replaced. The last three
 are of earlier versions."""
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""A number of things in a stored file; larger ones could not be computed with."""
+
 _RESTORE = "train again, or restore the directory"
 
 
@@ -52,7 +55,7 @@ class FileEntry(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    bytes: Annotated[int, Field(ge=0, lt=2**63)]
+    bytes: Count
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 

@@ -7,7 +7,7 @@ from copy import copy
 import pytest
 
 from taxoexpan import TaxoExpan
-from taxoexpan.training.sampling import Recipe
+from taxoexpan.training.continuation import Recipe
 from tests.support.builders import own
 from tests.support.decisions import Feedback, SuggestionKind
 

@@ -11,7 +11,7 @@ import pytest
 from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
-from taxoexpan.features.cache import CachedEncoder
+from taxoexpan.features.cached_encoder import CachedEncoder
 from taxoexpan.features.encoder_registry import ConcatenatedEncoder, make_encoder
 from taxoexpan.features.static import StaticEncoder, load_wordllama
 from tests.support.small_models import SIZES

@@ -10,7 +10,7 @@ import torch
 
 from reproduction.pretraining.start import load_start
 from taxoexpan import read_taxonomy
-from taxoexpan.features.minilm import MiniLM, compact, restored
+from taxoexpan.features.minilm import MiniLM, dequantize, quantize
 from taxoexpan.features.sentence_model import MAX_TOKENS
 from taxoexpan.features.transformer.model_files import find_model
 
@@ -52,28 +52,28 @@ def test_vectors_are_those_of_sentence_transformers(start: MiniLM, step: int) ->
     torch.testing.assert_close(start.encode(texts), expected, rtol=0, atol=1e-5)
 
 
-def test_compact_weights_give_nearly_the_same_vectors(start: MiniLM) -> None:
+def test_quantized_weights_give_nearly_the_same_vectors(start: MiniLM) -> None:
     weights, texts = start.state_dict(), varied_texts()[::10]
-    small, expected = compact(weights), start.encode(texts)
+    small, expected = quantize(weights), start.encode(texts)
     size = sum(each.nbytes for each in small.values())
     assert size < 0.27 * sum(each.nbytes for each in weights.values())
     model = copy.deepcopy(start)
-    model.load_state_dict(restored(small))
+    model.load_state_dict(dequantize(small))
     assert (model.encode(texts) * expected).sum(1).min() > 0.99
 
 
-def test_compact_weights_are_restored_up_to_rounding() -> None:
+def test_quantized_weights_are_restored_up_to_rounding() -> None:
     weights = {
         "matrix": torch.tensor([[1.27, -0.64, 0.0], [0.0, 0.0, 0.0], [2e-5, 1e-5, -1e-5]]),
         "bias": torch.tensor([0.5, -3.0]),
     }
-    small = compact(weights)
+    small = quantize(weights)
     assert small["matrix"].dtype == torch.int8
-    found = restored(small)
+    found = dequantize(small)
     assert found.keys() == weights.keys()
     assert {each.dtype for each in found.values()} == {torch.float32}
     limits = weights["matrix"].abs().amax(1, keepdim=True) / 254 + 1e-9
     assert ((found["matrix"] - weights["matrix"]).abs() <= limits).all()
     assert torch.equal(found["bias"], weights["bias"])
-    again = restored(compact(found))
+    again = dequantize(quantize(found))
     torch.testing.assert_close(again["matrix"], found["matrix"])

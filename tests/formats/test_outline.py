@@ -69,6 +69,16 @@ def test_a_flat_list_is_not_a_taxonomy(tmp_path: Path, text: str) -> None:
     assert "the format is not recognized" in message
 
 
+@pytest.mark.parametrize("mark", ["", "- "])
+def test_a_quarter_of_the_items_in_a_text_must_be_nested(tmp_path: Path, mark: str) -> None:
+    nested = f"{mark}Food\n  {mark}Fruit\n{mark}Drinks\n{mark}Spices\n"
+    assert len(paths_in(write_file(tmp_path / "x.txt", nested))) == 4
+    flatter = f"{nested}{mark}Herbs\n"
+    assert "not recognized" in refusal(write_file(tmp_path / "x.txt", flatter))
+    if mark:
+        assert len(paths_in(write_file(tmp_path / "x.md", flatter))) == 5
+
+
 @pytest.mark.parametrize("text", [INDENTED, TABS, BULLETS])
 def test_paths_are_not_read_from_an_outline(tmp_path: Path, text: str) -> None:
     path = write_file(tmp_path / "x.txt", text)
@@ -193,6 +203,14 @@ def test_text_around_lists_is_kept_and_counted(tmp_path: Path) -> None:
     new = expanded(path, "Food > Rice", "Food > Fruit > Pears", "Food > Fruit > Apples > Red")
     assert "\n  - Apples\n    - Red\n    ```\n" in new
     assert "\n    ```\n  - Pears\n- Bread\nlazy text\n- Rice\n\n***\n" in new
+
+
+@pytest.mark.parametrize("line", ["Some text.", "***"])
+def test_a_single_line_around_a_list_is_noted(tmp_path: Path, line: str) -> None:
+    path = write_file(tmp_path / "x.md", f"- Food\n  - Fruit\n\n{line}\n")
+    (note,) = TaxonomyFile.open(path).notes
+    assert note.line == 4
+    assert note.message.startswith("this line is not a list item or a heading")
 
 
 def test_a_level_that_does_not_exist_is_named(tmp_path: Path) -> None:
@@ -324,9 +342,11 @@ def test_a_repeated_path_is_refused_and_a_repeated_label_is_not(tmp_path: Path) 
 
 def test_an_underlined_heading_is_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.md", "Food\n====\n\n- Fruit\n")
-    message = refusal(path)
-    assert message.startswith(f"{path}, line 1: ")
-    assert "write '# Food'" in message
+    with pytest.raises(FormatError) as caught:
+        TaxonomyFile.open(path)
+    assert (caught.value.path, caught.value.line) == (path, 1)
+    assert "underlined" in caught.value.problem
+    assert "write '# Food'" in caught.value.fix
 
 
 @pytest.mark.parametrize("label", ["- rye", "# rye", "a\nb", " rye", "1. rye", "```"])

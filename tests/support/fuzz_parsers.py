@@ -20,7 +20,7 @@ from taxoexpan.desk.store.decisions import Action, Decision
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.glossary.glossary import Glossary
-from taxoexpan.features.word_vectors import read_vectors
+from taxoexpan.features.vector_file import read_vectors
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile

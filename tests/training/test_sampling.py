@@ -9,6 +9,8 @@ from taxoexpan.config import load_preset
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.training.continuation import ChangesSinceTraining, Recipe
 from taxoexpan.training.sampling import TrainingSampler, blocked_among, blocked_draws
 from tests.support.builders import random_taxonomy
 from tests.support.strategies import quickly
@@ -26,9 +28,11 @@ def anchors_of(batch: TrainingBatch) -> list[int]:
 
 
 def tried_in(batch: TrainingBatch) -> list[int]:
-    """Return the anchors that are matched with every query, as concepts."""
+    """Return the anchors that are matched with all queries, or with some of them, as concepts."""
     anchors = anchors_of(batch)
-    return anchors if batch.negatives is None else [anchors[i] for i in batch.negatives.tolist()]
+    if batch.negatives is None:
+        return anchors
+    return [anchors[i] for i in batch.negatives.flatten().tolist()]
 
 
 @pytest.mark.parametrize("negatives", ["shared", "uniform"])
@@ -140,6 +144,26 @@ def test_no_root_is_a_negative_with_the_quirk_of_the_authors(negatives: str) -> 
             tried = {anchors[i] for i in batch.negatives.flatten().tolist()}
         assert tried
         assert not tried & roots
+
+
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared"])
+def test_with_that_quirk_no_mentioned_or_rejected_root_is_a_negative(negatives: str) -> None:
+    taxonomy = random_taxonomy(5, count=60)
+    roots = np.flatnonzero(taxonomy.parents_of.degrees == 0)
+    mentions = Mentions.from_rows([[(int(root), 0) for root in roots]] * 60)
+    pairs = np.repeat(np.arange(60), len(roots)), np.tile(roots, 60)
+    rejected = Adjacency.from_pairs(*pairs, 60)
+    config = load_preset(
+        "best",
+        batch_size=16,
+        num_negatives=40,
+        negative_sampling=negatives,
+        use_mentions=True,
+        quirks={"no_root_negatives": True},
+    )
+    changes = ChangesSinceTraining(np.zeros(60, dtype=bool), rejected, Recipe())
+    for batch in TrainingSampler(taxonomy, config, 0, mentions, changes).epoch():
+        assert not set(tried_in(batch)) & set(roots.tolist())
 
 
 def test_only_first_parents_are_positives_with_the_quirk_of_the_authors() -> None:

@@ -23,10 +23,11 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training import tower
+from taxoexpan.training.continuation import ChangesSinceTraining, Recipe
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
-from taxoexpan.training.sampling import News, Recipe
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.tower import SCALE, TowerBatch, learn_maps
+from taxoexpan.training.true_ranks import rank_true_parents
 
 COUNT, WIDTH = 40, 6
 Losses = list[tuple[Indices, Indices, Indices, float]]
@@ -158,8 +159,8 @@ def test_rejected_anchors_are_compared_with_their_query(
     monkeypatch.setattr(tower, "NEGATIVES", 2)
     wrong = (np.arange(COUNT) + 29) % COUNT
     rejected = Adjacency.from_pairs(np.arange(COUNT), wrong, COUNT)
-    news = News(np.zeros(COUNT, dtype=bool), rejected, Recipe())
-    learn_maps(*texts, kitchen, settings(1), 0, news=news)
+    changes = ChangesSinceTraining(np.zeros(COUNT, dtype=bool), rejected, Recipe())
+    learn_maps(*texts, kitchen, settings(1), 0, changes=changes)
     assert len(losses) > 1
     for children, _, compared, _ in losses:
         assert {*wrong[children]} <= {*compared}

@@ -19,12 +19,13 @@ from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training import tower as tower_run
+from taxoexpan.training.continuation import ChangesSinceTraining, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint
-from taxoexpan.training.sampling import News, Recipe
 from taxoexpan.training.tower import TowerBatch, contrastive_loss, similar_concepts, train_tower
+from taxoexpan.training.true_ranks import rank_true_parents
 from tests.support.builders import KINDS, SORTS
 from tests.support.ctrl_c import press_ctrl_c
 
@@ -66,12 +67,12 @@ def tune(
     config: Config,
     seed: int = 0,
     checkpoint: Checkpoint | None = None,
-    news: News | None = None,
+    changes: ChangesSinceTraining | None = None,
 ) -> History:
     """Fine-tune with the nearest concepts of the tower as it is."""
     vectors = tower.encode([query_text(concept) for concept in taxonomy.concepts])
     similar = similar_concepts(vectors, seed)
-    return train_tower(tower, taxonomy, similar, config, seed, False, checkpoint, news)
+    return train_tower(tower, taxonomy, similar, config, seed, False, checkpoint, changes)
 
 
 def validate(tower: SentenceModel, held: Holdout) -> Metrics:
@@ -333,8 +334,8 @@ def test_rejected_anchors_are_in_every_batch_with_their_query(
     wrong = (np.arange(len(taxonomy)) + 29) % len(taxonomy)
     rejected = Adjacency.from_pairs(np.arange(len(taxonomy)), wrong, len(taxonomy))
     is_new = np.array([label.startswith("rye") for label in taxonomy.labels])
-    news = News(is_new, rejected, Recipe(repeats=2, replay=1.0))
-    tune(make_tower(), taxonomy, settings(2), news=news)
+    changes = ChangesSinceTraining(is_new, rejected, Recipe(repeats=2, replay=1.0))
+    tune(make_tower(), taxonomy, settings(2), changes=changes)
     queries = np.concatenate([batch.queries for batch in recorder.batches])
     assert is_new[queries].sum() == 2 * 2 * is_new.sum()
     assert len(queries) == 2 * is_new[queries].sum()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from taxoexpan.config import Config, configure
 from taxoexpan.files.inputs import read_regular
-from taxoexpan.model_directory import CALIBRATION, IntactDirectory
+from taxoexpan.model_directory import CALIBRATION, Count, IntactDirectory
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibrators import Calibrators
@@ -16,7 +16,6 @@ from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.suggesting.feedback import Rejections
-from taxoexpan.training.metrics import Count
 from taxoexpan.training.record import TrainingRecord
 
 

@@ -99,7 +99,7 @@ def _encoders() -> str:
 
 def _cache() -> str:
     """Return the folder of cached vectors, and whether files can be written to it."""
-    from taxoexpan.features.cache import cache_folder
+    from taxoexpan.features.cached_encoder import cache_folder
 
     folder = cache_folder()
     if folder is None:

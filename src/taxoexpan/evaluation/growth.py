@@ -24,7 +24,7 @@ from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.true_ranks import rank_true_parents
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.features.cache import CachedEncoder
+from taxoexpan.features.cached_encoder import CachedEncoder
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.pretrained import PretrainedEncoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.features.word_vectors import WordVectorEncoder
+
+if TYPE_CHECKING:
+    from taxoexpan.config import UnknownWords
 
 PLAIN = ("pretrained", "static")
 """The encoders without an argument."""
@@ -25,7 +29,7 @@ _NAMES = rf"(?:{'|'.join(PLAIN)})\s*(?:\+|$)|(?:{'|'.join(ARGUMENTS)}):"
 _SEPARATOR = re.compile(rf"\+(?=\s*(?:{_NAMES}))")
 
 
-def make_encoder(name: str, oov: str = "skip", device: str = "auto") -> Encoder:
+def make_encoder(name: str, oov: UnknownWords = "skip", device: str = "auto") -> Encoder:
     """Create an encoder by name, and check its files."""
     parts = [_make_one(part.strip(), oov, device) for part in _SEPARATOR.split(name)]
     return parts[0] if len(parts) == 1 else ConcatenatedEncoder(parts)
@@ -67,7 +71,7 @@ class ConcatenatedEncoder(Encoder):
         return " + ".join(part.fingerprint() for part in self.parts)
 
 
-def _make_one(name: str, oov: str, device: str) -> Encoder:
+def _make_one(name: str, oov: UnknownWords, device: str) -> Encoder:
     kind, _, argument = name.partition(":")
     if name == "static":
         return StaticEncoder()

@@ -17,19 +17,27 @@ from taxoexpan.files import file_digest
 if TYPE_CHECKING:
     from taxoexpan.features.minilm import MiniLM
 
+# Here, because `minilm` imports PyTorch, which takes a second.
+DIMENSION = 384
+"""The size of a vector, D."""
+VOCABULARY = "vocabulary.txt"
+"""The file with the tokens, in the model's directory."""
+WEIGHTS = "weights.safetensors"
+"""The file with the quantized weights, in the model's directory."""
+
 
 class PretrainedEncoder(Encoder):
     """The encoder of the package; it loads its weights for the first text."""
 
     name = "pretrained"
-    dimension = 384
+    dimension = DIMENSION
 
     def __init__(self, device: str = "auto") -> None:
         self._device = device
 
     def fingerprint(self) -> str:
         """Return a digest of the weights."""
-        return file_digest(model_folder() / "weights.safetensors")[:16]
+        return file_digest(model_folder() / WEIGHTS)[:16]
 
     def unload(self) -> None:
         """Free the model."""
@@ -47,7 +55,7 @@ class PretrainedEncoder(Encoder):
         """Return one unit vector per text, or zeros for a text without any known token."""
         tokens = self.model.tokenize(texts)
         special = self.model.special
-        rows = [row for row, each in enumerate(tokens) if not special.issuperset(each)]
+        rows = [row for row, ids in enumerate(tokens) if not special.issuperset(ids)]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         vectors[rows] = self.model.encode_tokens([tokens[row] for row in rows]).cpu().numpy()
         return vectors

@@ -52,9 +52,9 @@ class SentenceModel(nn.Module, ABC):
         blocks = (self.token_ids(list(texts[i : i + TOKENIZER_BLOCK])) for i in starts)
         return [array("i", ids) for block in blocks for ids in block]
 
-    def choose_layers(self) -> list[nn.Parameter]:
-        """Freeze all weights that a fine-tuning leaves as they are, and return the others."""
-        return [each for each in self.parameters() if each.requires_grad]
+    def freeze_lower_layers(self) -> list[nn.Parameter]:
+        """Freeze the weights that a fine-tuning leaves as they are, and return the others."""
+        return [weight for weight in self.parameters() if weight.requires_grad]
 
     def encode_blocks(self, tokens: Sequence[Tokens]) -> Tensor:
         """Return one unit vector per tokenized text: [N, D]."""

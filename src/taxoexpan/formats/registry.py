@@ -110,7 +110,7 @@ FORMATS = Formats(
             (".csv", ".tsv", ".tab", ".xlsx"),
         ),
         "outline": Declaration(
-            "outline:OutlineFormat",
+            "outline.outline_format:OutlineFormat",
             "lines indented below others, lists with bullets or numbers, Markdown headings",
             (".md", ".markdown"),
         ),

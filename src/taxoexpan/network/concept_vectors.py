@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.device import memory_of
+from taxoexpan.device import memory_of, move_to
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Indices
@@ -92,18 +92,16 @@ class ConceptVectors:
         used, head_of = self.head_of.index_select(0, rows).unique(return_inverse=True)
         names = self.names.index_select(0, rows)
         heads = self.heads.index_select(0, used)
-        return ConceptVectors(self._send(names), self._send(heads), self._send(head_of))
+        device = self.device
+        return ConceptVectors(
+            move_to(names, device), move_to(heads, device), move_to(head_of, device)
+        )
 
     def select_names(self, concepts: Tensor) -> Tensor:
         """Select the name vectors of some concepts by index, on the computing device."""
         if self.streamed_to is None:
             return self.names.index_select(0, concepts)
-        return self._send(self.names.index_select(0, concepts.to(self.storage)))
-
-    def _send(self, part: Tensor) -> Tensor:
-        """Copy a part to the computing device, without waiting for a GPU."""
-        part = part.pin_memory() if self.device.type == "cuda" else part
-        return part.to(self.device, non_blocking=True)
+        return move_to(self.names.index_select(0, concepts.to(self.storage)), self.device)
 
     def reordered(self, concepts: Tensor) -> ConceptVectors:
         """Return the vectors of these concepts, in this order, on the storing device."""

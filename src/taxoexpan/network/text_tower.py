@@ -254,7 +254,7 @@ class TextTower:
         maps = None
         if of_model := {name: each for name, each in weights.items() if name.startswith(TUNED)}:
             tuned = self.encoder.copy_model()
-            tuned.choose_layers()
+            tuned.freeze_lower_layers()
             needed = {TUNED + n for n, weight in tuned.named_parameters() if weight.requires_grad}
             given = {name.removeprefix(TUNED): weight for name, weight in of_model.items()}
             if tuned.load_state_dict(given, strict=False).unexpected_keys or needed - {*of_model}:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul, keep_freed_memory, random_state, set_random_state
+from taxoexpan.device import CPU, fast_matmul, keep_freed_memory, random_state, set_random_state
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import PaddedShape, TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -23,7 +23,7 @@ from taxoexpan.training.log import SILENT, TrainingLog
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
 from taxoexpan.training.run import Checkpoint, Run, State, without_compiler
-from taxoexpan.training.sampling import CPU, TrainingSampler
+from taxoexpan.training.sampling import TrainingSampler
 
 Validate = Callable[[MatchingNetwork], Metrics]
 

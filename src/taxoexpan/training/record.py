@@ -8,9 +8,10 @@ from importlib.metadata import version
 from typing import Any
 
 from taxoexpan.features.encoder import Encoder
+from taxoexpan.model_directory import Count
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import taxonomy_digest
-from taxoexpan.training.metrics import Count, Metrics
+from taxoexpan.training.metrics import Metrics
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """Training instances from the taxonomy itself (Section 4.3): relations and their negatives.
 
-The parents of a query, its descendants and the query itself are blocked as negatives. A continued
-training draws new relations more often than old ones.
+The parents of a query, its descendants and the query itself are blocked as negatives.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,86 +14,28 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.config import Config
+from taxoexpan.device import CPU
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The settings for continuing a training from the weights of an earlier one.
-
-    Args:
-        epochs: epochs of the network.
-        tower_epochs: epochs of the fine-tuning.
-        repeats: draws of each new relation per epoch.
-        replay: draws of old relations per draw of a new one, to prevent forgetting.
-    """
-
-    epochs: int = 10
-    tower_epochs: int = 4
-    repeats: int = 3
-    replay: float = 16.0
-
-    def changed(self, config: Config) -> Config:
-        """Return the settings of the continued training."""
-        return config.model_copy(
-            update={
-                "epochs": self.epochs if config.epochs else 0,
-                "patience": self.epochs,
-                "tower_epochs": self.tower_epochs if config.tower_epochs else 0,
-            }
-        )
-
-
-DEFAULT_RECIPE = Recipe()
-
-
-@dataclass(frozen=True)
-class News:
-    """The new concepts [N] and the rejected parents (N rows) since the model was trained."""
-
-    is_new: NDArray[np.bool_]
-    rejected: Adjacency
-    recipe: Recipe
-
-    def count(self, parents: Indices, children: Indices) -> int:
-        """Return the number of relations that are drawn per epoch."""
-        new = int(self._are_new(parents, children).sum())
-        return new * self.recipe.repeats + self._replayed(len(parents) - new, new)
-
-    def draw(self, parents: Indices, children: Indices, rng: np.random.Generator) -> Indices:
-        """Draw the rows of the relations of one epoch, in random order."""
-        are_new = self._are_new(parents, children)
-        new = np.flatnonzero(are_new)
-        old = np.flatnonzero(~are_new)
-        replayed = rng.permutation(old)[: self._replayed(len(old), len(new))]
-        return rng.permutation(np.concatenate([np.repeat(new, self.recipe.repeats), replayed]))
-
-    def _are_new(self, parents: Indices, children: Indices) -> NDArray[np.bool_]:
-        are_new: NDArray[np.bool_] = self.is_new[parents] | self.is_new[children]
-        return are_new
-
-    def _replayed(self, old: int, new: int) -> int:
-        """Return the number of old relations to draw, which is all if nothing is new."""
-        if not new:
-            return old
-        return min(old, round(new * self.recipe.repeats * self.recipe.replay))
-
-
-CPU = torch.device("cpu")
+from taxoexpan.training.continuation import ChangesSinceTraining
 
 
 class TrainingSampler:
-    """A sampler of one training instance per relation of a taxonomy and epoch (Section 4.3).
+    """A sampler of training instances from the relations of a taxonomy (Section 4.3).
 
-    The setting `negative_sampling` selects the negatives: `sampled` draws them for each query, as
-    in the paper; `uniform` draws them for a batch; `shared` adds the parents of all queries of the
-    batch. Mentioned concepts are added, so that the network sees wrong mentions, and so are the
-    parents rejected in `news`.
+    An epoch has one instance per relation, or in a continued training those that `changes` draws.
+    The setting `negative_sampling` selects the negatives:
+
+    - `sampled` draws them for each query, as in the paper. Rejected parents of the query replace
+      some draws; mentioned concepts are not added.
+    - `uniform` draws them for a batch, and adds the concepts that its queries mention, so that the
+      network sees wrong mentions, and their rejected parents.
+    - `shared` is `uniform` with the parents of all queries of the batch.
+
+    With the quirk `no_root_negatives`, a root is never a negative, even if mentioned or rejected.
     """
 
     def __init__(
@@ -102,11 +44,11 @@ class TrainingSampler:
         config: Config,
         seed: int,
         mentions: Mentions | None = None,
-        news: News | None = None,
+        changes: ChangesSinceTraining | None = None,
     ) -> None:
         self.taxonomy = taxonomy
         self.config = config
-        self.news = news
+        self.changes = changes
         self.mentions = mentions if config.uses_mentions else None
         self.rng = np.random.default_rng(seed)
         # In the order of `children_of`, so that relation k is row k of its targets.
@@ -122,17 +64,16 @@ class TrainingSampler:
     def batch_count(self) -> int:
         """The number of batches per epoch."""
         count = len(self.relations)
-        if self.news is not None:
-            count = self.news.count(self.parents[self.relations], self.children[self.relations])
-        return -(-count // self.config.batch_size)
+        if self.changes is not None:
+            count = self.changes.count(*self._pairs())
+        return math.ceil(count / self.config.batch_size)
 
     def epoch(self, device: torch.device = CPU) -> Iterator[TrainingBatch]:
-        """Yield batches of all instances, in random order."""
-        if self.news is None:
+        """Yield the batches of one epoch, with their instances in random order."""
+        if self.changes is None:
             order = self.rng.permutation(self.relations)
         else:
-            pairs = self.parents[self.relations], self.children[self.relations]
-            order = self.relations[self.news.draw(*pairs, self.rng)]
+            order = self.relations[self.changes.draw(*self._pairs(), self.rng)]
         for start in range(0, len(order), self.config.batch_size):
             relations = order[start : start + self.config.batch_size]
             if self.config.negative_sampling == "sampled":
@@ -140,16 +81,21 @@ class TrainingSampler:
             else:
                 yield self._shared_batch(relations, device)
 
+    def _pairs(self) -> tuple[Indices, Indices]:
+        """Return the parent and the child of each relation that instances are drawn from."""
+        return self.parents[self.relations], self.children[self.relations]
+
     def _batch_per_query(self, relations: Indices, device: torch.device) -> TrainingBatch:
         """Build a batch with separate negatives for each query."""
         queries = self.children[relations]
         parents = self.parents[relations]
         draws = self._draw_candidates((self.config.num_negatives, len(relations)))
-        if self.news is not None:
-            columns, wrong = self.news.rejected.of_many(queries)
+        if self.changes is not None:
+            columns, rejected = self._rejected_parents(self.changes, queries)
+            # The columns ascend, so this counts the rejected parents of each query from 0.
             rows = np.arange(len(columns)) - np.searchsorted(columns, columns)
             fits = rows < len(draws)
-            draws[rows[fits], columns[fits]] = wrong[fits]
+            draws[rows[fits], columns[fits]] = rejected[fits]
         drawn = self._draw_egonets(np.unique(np.concatenate([parents, draws.ravel()])), device)
         blocked = blocked_draws(self.taxonomy, queries, draws)
         negatives = np.searchsorted(drawn.anchors, draws)
@@ -162,13 +108,11 @@ class TrainingSampler:
         draws = self._draw_candidates((self.config.num_negatives,))
         if self.mentions is not None:
             draws = np.concatenate([draws, self.mentions.of_many(queries)[1]])
-        if self.news is not None:
-            draws = np.concatenate([draws, self.news.rejected.of_many(queries)[1]])
+        if self.changes is not None:
+            draws = np.concatenate([draws, self._rejected_parents(self.changes, queries)[1]])
         drawn = self._draw_egonets(np.unique(np.concatenate([parents, draws])), device)
-        tried = drawn.anchors
-        if self.config.negative_sampling == "uniform":
-            tried = np.unique(draws)
-        elif len(self.candidates) < len(self.taxonomy):
+        tried = np.unique(draws) if self.config.negative_sampling == "uniform" else drawn.anchors
+        if self.config.quirks.no_root_negatives:
             tried = np.intersect1d(tried, self.candidates, assume_unique=True)
         blocked = blocked_among(self.taxonomy, queries, tried)
         negatives = None
@@ -189,6 +133,7 @@ class TrainingSampler:
         parents = self.parents[relations]
 
         def to_device(indices: Indices) -> torch.Tensor:
+            # A blocking transfer would wait until the device has finished all earlier work.
             return torch.from_numpy(indices).to(device, non_blocking=True)
 
         mentions = self._mentioned_anchors(queries, drawn.anchors)
@@ -206,6 +151,16 @@ class TrainingSampler:
         """Draw candidates for negatives, with replacement."""
         return self.candidates[self.rng.integers(0, len(self.candidates), shape)]
 
+    def _rejected_parents(
+        self, changes: ChangesSinceTraining, queries: Indices
+    ) -> tuple[Indices, Indices]:
+        """Return the pairs of a query, as its row, and a rejected parent, with ascending rows."""
+        columns, rejected = changes.rejected.of_many(queries)
+        if self.config.quirks.no_root_negatives:
+            is_candidate = np.isin(rejected, self.candidates)
+            return columns[is_candidate], rejected[is_candidate]
+        return columns, rejected
+
     def _mentioned_anchors(self, queries: Indices, anchors: Indices) -> Indices | None:
         """Return the triples (row of an anchor, column of a query, `MentionKind`) [3, M]."""
         if self.mentions is None:
@@ -216,9 +171,12 @@ class TrainingSampler:
 
     def _draw_egonets(self, anchors: Indices, device: torch.device) -> _DrawnEgonets:
         """Build the egonets of these anchors, with newly drawn siblings."""
-        c = self.config
         siblings = draw_siblings(
-            self.taxonomy, anchors, c.max_siblings, c.hide_children_rate, self.rng
+            self.taxonomy,
+            anchors,
+            self.config.max_siblings,
+            self.config.hide_children_rate,
+            self.rng,
         )
         egonets = build_egonets(self.taxonomy, anchors, siblings).to(device)
         rows = np.argsort(siblings.relations, kind="stable")
@@ -229,8 +187,9 @@ class TrainingSampler:
 class _DrawnEgonets:
     """The egonets of anchors [A], with ascending indices.
 
-    `relations` [S] are the relations (anchor, sibling), ascending, and `rows` [S] their rows among
-    the siblings of the egonets.
+    Attributes:
+        relations: the relations (anchor, sibling) in the egonets, ascending: [S].
+        rows: the row of each of these relations among the siblings of the egonets: [S].
     """
 
     anchors: Indices
@@ -242,33 +201,36 @@ class _DrawnEgonets:
         """Return the row of each relation's child among the siblings, or -1."""
         if not len(self.relations):
             return np.full(len(relations), -1)
-        found, is_drawn = find_rows(self.relations, relations)
-        return np.where(is_drawn, self.rows[found], -1)
+        places, is_drawn = find_rows(self.relations, relations)
+        return np.where(is_drawn, self.rows[places], -1)
 
 
 def blocked_among(taxonomy: Taxonomy, queries: Indices, anchors: Indices) -> Indices:
     """Return the blocked pairs (row of an ascending anchor, column of a query) [2, K]."""
-    of_parents, parents = taxonomy.parents_of.of_many(queries)
-    rows, is_anchor = find_rows(anchors, parents)
-    columns, below = taxonomy.descendant_intervals.pairs_among(queries, anchors)
+    parent_columns, parents = taxonomy.parents_of.of_many(queries)
+    parent_rows, is_anchor = find_rows(anchors, parents)
+    columns, rows = taxonomy.descendant_intervals.pairs_among(queries, anchors)
     return np.stack(
         [
-            np.concatenate([rows[is_anchor], below]),
-            np.concatenate([of_parents[is_anchor], columns]),
+            np.concatenate([parent_rows[is_anchor], rows]),
+            np.concatenate([parent_columns[is_anchor], columns]),
         ]
     )
 
 
 def blocked_draws(taxonomy: Taxonomy, queries: Indices, draws: Indices) -> Indices:
     """Return the pairs (row, column) [2, K] of draws [N, B] that are blocked for their query."""
-    of_parents, parents = taxonomy.parents_of.of_many(queries)
+    parent_columns, parents = taxonomy.parents_of.of_many(queries)
     pairs = np.arange(len(queries)) * len(taxonomy) + draws
-    is_parent = np.isin(pairs, of_parents * len(taxonomy) + parents)
-    is_below = taxonomy.descendant_intervals.contain(queries, draws)
-    return np.stack(np.nonzero(is_parent | is_below))
+    is_parent = np.isin(pairs, parent_columns * len(taxonomy) + parents)
+    is_descendant = taxonomy.descendant_intervals.contain(queries, draws)
+    return np.stack(np.nonzero(is_parent | is_descendant))
 
 
 def find_rows(ascending: Indices, wanted: Indices) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return the row of each wanted index, and whether the index was found."""
+    """Return the row of each wanted index in a non-empty array, and whether the index is there.
+
+    The row of an index that is not there is the row of another one.
+    """
     rows = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return rows, ascending[rows] == wanted

@@ -30,11 +30,12 @@ from taxoexpan.network.text_tower import EncodedTexts, TextMaps, anchor_texts, q
 from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.continuation import ChangesSinceTraining
 from taxoexpan.training.log import describe_epoch
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import Epoch, History
 from taxoexpan.training.run import Checkpoint, Run, without_compiler
-from taxoexpan.training.sampling import News, blocked_among
+from taxoexpan.training.sampling import blocked_among
 
 BATCH_SIZE = 512
 NEGATIVES = 1500
@@ -68,7 +69,7 @@ def learn_maps(
     seed: int,
     validate: Callable[[TextMaps], Metrics] | None = None,
     progress: bool = False,
-    news: News | None = None,
+    changes: ChangesSinceTraining | None = None,
 ) -> TextMaps | None:
     """Return the maps of the best epoch, or None if all N texts are best as they are."""
     rng = np.random.default_rng(seed)
@@ -86,7 +87,7 @@ def learn_maps(
         for _ in range(config.map_epochs):
             order = rng.permutation(len(children))
             for rows in (order[start : start + BATCH_SIZE] for start in starts):
-                others = _others(taxonomy, children[rows], rng, news)
+                others = _others(taxonomy, children[rows], rng, changes)
                 pairs = children[rows], parents[rows]
                 batch = TowerBatch.of(taxonomy, *pairs, others, queries.vectors.device)
                 optimizer.zero_grad()
@@ -109,11 +110,16 @@ LEARNED = ("queries", "anchors", "words")
 
 
 def _others(
-    taxonomy: Taxonomy, queries: Indices, rng: np.random.Generator, news: News | None
+    taxonomy: Taxonomy,
+    queries: Indices,
+    rng: np.random.Generator,
+    changes: ChangesSinceTraining | None,
 ) -> Indices:
     """Draw the anchors that a batch is compared with, and add the rejected ones."""
     drawn = rng.choice(len(taxonomy), min(NEGATIVES, len(taxonomy)), replace=False)
-    return drawn if news is None else np.concatenate([drawn, news.rejected.of_many(queries)[1]])
+    return (
+        drawn if changes is None else np.concatenate([drawn, changes.rejected.of_many(queries)[1]])
+    )
 
 
 def _loss(
@@ -201,17 +207,17 @@ def train_tower(
     seed: int,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
-    news: News | None = None,
+    changes: ChangesSinceTraining | None = None,
 ) -> History:
     """Fine-tune a tower, given the concepts with similar names [N, K] (see `similar_concepts`).
 
-    With `news`, an earlier fine-tuning is continued with the new relations. Ctrl-C ends the
+    With `changes`, an earlier fine-tuning is continued with the new relations. Ctrl-C ends the
     training with the weights of the last finished epoch. An existing checkpoint is continued; on a
     CPU, the result is the same bit for bit. The caller's random state is not changed.
     """
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
-        run = TowerRun(tower, taxonomy, similar, config, seed, news)
+        run = TowerRun(tower, taxonomy, similar, config, seed, changes)
         run.resume(checkpoint)
         try:
             with Progress(
@@ -250,9 +256,9 @@ class TowerRun(Run):
         similar: Indices,
         config: Config,
         seed: int,
-        news: News | None = None,
+        changes: ChangesSinceTraining | None = None,
     ) -> None:
-        self.parameters = tower.choose_layers()
+        self.parameters = tower.freeze_lower_layers()
         fused = tower.device.type in ("cpu", "cuda")
         optimizer = without_compiler(torch.optim.AdamW)(
             self.parameters, config.tower_learning_rate, fused=fused
@@ -261,14 +267,14 @@ class TowerRun(Run):
         self.tower = tower
         self.taxonomy = taxonomy
         self.config = config
-        self.news = news
+        self.changes = changes
         self.similar = similar
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
         self.anchor_tokens = tower.tokenize(anchor_texts(taxonomy))
         drawn = min(len(np.unique(self.children)), MAX_QUERIES)
-        if news is not None:
-            drawn = news.count(self.parents, self.children)
+        if changes is not None:
+            drawn = changes.count(self.parents, self.children)
         self.batches = math.ceil(drawn / config.tower_batch_size)
         self.keep_best(0)  # the encoder as it is
 
@@ -305,8 +311,8 @@ class TowerRun(Run):
 
     def _draw_relations(self) -> Indices:
         """Draw the relations of one epoch in random order: one of each concept."""
-        if self.news is not None:
-            return self.news.draw(self.parents, self.children, self.rng)
+        if self.changes is not None:
+            return self.changes.draw(self.parents, self.children, self.rng)
         order = self.rng.permutation(len(self.children))
         order = order[np.unique(self.children[order], return_index=True)[1]]
         self.rng.shuffle(order)
@@ -322,8 +328,8 @@ class TowerRun(Run):
             parents = self.parents[rows]
             drawn = self.similar[queries[::2]]
             drawn = drawn[np.arange(len(drawn)), self.rng.integers(0, drawn.shape[1], len(drawn))]
-            if self.news is not None:
-                drawn = np.concatenate([drawn, self.news.rejected.of_many(queries)[1]])
+            if self.changes is not None:
+                drawn = np.concatenate([drawn, self.changes.rejected.of_many(queries)[1]])
             yield TowerBatch.of(self.taxonomy, queries, parents, drawn, self.tower.device)
 
     def _set_learning_rate(self, step: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.taxonomy import Concept
-from taxoexpan.training.sampling import Recipe
+from taxoexpan.training.continuation import Recipe
 from tests.support.command_line import run
 from tests.support.desk_cases import DecisionStore
 from tests.support.expanded_files import write_file

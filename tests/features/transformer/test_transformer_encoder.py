@@ -23,10 +23,11 @@ from safetensors.torch import load_file, save_file
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError, TaxoExpanError
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder, Vectors
-from taxoexpan.features.transformer import model_files, transformer_encoder
+from taxoexpan.features.transformer import dimension, transformer_encoder
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.taxonomy import Concept
 from tests.support.tiny_transformer import SPECIAL, save_bert
+from tests.support.unprivileged import give_away, open_folder, run_unprivileged
 
 WORDS = ["oat", "milk", "tea", "green", "##s", "a", "of", "drink", "leaves", ".", ","]
 NAMES = ["green tea", "oat milk", "a drink of oats, of tea leaves.", "teas", "oat drink", "milk"]
@@ -307,7 +308,7 @@ def test_truncated_vectors_have_the_truncated_dimension(tiny: Path) -> None:
 
 
 def test_an_undeclared_dimension_is_measured(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_files, "_SIZE_FIELDS", {})
+    monkeypatch.setattr(dimension, "_SIZE_FIELDS", {})
     assert TransformerEncoder(str(made)).dimension == encoded(made).shape[1] == 5
 
 
@@ -329,6 +330,43 @@ def test_weights_may_be_sharded_and_in_half_precision(
     shards[-1].unlink()
     with pytest.raises(FormatError, match=f"has no weights: {shards[-1].name} is missing; get"):
         TransformerEncoder(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("index", "problem"),
+    [
+        ({"weight_map": {"a": "/etc/passwd"}}, "/etc/passwd is outside of the model's folder"),
+        ({"weight_map": {"a": "../a.safetensors"}}, "is outside of the model's folder"),
+        ({"weight_map": {}}, "is not an index of weights"),
+        ({"weight_map": {"a": 1}}, "is not an index of weights"),
+        ({"weights": []}, "is not an index of weights"),
+    ],
+)
+def test_an_index_of_weights_names_files_inside_the_model(
+    tiny: Path, index: dict[str, object], problem: str
+) -> None:
+    (tiny / "model.safetensors").rename(tiny / "a.safetensors")
+    path = tiny / "model.safetensors.index.json"
+    path.write_text(json.dumps(index))
+    with pytest.raises(FormatError, match=problem) as caught:
+        TransformerEncoder(str(tiny))
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_file_without_permission_is_not_called_damaged(made: Path, name: str) -> None:
+    with open_folder() as folder:
+        model = Path(shutil.copytree(made, folder / "model"))
+        give_away(model)
+        (model / name).chmod(0)
+
+        def create() -> int:
+            with pytest.raises(FormatError, match="cannot be read") as caught:
+                TransformerEncoder(str(model))
+            assert "permission" in caught.value.fix
+            return int(caught.value.path.name != name)
+
+        assert run_unprivileged(create) == 0
 
 
 def truncate(name: str) -> Callable[[Path], object]:
@@ -384,7 +422,7 @@ VISIBLE_DAMAGE = {
     ),
     "module elsewhere": (
         write("modules.json", module("sentence_transformers.models.Transformer", "../other")),
-        r"the module folder \.\./other is outside of the model's folder",
+        r"\.\./other is outside of the model's folder",
     ),
     "adapter": (write("adapter_config.json", "{}"), "tiny: is an adapter of another model; mer"),
     "no weights": (remove("model.safetensors"), "tiny: has no weights: model.safetensors is mis"),

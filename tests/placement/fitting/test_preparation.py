@@ -26,8 +26,8 @@ from taxoexpan.placement.fitting.preparation import (
 )
 from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.taxonomy import Additions
+from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.log import TrainingLog
-from taxoexpan.training.sampling import Recipe
 from tests.support.builders import KINDS, own
 from tests.support.ctrl_c import press_ctrl_c
 from tests.support.decisions import Feedback
@@ -85,17 +85,17 @@ def test_a_held_out_concept_leaves_no_trace_in_what_is_new(model: TaxoExpan) -> 
     feedback = review()
     rejected = [*feedback.rejected, *(own(name, held_out) for name in NEW)]
     prepared = prepare(model, model.taxonomy, Feedback(feedback.accepted, rejected))
-    remaining, news = prepared.data.anchors.taxonomy, prepared.data.news
-    assert news is not None
+    remaining, changes = prepared.data.anchors.taxonomy, prepared.data.changes
+    assert changes is not None
     assert held_out not in remaining
-    assert len(news.is_new) == len(news.rejected) == len(remaining)
+    assert len(changes.is_new) == len(changes.rejected) == len(remaining)
     by_label = {label: index for index, label in enumerate(remaining.labels)}
     for name in NEW:
         index = by_label[name]
-        assert news.is_new[index]
+        assert changes.is_new[index]
         wrong = "berry" if not name.endswith("berry") else "tea"
-        assert [remaining.labels[i] for i in news.rejected.of(index)] == [wrong]
-    assert news.is_new.sum() == len(NEW)
+        assert [remaining.labels[i] for i in changes.rejected.of(index)] == [wrong]
+    assert changes.is_new.sum() == len(NEW)
 
 
 def test_a_held_out_concept_with_new_children_is_learned_from(model: TaxoExpan) -> None:

@@ -27,7 +27,7 @@ from taxoexpan.placement.fitting.updating import (
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
-from taxoexpan.training.sampling import Recipe
+from taxoexpan.training.continuation import Recipe
 from tests.support.builders import own
 from tests.support.decisions import Rejections
 from tests.support.random_growth import grown
@@ -231,6 +231,6 @@ def test_a_continued_training_learns_from_concepts_that_an_update_has_added(
     ((trained, prepared),) = seen
     assert trained == model.taxonomy
     remaining = prepared.holdout.taxonomy
-    new = [remaining.ids[i] for i in np.flatnonzero(prepared.data.news.is_new)]
+    new = [remaining.ids[i] for i in np.flatnonzero(prepared.data.changes.is_new)]
     assert new == ["nut milk", "pea milk"]
     assert not updated.growth

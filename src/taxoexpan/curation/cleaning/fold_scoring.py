@@ -16,13 +16,13 @@ from taxoexpan.explain import Evidence, explain
 from taxoexpan.explain.similarity import ConceptLookup
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.learned.confidence import Calibration
+from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.ranking import Ranking
-from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import TIES_AS_BEST, rank_true_parents
+from taxoexpan.training.true_ranks import TIES_AS_BEST, rank_true_parents
 
 
 @dataclass(frozen=True)

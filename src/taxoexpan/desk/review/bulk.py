@@ -40,7 +40,7 @@ class BulkPreview:
     with_unsuitable: bool = False
     is_safe: bool = False
     """Whether the confidence is that of the branch."""
-    marked: int = 0
+    unusable: int = 0
     """The number of concepts that are left out because their parent is obsolete or undone."""
 
     def number(self, concept: QueuedConcept) -> float:
@@ -216,10 +216,10 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
         placed = ((c, place_safely(c.proposals, lowest, desk.taxonomy)) for c in concepts)
         concepts = [replace(c, proposals=tuple(safe)) for c, safe in placed if safe]
         given = lowest
-    usable = [each for each in concepts if pages.places.usable(each.proposals)]
-    marked = len(concepts) - len(usable)
+    usable = [each for each in concepts if pages.usable_parents.filter_suggestions(each.proposals)]
+    unusable = len(concepts) - len(usable)
     with_unsuitable = bool(values.get("unsuitable"))
-    preview = BulkPreview(usable, DEFAULT_TRUTH, total, with_unsuitable, is_safe, marked)
+    preview = BulkPreview(usable, DEFAULT_TRUTH, total, with_unsuitable, is_safe, unusable)
     if given is not None:
         return replace(preview, threshold=given)
     reached = next((step[0] for step in preview.steps), 1.0)

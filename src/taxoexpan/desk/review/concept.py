@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.review.places import Places
+from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.desk.store.decisions import Action, QueuedConcept
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.page import Details
@@ -88,7 +88,7 @@ def search_concepts(
 ) -> list[FoundConcept]:
     """Find possible parents by name and path; those around the proposals come first."""
     desk = pages.desk
-    places = pages.places
+    parents = pages.usable_parents
     words = fold_name(text).split()
 
     def matches(name: str) -> bool:
@@ -96,9 +96,9 @@ def search_concepts(
 
     found = []
     near = _around(desk.taxonomy, opened) if opened else set[int]()
-    for index in desk.names.search(text, limit + len(places.found_by_name), near):
+    for index in desk.names.search(text, limit + len(parents.unusable_in_search), near):
         concept = desk.taxonomy.concept_at(index)
-        if places.mark(concept.id):
+        if not parents.is_usable(concept.id):
             continue
         synonym = next(filter(matches, concept.synonyms), "")
         matched = "" if matches(concept.label) else synonym
@@ -117,24 +117,25 @@ def _around(taxonomy: Taxonomy, opened: QueuedConcept) -> set[int]:
 
 
 def _recent_parents(pages: Pages, curator: str) -> list[FoundConcept]:
-    """Return the last parents that a curator has accepted, without marked ones."""
+    """Return the last parents that a curator has accepted, without unusable ones."""
     desk = pages.desk
     recent = desk.store.history(0, SEARCHED_DECISIONS)
     accepted = [each for each in recent if each.action == Action.ACCEPT and each.curator == curator]
     ids = dict.fromkeys(each.parent.id for own in accepted for each in own.suggestions)
-    known = [id for id in ids if id in desk.taxonomy and not pages.places.mark(id)][:MAX_RECENT]
+    is_usable = pages.usable_parents.is_usable
+    known = [id for id in ids if id in desk.taxonomy and is_usable(id)][:MAX_RECENT]
     return [FoundConcept(desk.taxonomy.concept(id), desk.taxonomy.path(id)) for id in known]
 
 
 def _insertion(pages: Pages, opened: QueuedConcept, wanted: str) -> dict[str, Any] | None:
     """Return the children of the parent that may move; labels in `repeated` are not unique."""
     desk = pages.desk
-    proposals = pages.places.usable(opened.proposals or opened.rejected)
+    proposals = pages.usable_parents.filter_suggestions(opened.proposals or opened.rejected)
     moves = {each.parent.id: each.moves for each in proposals if not each.is_merge}
     id = wanted or next(iter(moves), "")
     if id not in desk.taxonomy:
         return None
-    children, more = branch_of(pages.places, id)
+    children, more = branch_of(pages.usable_parents, id)
     counts = Counter(each.label for each in children)
     counts.update({id: desk.label_of(id) for id in (id, *moves)}.values())
     return {
@@ -158,22 +159,22 @@ class TreeLevel(NamedTuple):
     more: int
 
 
-def tree_around(places: Places, proposal: Suggestion, new: Concept) -> dict[str, Any]:
+def tree_around(parents: UsableParents, proposal: Suggestion, new: Concept) -> dict[str, Any]:
     """Return the tree around a parent; children that share words with `new` come first."""
-    taxonomy = places.taxonomy
+    taxonomy = parents.taxonomy
     parent = taxonomy.index(proposal.parent.id)
     concept_at = taxonomy.concept_at
     lineage = taxonomy.short_lineage(parent).tolist()
     levels = []
     for above, below in zip([None, *lineage[:-1]], lineage, strict=True):
-        siblings = places.children("" if above is None else taxonomy.ids[above], new)
+        siblings = parents.children("" if above is None else taxonomy.ids[above], new)
         others = [index for index in siblings if index != below]
         shown = _nearest_first(taxonomy, others, new)[:MAX_SIBLINGS] if below == parent else []
         node = None if above is None else concept_at(above)
         more = len(others) - len(shown)
         levels.append(TreeLevel(node, concept_at(below), list(map(concept_at, shown)), more))
     moved = [taxonomy.index(id) for id in proposal.moves if id in taxonomy]
-    others = [i for i in places.children(proposal.parent.id, new) if i not in moved]
+    others = [i for i in parents.children(proposal.parent.id, new) if i not in moved]
     children = _nearest_first(taxonomy, others, new)
     return {
         "levels": levels,
@@ -185,7 +186,7 @@ def tree_around(places: Places, proposal: Suggestion, new: Concept) -> dict[str,
 
 
 def branch_of(
-    places: Places,
+    parents: UsableParents,
     id: str,
     new: Concept | None = None,
     without: Collection[str] = (),
@@ -195,8 +196,8 @@ def branch_of(
 
     If `new` is given, children that share words with it come first.
     """
-    taxonomy = places.taxonomy
-    children = places.children(id, new)
+    taxonomy = parents.taxonomy
+    children = parents.children(id, new)
     children = [index for index in children if taxonomy.ids[index] not in without]
     if new is not None:
         children = _nearest_first(taxonomy, children, new)
@@ -239,7 +240,7 @@ def show_surroundings(pages: Pages, request: Request) -> Response:
     searched = Suggestion(queued.concept, 0, desk.taxonomy.concept(parent))
     proposed = *queued.proposals, *queued.rejected
     proposal = next((each for each in proposed if each.parent.id == parent), searched)
-    tree = tree_around(pages.places, proposal, queued.concept)
+    tree = tree_around(pages.usable_parents, proposal, queued.concept)
     values = {"explanation": _explain(pages, queued, parent), "tree": tree, "opened": queued}
     label = desk.label_of(parent)
     return _part(pages, request, "around.html", label, is_deciding=True, **values)
@@ -254,7 +255,7 @@ def show_branch(pages: Pages, request: Request) -> Response:
         return _unknown(pages, request)
     start = natural(request.query_params.get("start", "")) or 0
     new = queued.concept if queued else None
-    nodes, more = branch_of(pages.places, parent, new, without, start)
+    nodes, more = branch_of(pages.usable_parents, parent, new, without, start)
     values = {
         "nodes": nodes,
         "more": more,

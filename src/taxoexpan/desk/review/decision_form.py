@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
-from taxoexpan.desk.review.places import OBSOLETE, Places
 from taxoexpan.desk.review.queue import show_queue
 from taxoexpan.desk.review.redundancy import Redundancy
+from taxoexpan.desk.review.usable_parents import OBSOLETE, UsableParents
 from taxoexpan.desk.store.decisions import (
     Action,
     BusyError,
@@ -52,7 +52,7 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     try:
         done = _repeated(pages, form)
         if done is None:
-            decision = read_decision(form, queued, pages.places)
+            decision = read_decision(form, queued, pages.usable_parents)
             redundancy = Redundancy.of(decision, pages.desk.taxonomy)
             if redundancy is not None and not text_of(form, "keep"):
                 return show_queue(pages, request, key, filter, 422, redundancy=redundancy)
@@ -78,7 +78,7 @@ def _repeated(pages: Pages, form: FormData) -> Decision | None:
     return next((each for each in done if each.concept == key), None)
 
 
-def read_decision(form: FormData, queued: QueuedConcept, places: Places) -> Decision:
+def read_decision(form: FormData, queued: QueuedConcept, parents: UsableParents) -> Decision:
     """Turn a form into a decision about a concept.
 
     The pressed button defines the decision: `accept`, `insert` (move the children that the form
@@ -92,7 +92,7 @@ def read_decision(form: FormData, queued: QueuedConcept, places: Places) -> Deci
     if len(comment) > MAX_COMMENT:
         message = f"the comment has {len(comment):,} characters, but {MAX_COMMENT:,} are allowed"
         raise FormError(message, fix="shorten it")
-    action, suggestions = _chosen(form, queued, places)
+    action, suggestions = _chosen(form, queued, parents)
     reason = text_of(form, "reason") if action == Action.REJECT else ""
     return Decision(
         concept=queued.key,
@@ -108,7 +108,7 @@ def read_decision(form: FormData, queued: QueuedConcept, places: Places) -> Deci
 
 
 def _chosen(
-    form: FormData, queued: QueuedConcept, places: Places
+    form: FormData, queued: QueuedConcept, parents: UsableParents
 ) -> tuple[Action, tuple[Suggestion, ...]]:
     """Return the action of a form, and the suggestions that it applies to."""
     action = text_of(form, "action")
@@ -118,11 +118,11 @@ def _chosen(
         if form.getlist("with"):
             message = "a concept that is merged has no parents"
             raise FormError(message, fix="clear the marks at “also” first")
-        return Action.ACCEPT, (_suggestion(queued, places, merged, SuggestionKind.MERGE),)
+        return Action.ACCEPT, (_suggestion(queued, parents, merged, SuggestionKind.MERGE),)
     if level := text_of(form, "coarse"):
         proposals = *queued.proposals, *queued.rejected
         first = next((each for each in proposals if not each.is_merge), None)
-        levels = places.usable(coarse_places(first, places.taxonomy)) if first else []
+        levels = parents.filter_suggestions(coarse_places(first, parents.taxonomy)) if first else []
         chosen = tuple(each for each in levels if each.parent.id == level)
         if not chosen:
             raise FormError("this place is no longer shown", fix="look at the concept again")
@@ -133,14 +133,14 @@ def _chosen(
             raise FormError("this proposal is no longer shown", fix="look at the concept again")
         return Action.REJECT_PROPOSAL, (shown[0],)
     if action == "insert" or accepted or inserted:
-        first = _suggestion(queued, places, inserted or accepted)
+        first = _suggestion(queued, parents, inserted or accepted)
         if action == "insert" or inserted:
             moved = form.getlist(f"moves:{inserted}" if inserted else "move")
-            moves = _moves(tuple(map(str, moved)), places.taxonomy, first)
+            moves = _moves(tuple(map(str, moved)), parents.taxonomy, first)
             first = replace(first, kind=SuggestionKind.INSERT, moves=moves)
         marked = dict.fromkeys(str(id) for id in form.getlist("with"))
         marked.pop(first.parent.id, None)
-        others = (_suggestion(queued, places, id) for id in marked)
+        others = (_suggestion(queued, parents, id) for id in marked)
         also = [replace(each, kind=SuggestionKind.ALSO) for each in others]
         return Action.ACCEPT, (first, *also)
     if action not in (Action.DEFER, Action.COMMENT, Action.REJECT, Action.EDIT):
@@ -161,19 +161,19 @@ def _edited(form: FormData, old: Concept) -> Concept:
 
 def _suggestion(
     queued: QueuedConcept,
-    places: Places,
+    parents: UsableParents,
     id: str,
     kind: SuggestionKind = SuggestionKind.ATTACH,
 ) -> Suggestion:
     """Return the proposal with this concept, or a new suggestion with rank 0; it moves nothing."""
     own = queued.concept
     is_merge = kind == SuggestionKind.MERGE
-    taxonomy = places.taxonomy
+    taxonomy = parents.taxonomy
     if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
         raise FormError(
             "this is the concept itself, learned from a decision", fix="choose another one"
         )
-    _refuse_marked(places, id)
+    _refuse_unusable(parents, id)
     for each in (*queued.proposals, *queued.rejected):
         if each.parent.id == id and each.is_merge == is_merge:
             is_coarse = each.kind == SuggestionKind.COARSE
@@ -183,12 +183,14 @@ def _suggestion(
     return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
 
 
-def _refuse_marked(places: Places, id: str) -> None:
+def _refuse_unusable(parents: UsableParents, id: str) -> None:
     """Refuse a parent that is obsolete, or that was learned and is undone."""
-    if mark := places.mark(id):
-        label = places.taxonomy.concept(id).label if id in places.taxonomy else id
-        fix = "choose a concept that is in use" if mark == OBSOLETE else "accept that concept first"
-        raise FormError(f"{label!r} is {mark}, so nothing can be placed below it", fix=fix)
+    if reason := parents.why_unusable(id):
+        label = parents.taxonomy.concept(id).label if id in parents.taxonomy else id
+        fix = "accept that concept first"
+        if reason == OBSOLETE:
+            fix = "choose a concept that is in use"
+        raise FormError(f"{label!r} is {reason}, so nothing can be placed below it", fix=fix)
 
 
 def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tuple[str, ...]:
@@ -207,7 +209,7 @@ def choose_parent(pages: Pages, request: Request, form: FormData) -> Response:
     ids = [str(id) for id in form.getlist("with")]
     try:
         for id in ids:
-            _refuse_marked(pages.places, id)
+            _refuse_unusable(pages.usable_parents, id)
     except FormError as error:
         return show_queue(pages, request, key, filter, 422, problem=_sentence(error))
     return see_other(f"{filter.url(concept=key)}&{urlencode([('with', id) for id in ids])}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from taxoexpan.desk.review.places import Places
+from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Status, concept_key
 from taxoexpan.desk.store.queue import QueueQuery
@@ -97,7 +97,7 @@ class Profile(NamedTuple):
     definition: str
     synonyms: Sequence[str]
     child_count: int
-    mark: str
+    why_unusable: str
     """Why nothing can be placed below it, or an empty string."""
 
 
@@ -130,14 +130,14 @@ class ReviewDesk:
         file = self.expanded
         return frozenset(file.ids[index] for index in file.deprecated)
 
-    def places(self) -> Places:
-        """Return the places for new concepts, without those whose decisions are undone now."""
+    def usable_parents(self) -> UsableParents:
+        """Return the usable parents, without concepts whose decisions are undone now."""
         undone: set[str] = set()
         if self.learned:
             mask = self.store.mask(self.learned.keys())
             query = QueueQuery(statuses=NOT_ACCEPTED, listed=mask, limit=None)
             undone = {self.learned.get(each.key, "") for each in self.store.queue(query).concepts}
-        return Places(self.taxonomy, self.obsolete, frozenset(undone))
+        return UsableParents(self.taxonomy, self.obsolete, frozenset(undone))
 
     @property
     def expanded(self) -> Taxonomy:

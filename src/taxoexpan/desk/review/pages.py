@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from taxoexpan.desk.review.desk import Profile, ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.improvement import Improvement
-from taxoexpan.desk.review.places import Places
+from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.placement.suggesting.suggestions import Suggestion
@@ -72,24 +72,25 @@ class Pages:
         return Pages(improved or self.desk, self.improvement)
 
     @cached_property
-    def places(self) -> Places:
-        """The places for new concepts, as they are now."""
-        return self.desk.places()
+    def usable_parents(self) -> UsableParents:
+        """The usable parents for new concepts, as they are now."""
+        return self.desk.usable_parents()
 
     def profile_of(self, id: str) -> Profile | None:
         """Describe a concept of the taxonomy."""
         taxonomy = self.desk.taxonomy
-        places = self.places
+        parents = self.usable_parents
         if id not in taxonomy:
             return None
         concept = taxonomy.concept(id)
-        count = len(places.children(id))
-        return Profile(concept.definition, concept.synonyms, count, places.mark(id))
+        count = len(parents.children(id))
+        return Profile(concept.definition, concept.synonyms, count, parents.why_unusable(id))
 
     def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
         """Return the coarse placements above a proposal, and whether each is the safe one."""
         levels = self.desk.levels_of(proposal)
-        return [(each, is_safe) for each, is_safe in levels if not self.places.mark(each.parent.id)]
+        is_usable = self.usable_parents.is_usable
+        return [(level, is_safe) for level, is_safe in levels if is_usable(level.parent.id)]
 
     def curator(self, request: Request) -> str:
         """Return the curator's name from the cookie, or else from the command line."""

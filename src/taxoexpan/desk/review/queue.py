@@ -113,7 +113,8 @@ def _concept_values(
     desk = pages.desk
     taxonomy = pages.desk.taxonomy
     chosen = [id for id in request.query_params.getlist("with") if id in taxonomy]
-    chosen = [id for id in chosen if not pages.places.mark(id)]
+    parents = pages.usable_parents
+    chosen = [id for id in chosen if parents.is_usable(id)]
     panel = panel_values(pages, request, opened, filter)
     is_open = opened.status in (Status.TODO, Status.DEFERRED)
     again = bool(request.query_params.get("again") or panel["panel"] not in ("", "comment", "edit"))
@@ -131,8 +132,8 @@ def _concept_values(
         "definition": desk.with_definition(opened.concept).definition,
         "namesake": desk.namesake(opened.concept),
         "reason": _reason(desk, opened),
-        "tree": tree_around(pages.places, first, opened.concept) if first and has_tree else None,
-        "roots": None if has_tree else branch_of(pages.places, "", opened.concept),
+        "tree": tree_around(parents, first, opened.concept) if first and has_tree else None,
+        "roots": None if has_tree else branch_of(parents, "", opened.concept),
         "chosen_ids": chosen,
         "chosen": [
             {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}
@@ -162,11 +163,11 @@ def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
 def _branches(pages: Pages, filter: QueueFilter) -> list[tuple[str, str]]:
     """Return the branches to choose from: the roots, or the children of the only root."""
     desk = pages.desk
-    places = pages.places
+    parents = pages.usable_parents
     taxonomy = pages.desk.taxonomy
-    tops = places.children("")
+    tops = parents.children("")
     if len(tops) == 1:
-        tops = places.children(taxonomy.ids[tops[0]])
+        tops = parents.children(taxonomy.ids[tops[0]])
     ids = [taxonomy.ids[index] for index in tops[:MAX_BRANCHES]]
     ids.sort(key=lambda id: desk.label_of(id).casefold())
     if filter.branch in taxonomy and filter.branch not in ids:

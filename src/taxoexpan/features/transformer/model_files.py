@@ -1,4 +1,4 @@
-"""The files of a sentence transformer, with checks that they are complete and safe."""
+"""The files of a sentence transformer: where they are, and whether they are complete and safe."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ _PACKAGES = {
 _MODULES_WITH_WEIGHTS = {"Transformer", "Dense", "LayerNorm"}
 _SUPPORTED_MODULES = _MODULES_WITH_WEIGHTS | {"Pooling", "Normalize", "Dropout"}
 _VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "added_tokens.json", "*.model")
-_SIZE_FIELDS = {
-    "Transformer": ("hidden_size", "dim", "d_model"),
-    "Pooling": ("embedding_dimension", "word_embedding_dimension"),
-    "Dense": ("out_features",),
-}
 
 
 @dataclass(frozen=True)
@@ -37,6 +32,7 @@ class ModelModule:
     """One module of a sentence transformer, and the directory with its files."""
 
     kind: str
+    """The name of its class without the Python module, such as `Pooling`."""
     folder: Path
 
 
@@ -73,12 +69,14 @@ def _find_in_cache(model: str) -> Path | None:
     from huggingface_hub.errors import HFValidationError
 
     cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    for name in [model] if "/" in model else [f"sentence-transformers/{model}", model]:
+    repositories = [model] if "/" in model else [f"sentence-transformers/{model}", model]
+    for repository in repositories:
         for file in ("modules.json", "config.json"):
             with suppress(HFValidationError):
-                found = try_to_load_from_cache(name, file, cache_dir=cache)
-                if isinstance(found, str):
-                    return Path(found).parent
+                path = try_to_load_from_cache(repository, file, cache_dir=cache)
+                # Not a string: None, or a special object for a file known to be missing online.
+                if isinstance(path, str):
+                    return Path(path).parent
     return None
 
 
@@ -88,7 +86,7 @@ def read_modules(folder: Path) -> list[ModelModule]:
     if not path.is_file():
         return [ModelModule("Transformer", folder)]
     try:
-        modules = [_module(path, entry["type"], entry["path"]) for entry in _read_json(path)]
+        modules = [_module(path, entry["type"], entry["path"]) for entry in read_json(path)]
     except (KeyError, TypeError, AttributeError):
         raise FormatError(path, "is not a list of modules", fix=GET_AGAIN) from None
     if not modules or modules[0].kind != "Transformer":
@@ -96,16 +94,21 @@ def read_modules(folder: Path) -> list[ModelModule]:
     return modules
 
 
-def _module(path: Path, kind: str, subfolder: str) -> ModelModule:
-    library, *_, name = kind.split(".")
-    if library != "sentence_transformers" or name not in _SUPPORTED_MODULES:
+def _module(list_path: Path, class_path: str, subfolder: str) -> ModelModule:
+    """Return a module in the list of modules, whose class is given like `package.module.Class`."""
+    library, *_, kind = class_path.split(".")
+    if library != "sentence_transformers" or kind not in _SUPPORTED_MODULES:
         supported = ", ".join(sorted(_SUPPORTED_MODULES))
-        message = f"the module {kind} is not supported"
-        raise FormatError(path, message, fix=f"choose a model that consists of {supported}")
-    if ".." in Path(subfolder).parts or Path(subfolder).is_absolute():
-        message = f"the module folder {subfolder} is outside of the model's folder"
-        raise FormatError(path, message, fix=GET_AGAIN)
-    return ModelModule(name, path.parent / subfolder)
+        message = f"the module {class_path} is not supported"
+        raise FormatError(list_path, message, fix=f"choose a model that consists of {supported}")
+    return ModelModule(kind, _path_inside(list_path, subfolder))
+
+
+def _path_inside(list_path: Path, name: str) -> Path:
+    """Return the path that a file names relative to its own folder; refuse a path elsewhere."""
+    if ".." in Path(name).parts or Path(name).is_absolute():
+        raise FormatError(list_path, f"{name} is outside of the model's folder", fix=GET_AGAIN)
+    return list_path.parent / name
 
 
 def module_files(module: ModelModule) -> list[Path]:
@@ -142,11 +145,7 @@ def _weight_files(folder: Path) -> list[Path]:
     index = folder / "model.safetensors.index.json"
     weights = [folder / "model.safetensors"]
     if not weights[0].is_file() and index.is_file():
-        try:
-            names = set(_read_json(index)["weight_map"].values())
-            weights = [folder / name for name in sorted(names)]
-        except (KeyError, TypeError, AttributeError):
-            raise FormatError(index, "is not an index of weights", fix=GET_AGAIN) from None
+        weights = _indexed_files(index)
     missing = [path.name for path in weights if not path.is_file()]
     if missing and matching_files(folder, "pytorch_model*.bin"):
         raise FormatError(
@@ -161,6 +160,18 @@ def _weight_files(folder: Path) -> list[Path]:
     return weights
 
 
+def _indexed_files(index: Path) -> list[Path]:
+    """Return the files in an index of weights, which names the file of each weight."""
+    try:
+        names = sorted(set(read_json(index)["weight_map"].values()))
+        paths = [_path_inside(index, name) for name in names]
+    except (KeyError, TypeError, AttributeError):
+        paths = []
+    if not paths:
+        raise FormatError(index, "is not an index of weights", fix=GET_AGAIN)
+    return paths
+
+
 def matching_files(folder: Path, *patterns: str) -> list[Path]:
     """Return the existing files that match these patterns."""
     paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
@@ -168,49 +179,38 @@ def matching_files(folder: Path, *patterns: str) -> list[Path]:
 
 
 def refuse_damaged(files: list[Path]) -> None:
-    """Raise an error if a JSON or safetensors file has a damaged structure."""
+    """Raise an error if a file cannot be read, or a JSON or safetensors file is damaged."""
     for path in files:
-        if path.suffix == ".json":
-            _read_json(path)
-        elif path.suffix == ".safetensors":
-            try:
+        try:
+            with path.open("rb"):  # safetensors would call a file without permission missing
+                pass
+            if path.suffix == ".json":
+                read_json(path)
+            elif path.suffix == ".safetensors":
                 with safe_open(path, framework="numpy"):
                     pass
-            except (SafetensorError, OSError):
-                raise FormatError(path, "is damaged or truncated", fix=GET_AGAIN) from None
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        except SafetensorError:
+            raise FormatError(path, "is damaged or truncated", fix=GET_AGAIN) from None
 
 
-def _read_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     """Return the content of a file: a list in modules.json, an object in all others."""
+    expected = list if path.name == "modules.json" else dict
     try:
         content = json.loads(path.read_bytes())
-    except (ValueError, OSError):
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except ValueError:
         content = None
-    if not isinstance(content, list if path.name == "modules.json" else dict):
+    if not isinstance(content, expected):
         raise FormatError(path, "is damaged or truncated, and not usable JSON", fix=GET_AGAIN)
     return content
 
 
-def declared_dimension(folder: Path, modules: list[ModelModule]) -> int | None:
-    """Return the size of the vectors in the last module that declares a size, or None."""
-    sizes = [size for module in modules for size in _declared_sizes(module)]
-    settings = matching_files(folder, "config_sentence_transformers.json")
-    limits = [_read_json(path).get("truncate_dim") for path in settings]
-    return (
-        min([sizes[-1], *(limit for limit in limits if isinstance(limit, int))]) if sizes else None
+def _unreadable(path: Path, error: OSError) -> FormatError:
+    """Return the error for a file that exists, but cannot be read."""
+    return FormatError(
+        path, f"cannot be read: {error.strerror or error}", fix="check its permissions"
     )
-
-
-def _declared_sizes(module: ModelModule) -> list[int]:
-    for path in matching_files(module.folder, "config.json"):
-        config = _read_json(path)
-        sizes = [config.get(name) for name in _SIZE_FIELDS.get(module.kind, ())]
-        return [size * _count_pooling_modes(config) for size in sizes if isinstance(size, int)][:1]
-    return []
-
-
-def _count_pooling_modes(config: dict[str, Any]) -> int:
-    """Return the number of concatenated pooled vectors; older files have one flag per mode."""
-    modes = config.get("pooling_mode", [])
-    flags = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
-    return max(1, len(modes if isinstance(modes, list) else [modes]) or len(flags))

@@ -21,9 +21,9 @@ import numpy as np
 
 from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError, is_out_of_memory
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
+from taxoexpan.features.transformer.dimension import declared_dimension
 from taxoexpan.features.transformer.model_files import (
     GET_AGAIN,
-    declared_dimension,
     find_model,
     matching_files,
     module_files,

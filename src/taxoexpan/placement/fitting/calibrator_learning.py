@@ -30,9 +30,9 @@ from taxoexpan.placement.learned.calibration import (
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
+from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.run import without_compiler

@@ -29,9 +29,9 @@ from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.continuation import ChangesSinceTraining, Recipe
 from taxoexpan.training.holdout import HOLDOUTS, Holdout, hold_out
 from taxoexpan.training.log import check_tensorboard
-from taxoexpan.training.sampling import News, Recipe
 
 MIN_SHARED = 0.5
 """The fraction of the earlier model's concepts that the taxonomy must have."""
@@ -53,12 +53,12 @@ SAMPLE_SIZE = 5_000
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Anchors to learn from and queries to validate on, with news for a continued training."""
+    """Anchors to learn from and queries to validate on, and changes for a continued training."""
 
     anchors: Anchors
     validation: LabeledQueries
     mentions: Mentions | None = None
-    news: News | None = None
+    changes: ChangesSinceTraining | None = None
 
 
 @dataclass(frozen=True)
@@ -182,16 +182,18 @@ def prepare_refit(
     active = judged.taxonomy.active
     leaves = set(active.leaves) - set(active.roots)
     holdout = hold_out(active, [id for id in start.held_out if id in leaves])
-    settings = recipe.changed(embedder.config)
+    settings = recipe.apply_to(embedder.config)
     added = _added_queries(judged, start, embedder, seed)
     prepared = embed_holdout(taxonomy, replace(embedder, config=settings), holdout)
-    news = _news(judged, start.taxonomy, holdout.taxonomy, recipe)
-    data = replace(prepared.data, news=news)
+    changes = _changes_since(judged, start.taxonomy, holdout.taxonomy, recipe)
+    data = replace(prepared.data, changes=changes)
     return replace(prepared, data=data, start=start, added=added)
 
 
-def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe: Recipe) -> News:
-    """Return the news about the remaining taxonomy, by its indices."""
+def _changes_since(
+    judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe: Recipe
+) -> ChangesSinceTraining:
+    """Return the changes to the remaining taxonomy, by its indices."""
     pairs = [
         (remaining.index(child), remaining.index(parent))
         for parent, child in judged.rejected_pairs()
@@ -200,7 +202,7 @@ def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe
     children, parents = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     rejected = Adjacency.from_pairs(children, parents, len(remaining))
     is_new = np.array([id not in earlier for id in remaining], dtype=np.bool_)
-    return News(is_new, rejected, recipe)
+    return ChangesSinceTraining(is_new, rejected, recipe)
 
 
 def _added_queries(

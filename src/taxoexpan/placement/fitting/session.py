@@ -34,11 +34,12 @@ from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.log import SILENT, TensorBoardWriter, TrainingLog, describe_metrics
 from taxoexpan.training.loop import train
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History
 from taxoexpan.training.run import Checkpoint, identity_of
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.tower import learn_maps, similar_concepts, train_tower
+from taxoexpan.training.true_ranks import rank_true_parents
 
 VALIDATION_BLOCK = 256
 """Held-out concepts that are ranked at a time while the tower learns."""
@@ -52,14 +53,14 @@ def train_network(
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
 ) -> History:
-    """Train with this seed, or continue with news; leave the caller's rng unchanged."""
+    """Train with this seed, or continue with the changes; leave the caller's rng unchanged."""
     vectors = data.anchors.vectors
     if not config.epochs:
         return History()
-    if data.news is None:
+    if data.changes is None:
         network.reset(torch.Generator().manual_seed(seed))
     network.to(vectors.device)
-    sampler = TrainingSampler(data.anchors.taxonomy, config, seed, data.mentions, data.news)
+    sampler = TrainingSampler(data.anchors.taxonomy, config, seed, data.mentions, data.changes)
 
     def validate(network: MatchingNetwork) -> Metrics:
         return compute_metrics(Ranker(network, data.anchors).true_ranks(data.validation))
@@ -116,7 +117,7 @@ def _fine_tune(
 ) -> tuple[SentenceModel, History]:
     """Fine-tune the tower's sentence model on the remaining taxonomy."""
     remaining = prepared.holdout.taxonomy
-    news = prepared.data.news
+    changes = prepared.data.changes
     names = tower.encoder.encode([query_text(concept) for concept in remaining.concepts])
     similar = similar_concepts(torch.from_numpy(names).to(embedder.device), seed)
     model = tower.encoder.copy_model()
@@ -126,7 +127,7 @@ def _fine_tune(
     embedder.encoder.unload()  # the fine-tuning needs the most memory
     gc.collect()  # models have reference cycles
     history = train_tower(
-        model, remaining, similar, embedder.config, seed, progress, checkpoint, news
+        model, remaining, similar, embedder.config, seed, progress, checkpoint, changes
     )
     gc.collect()  # so have optimizers
     release_memory()
@@ -161,9 +162,9 @@ def _learn_maps(
         return compute_metrics(ranks)
 
     validation = validate if held_out else None
-    news = prepared.data.news
+    changes = prepared.data.changes
     return learn_maps(
-        queries, anchors, start, remaining, embedder.config, seed, validation, progress, news
+        queries, anchors, start, remaining, embedder.config, seed, validation, progress, changes
     )
 
 

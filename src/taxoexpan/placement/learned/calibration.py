@@ -29,14 +29,14 @@ from taxoexpan.placement.learned.confidence import (
     safe_placements,
 )
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
+from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker, padded_levels, true_levels
-from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.true_ranks import rank_true_parents
 
 TOP_K = 5
 """Suggestions of each held-out leaf that the curves are fitted to."""

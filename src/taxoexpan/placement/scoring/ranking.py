@@ -21,11 +21,12 @@ from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.best_scores import ScoreSummary, best_of
 from taxoexpan.placement.scoring.pair_features import QueryCosines, ReusedMemory, SignalFusion
-from taxoexpan.placement.scoring.scorer import Scorer, ScoreSummary, best_of
+from taxoexpan.placement.scoring.scorer import Scorer
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.true_ranks import rank_true_parents
 
 
 class Branches:
@@ -221,10 +222,10 @@ class Ranker:
             log_f, best, cosines = self._rank_block(some, top_k, summary, no_parents, memory)
             if on_block is not None:
                 on_block(cosines)
-            log_total, heated = summary.log_totals()
+            log_total, tempered_total = summary.log_totals()
             anchors.append(best[1].T)
             scores.append((best[0] - log_total).exp_().T)
-            tempered.append((best[0] / temperature - heated).exp_().T)
+            tempered.append((best[0] / temperature - tempered_total).exp_().T)
             if with_levels:
                 ends = anchors[-1].cpu().numpy()
                 levels.append(self._branches.levels(log_f, ends, temperature))

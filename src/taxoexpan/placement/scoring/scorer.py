@@ -12,11 +12,11 @@ from torch import Tensor
 
 from taxoexpan.errors import ModelError
 from taxoexpan.features.label_words import QueryWords
-from taxoexpan.features.word_postings import WordScores
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.scoring.anchors import Anchors
+from taxoexpan.placement.scoring.best_scores import GROUP_SIZE, ScoreSummary
 from taxoexpan.placement.scoring.pair_features import (
     MAX_PAIRS_BY_DEVICE,
     OF_COSINES,
@@ -31,80 +31,19 @@ from taxoexpan.placement.scoring.pair_features import (
     pair_features,
     row_slices,
 )
+from taxoexpan.placement.scoring.word_scores import WordScores
 from taxoexpan.taxonomy.arrays import Floats
 
-GROUP_SIZE = 64
-"""Anchors in one group when the best anchors are searched."""
-
-
-class ScoreSummary:
-    """Maxima and totals of scores [N, Q]; every slice but the last has whole groups of rows."""
-
-    def __init__(self, temperature: float = 1.0) -> None:
-        self._temperature = temperature
-        self._maxima: list[Tensor] = []
-        self._highest: list[Tensor] = []
-        self._sums: list[Tensor] = []
-        self._heated_sums: list[Tensor] = []
-
-    def add(self, scores: Tensor) -> None:
-        """Add the next slice [n, Q]."""
-        whole = len(scores) // GROUP_SIZE
-        maxima = scores[: whole * GROUP_SIZE].unflatten(0, (whole, GROUP_SIZE)).amax(1)
-        self._maxima.append(maxima)
-        parts = [part.amax(0) for part in (maxima, scores[whole * GROUP_SIZE :]) if len(part)]
-        highest = parts[0] if len(parts) == 1 else torch.maximum(*parts)
-        # If all scores are minus infinity, so would be the highest, and the difference undefined.
-        highest = highest.clamp_(min=torch.finfo(scores.dtype).min)
-        self._highest.append(highest)
-        shifted = scores - highest
-        if self._temperature != 1:
-            self._heated_sums.append((shifted / self._temperature).exp_().sum(0))
-        self._sums.append(shifted.exp_().sum(0))
-
-    def best_of(self, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k highest of all added scores, and their rows: two of [k, Q]."""
-        return best_of(scores, k, torch.cat(self._maxima))
-
-    def log_totals(self) -> tuple[Tensor, Tensor]:
-        """Return the logarithm of the summed exponentials, plain and at the temperature: [Q]."""
-        highest = torch.stack(self._highest)
-        plain = (torch.stack(self._sums).log_() + highest).logsumexp(0)
-        if self._temperature == 1:
-            return plain, plain
-        heated = torch.stack(self._heated_sums).log_() + highest / self._temperature
-        return plain, heated.logsumexp(0)
-
-
-def best_of(scores: Tensor, k: int, maxima: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return the k highest scores of each column and their rows: [N, Q] → two of [k, Q].
-
-    They lie in the k groups of rows with the highest `maxima`, so only these groups are sorted.
-    """
-    groups = len(scores) // GROUP_SIZE
-    if k >= groups:
-        best, rows = scores.topk(k, dim=0)
-        return best, rows
-    size = groups * GROUP_SIZE
-    whole, rest = scores.split([size, len(scores) - size])
-    if maxima is None:
-        maxima = whole.view(groups, GROUP_SIZE, -1).amax(1)
-    inside = torch.arange(GROUP_SIZE, device=scores.device)[None, :, None]
-    rows = (maxima.topk(k, dim=0).indices[:, None] * GROUP_SIZE + inside).flatten(0, 1)
-    tail = torch.arange(size, len(scores), device=scores.device)
-    rows = torch.cat([rows, tail[:, None].expand(-1, scores.shape[1])])
-    best, indices = torch.cat([scores.gather(0, rows[: k * GROUP_SIZE]), rest]).topk(k, dim=0)
-    return best, rows.gather(0, indices)
-
-
 FEATURE_PAIRS = {"cpu": 1 << 18}
-"""Pairs whose features are computed at a time."""
+"""Pairs whose inputs are computed at a time, which need 19 MB in single precision."""
 
 
 class Scorer:
     """A scorer of queries with A anchors, given the anchors' keys [A, k].
 
-    Without a fusion, a score is the network's raw score, not its logarithm.
+    Without a fusion, a score is the network's raw score, not its logarithm. With one, `score` is
+    the weighted sum of `features`; tests/placement/scoring/test_scorer.py compares both with slow,
+    obvious versions.
     """
 
     def __init__(
@@ -125,14 +64,12 @@ class Scorer:
         self._of_network = self._by_row(weights, Input.NETWORK)
         self._constants = self._by_row(weights, Input.ONE)
         of_children = float(weights[0, Input.CHILDREN]) * families.log_counts
-        self._constants[self._parents] = of_children[:, None]
+        self._constants[self._parents] += of_children[:, None]
         self._constants[barred] = -torch.inf
         self._word_scores = None
         self._tower = None
         if fusion is not None:
-            self._word_scores = WordScores(
-                anchors.words, weights[0, OF_WORDS].tolist(), keys.device
-            )
+            self._word_scores = WordScores(anchors.words, weights[0], keys.device)
             self._tower = anchors.tower
         is_bilinear = isinstance(network.match, LogBilinearMatch)
         is_log = is_bilinear and not isinstance(network.match, DoubleExpMatch)
@@ -158,7 +95,7 @@ class Scorer:
         cosines = QueryCosines(self._anchors.families, queries, memory, self._children)
         scores = self._sparse_part(queries, excluded, memory)
         projected = self._network.project_queries(queries.vectors[0], self._keys)
-        side = self._query_side(projected, queries)
+        product = self._product(projected, queries)
         mentions = None
         if self._takes_log and self._network.mentions is not None:
             mentions = self._add_mentions(torch.zeros_like(scores), queries)
@@ -169,8 +106,8 @@ class Scorer:
             len(scores), len(queries), MAX_PAIRS_BY_DEVICE, scores.device, GROUP_SIZE
         ):
             block = scores[rows]
-            if side is not None and self._folded is not None:
-                block.addmm_(self._folded[rows], side)
+            if product is not None:
+                block.addmm_(product[0][rows], product[1])
             if by_cosine is not None:
                 by_cosine.add_to(block, rows)
             if not self._is_folded:
@@ -194,21 +131,21 @@ class Scorer:
         projected = network.project_queries(queries.vectors[0], self._keys)
         raw = self._add_mentions(network.match.score_all(self._keys, projected), queries)
         cosines = QueryCosines(families, queries, ReusedMemory())
-        below = raw.new_zeros(len(Input), len(families.parents), len(queries))
+        of_parents = raw.new_zeros(len(Input), len(families.parents), len(queries))
         if anchors.tower is not None:
             tower = self._tower_of(queries).T
             by_anchor = anchors.tower[0] @ tower
-            below[Input.TOWER_MEAN_CHILD] = families.mean_of(anchors.tower[1]) @ tower
+            of_parents[Input.TOWER_MEAN_CHILD] = families.mean_of(anchors.tower[1]) @ tower
             cosines.children = families.occurring(anchors.tower[1])
-        for which, values in enumerate(cosines.of_parents(), Input.NAME):
-            below[which] = values
-        below[Input.CHILDREN] = families.log_counts[:, None]
+        for row, values in enumerate(cosines.of_parents(), Input.NAME):
+            of_parents[row] = values
+        of_parents[Input.CHILDREN] = families.log_counts[:, None]
         is_leaf = raw.new_ones(len(raw), 1)
         is_leaf[self._parents] = 0
         features = raw.new_empty(len(PAIR_FEATURES), *raw.shape)
         for rows in row_slices(len(raw), len(queries), FEATURE_PAIRS, raw.device):
             inputs = raw.new_zeros(len(Input), rows.stop - rows.start, len(queries))
-            families.write(below[OF_FAMILY], rows, inputs[OF_FAMILY])
+            families.write(of_parents[OF_FAMILY], rows, inputs[OF_FAMILY])
             inputs[Input.NAME], inputs[Input.HEAD] = cosines.of_anchors(rows)
             inputs[Input.ONE] = 1.0
             if anchors.tower is not None:
@@ -220,7 +157,7 @@ class Scorer:
         return features
 
     def _fold(self, weights: Floats) -> Tensor | None:
-        """Return the weighted vectors of anchors, to be multiplied by `_query_side`: [A, d]."""
+        """Return the weighted vectors of anchors, the first factor of `_product`: [A, d]."""
         parts = []
         if self._is_folded:
             is_plain = (weights[:, Input.NETWORK] == 1.0).all()
@@ -236,12 +173,14 @@ class Scorer:
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
-    def _query_side(self, projected: Tensor, queries: Queries) -> Tensor | None:
-        """Return the queries' side of the folded product: [d, Q]."""
+    def _product(self, projected: Tensor, queries: Queries) -> tuple[Tensor, Tensor] | None:
+        """Return the factors of the folded product: of anchors [A, d] and of queries [d, Q]."""
+        if self._folded is None:
+            return None
         parts = [projected] if self._is_folded else []
         if self._tower is not None:
             parts.append(self._tower_of(queries))
-        return torch.cat(parts, 1).T if parts else None
+        return self._folded, torch.cat(parts, 1).T
 
     def _tower_of(self, queries: Queries) -> Tensor:
         """Return the tower's vectors of queries: [Q, D]."""
@@ -276,17 +215,18 @@ class Scorer:
         mentions = self._network.mentions
         if mentions is None or queries.mentions is None:
             return scores
-        of, anchors, kinds = queries.mentions.of_many(np.arange(len(queries)))
-        rows, columns, kind = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
+        numbers, anchors, kinds = queries.mentions.of_many(np.arange(len(queries)))
+        triples = torch.from_numpy(np.stack([anchors, numbers, kinds])).to(scores.device)
+        rows, columns, kind = triples
         bonus = mentions.reach * mentions.weight.index_select(0, kind)
         if weights is not None:
             bonus *= weights.index_select(0, rows)[:, 0]
         scores.view(-1).index_add_(0, rows * scores.shape[1] + columns, bonus)
         return scores
 
-    def _by_row(self, weights: Floats, which: Input) -> Tensor:
+    def _by_row(self, weights: Floats, input: Input) -> Tensor:
         """Return the weight of an input for each anchor: [A, 1]."""
-        of_parents, of_leaves = weights[:, which].tolist()
+        of_parents, of_leaves = weights[:, input].tolist()
         column = self._keys.new_full((len(self._keys), 1), of_leaves)
         column[self._parents] = of_parents
         return column

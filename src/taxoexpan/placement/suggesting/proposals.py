@@ -15,9 +15,9 @@ from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
 from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import sigmoid
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
+from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.pair_features import QueryCosines
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
-from taxoexpan.placement.scoring.scorer import best_of
 from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy

@@ -1,4 +1,7 @@
-"""A cache of vectors in one SQLite file per encoder, by digests of the texts."""
+"""An encoder that keeps the vectors of another one in an SQLite file, by digests of the texts.
+
+There is one file per encoder. It grows with every new text and never shrinks; users may delete it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -28,6 +31,12 @@ MIN_TEXTS_FOR_PROGRESS = 2_000
 
 VERSION = 3
 """The version of the file layout; it is part of the file name."""
+
+STORED_TYPE = np.dtype("<f4")
+"""The type of the numbers of a stored vector."""
+
+WRITE_WAIT = 30.0
+"""The seconds to wait for another process that is writing; a block takes far less."""
 
 _MAX_PARAMETERS = 900
 """The number of texts per SQL query; some builds of SQLite allow only 999 parameters."""
@@ -63,8 +72,8 @@ class CachedEncoder(Encoder):
         self._progress = False
         self._path: Path | None = None
         if folder := folder or cache_folder():
-            key = _digest(repr((VERSION, self.dimension, inner.fingerprint()))).hex()
-            self._path = folder / f"{key}.sqlite"
+            settings = repr((VERSION, self.dimension, inner.fingerprint()))
+            self._path = folder / f"{_digest(settings).hex()}.sqlite"
 
     def show_progress(self, shown: bool) -> None:
         """Show or hide a progress bar when there are many texts to encode."""
@@ -72,9 +81,9 @@ class CachedEncoder(Encoder):
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Prepare the encoder for the texts that are not cached."""
-        digests = {_digest(text): text for text in texts}
-        cached = self._attempt(lambda file: _read(file, list(digests)), dict[bytes, bytes]())
-        missing = [text for digest, text in digests.items() if digest not in cached]
+        text_of = {_digest(text): text for text in texts}
+        cached = self._find(list(text_of))
+        missing = [text for digest, text in text_of.items() if digest not in cached]
         if missing:
             self.inner.prepare(missing)
 
@@ -92,31 +101,51 @@ class CachedEncoder(Encoder):
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, which is bitwise identical each time."""
-        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        distinct = list(rows)
+        distinct = list(dict.fromkeys(texts))
         digests = [_digest(text) for text in distinct]
-        vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
-        cached = self._attempt(lambda file: _read(file, digests), dict[bytes, bytes]())
+        vectors = np.zeros((len(distinct), self.dimension), dtype=np.float32)
+        cached = self._read(digests)
         missing = []
-        for row, digest in enumerate(digests):
-            if len(vector := cached.get(digest, b"")) == 4 * self.dimension:
-                vectors[row] = np.frombuffer(vector, "<f4")
+        for index, digest in enumerate(digests):
+            if digest in cached:
+                vectors[index] = np.frombuffer(cached[digest], STORED_TYPE)
             else:
-                missing.append(row)
+                missing.append(index)
         if missing:
-            self.inner.prepare([distinct[row] for row in missing])
+            self.inner.prepare([distinct[index] for index in missing])
         shown = self._progress and len(missing) >= MIN_TEXTS_FOR_PROGRESS
         with Progress("encoding", len(missing), "texts", shown=shown, collects=True):
             for start in range(0, len(missing), BLOCK_SIZE):
                 block = missing[start : start + BLOCK_SIZE]
-                vectors[block] = self.inner.encode([distinct[row] for row in block])
-                fresh = [(digests[row], vectors[row].astype("<f4").tobytes()) for row in block]
-                self._attempt(lambda file, fresh=fresh: _write(file, fresh), None)  # type: ignore[misc]
-        return vectors[np.array([rows[text] for text in texts], dtype=np.intp)]
+                vectors[block] = self.inner.encode([distinct[index] for index in block])
+                self._write([digests[index] for index in block], vectors[block])
+        index_of = {text: index for index, text in enumerate(distinct)}
+        return vectors[np.array([index_of[text] for text in texts], dtype=np.intp)]
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the encoder."""
         return self.inner.fingerprint()
+
+    @property
+    def _vector_bytes(self) -> int:
+        """The size of a stored vector; a vector of another size is damaged, so not cached."""
+        return STORED_TYPE.itemsize * self.dimension
+
+    def _find(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Return those of these digests that have a stored vector."""
+        size = self._vector_bytes
+        return self._attempt(lambda path: _find_vectors(path, digests, size), set[bytes]())
+
+    def _read(self, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the stored vectors of these digests."""
+        size = self._vector_bytes
+        return self._attempt(lambda path: _read_vectors(path, digests, size), dict[bytes, bytes]())
+
+    def _write(self, digests: Sequence[bytes], vectors: Vectors) -> None:
+        """Store the vectors of texts, given by their digests."""
+        stored = [vector.astype(STORED_TYPE).tobytes() for vector in vectors]
+        rows = list(zip(digests, stored, strict=True))
+        self._attempt(lambda path: _write_vectors(path, rows), None)
 
     def _attempt(self, step: Callable[[Path], T], default: T) -> T:
         """Return the result of a step with the file; if it fails, warn and stop caching."""
@@ -128,40 +157,50 @@ class CachedEncoder(Encoder):
             reason = getattr(error, "strerror", None) or str(error)
             fix = "delete this file, or set TAXOEXPAN_CACHE to another folder or to nothing"
             message = f"{self._path}: vectors are not cached ({reason}); {fix}"
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=4)  # in the caller of `prepare` or `encode`
             self._path = None
             return default
 
 
 @contextmanager
-def _connection(path: Path) -> Iterator[sqlite3.Connection]:
-    """Connect for one step, so that threads and forked processes never share a connection.
+def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
+    """Connect for one transaction, so that threads and forked processes share no connection.
 
     The write-ahead log would be faster, but needs shared memory, which network file systems lack.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
+    with closing(sqlite3.connect(path, timeout=WRITE_WAIT)) as connection:
         connection.executescript(_LAYOUT)
         yield connection
+        connection.commit()
 
 
-def _read(path: Path, digests: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Return the vectors of these digests that the file contains."""
-    found: dict[bytes, bytes] = {}
-    with _connection(path) as connection:
+def _find_vectors(path: Path, digests: Sequence[bytes], size: int) -> set[bytes]:
+    """Return the digests that the file has a vector of `size` bytes for, without reading it."""
+    return {digest for (digest,) in _select(path, "digest", digests, size)}
+
+
+def _read_vectors(path: Path, digests: Sequence[bytes], size: int) -> dict[bytes, bytes]:
+    """Return the vectors of `size` bytes of these digests that the file contains."""
+    return dict(_select(path, "digest, vector", digests, size))
+
+
+def _select(path: Path, columns: str, digests: Sequence[bytes], size: int) -> Iterator[Any]:
+    """Yield the columns of the rows with these digests and a vector of `size` bytes."""
+    with _transaction(path) as connection:
         for start in range(0, len(digests), _MAX_PARAMETERS):
-            some = digests[start : start + _MAX_PARAMETERS]
-            query = "SELECT digest, vector FROM vectors WHERE digest IN "
-            found.update(connection.execute(f"{query}({', '.join('?' * len(some))})", some))
-    return found
+            block = digests[start : start + _MAX_PARAMETERS]
+            marks = ", ".join("?" * len(block))
+            query = f"SELECT {columns} FROM vectors WHERE digest IN ({marks})"
+            yield from connection.execute(f"{query} AND length(vector) = {size:d}", block)
 
 
-def _write(path: Path, rows: Sequence[tuple[bytes, bytes]]) -> None:
+def _write_vectors(path: Path, rows: Sequence[tuple[bytes, bytes]]) -> None:
     """Add all vectors in one transaction; another process may have stored some of them."""
-    with _connection(path) as connection:
+    with _transaction(path) as connection:
         connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
 
 def _digest(text: str) -> bytes:
-    """Return a digest of a text, which may contain lone surrogates."""
+    """Return a digest of a string, which may contain lone surrogates."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

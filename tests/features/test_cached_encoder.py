@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from hashlib import shake_256
 from io import StringIO
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.features import cache
-from taxoexpan.features.cache import BLOCK_SIZE, CachedEncoder, cache_folder
+from taxoexpan.features import cached_encoder
+from taxoexpan.features.cached_encoder import BLOCK_SIZE, CachedEncoder, cache_folder
 from taxoexpan.features.encoder import Encoder, Vectors
 from tests.support.full_disk import no_file_larger_than
 from tests.support.strategies import names, quickly
@@ -113,6 +115,36 @@ def test_only_missing_texts_are_prepared_and_encoded(tmp_path: Path) -> None:
     assert len(inner.encoded) == 1
 
 
+def test_a_damaged_vector_is_not_cached(tmp_path: Path) -> None:
+    path = cache_file(tmp_path, ["tea", "milk"])
+    damaged = Counting().vectors(["tea"]).astype("<f4").tobytes()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE vectors SET vector = 'short' WHERE vector = ?", (damaged,))
+    inner = Counting()
+    encoder = CachedEncoder(inner, folder=tmp_path)
+    encoder.prepare(["tea", "milk"])
+    assert inner.prepared == [["tea"]]
+    assert same(encoder.encode(["milk", "tea"]), inner.vectors(["milk", "tea"]))
+    assert inner.encoded == [["tea"]]
+
+
+def test_preparing_reads_no_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_file(tmp_path, MANY)
+    queries: list[str] = []
+    connect = sqlite3.connect
+
+    def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.set_trace_callback(queries.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    CachedEncoder(Counting(), folder=tmp_path).prepare(MANY)
+    selections = [query for query in queries if query.startswith("SELECT")]
+    assert selections
+    assert all(query.startswith("SELECT digest FROM") for query in selections)
+
+
 def test_many_texts_are_prepared_at_once_and_encoded_in_blocks(tmp_path: Path) -> None:
     texts = numbered(0, 2 * BLOCK_SIZE + 5)
     inner = Counting()
@@ -144,7 +176,7 @@ def test_many_texts_that_are_not_cached_have_a_progress_bar_on_a_terminal(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cache, "MIN_TEXTS_FOR_PROGRESS", 5)
+    monkeypatch.setattr(cached_encoder, "MIN_TEXTS_FOR_PROGRESS", 5)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("CI", raising=False)
@@ -238,7 +270,7 @@ def encode_many(folder: str) -> None:
 
 def process(function: str, *arguments: object) -> subprocess.Popen[str]:
     root = str(Path(__file__).parents[2])
-    program = f"import sys; sys.path.append({root!r}); import test_cache as t; "
+    program = f"import sys; sys.path.append({root!r}); import test_cached_encoder as t; "
     program += f"t.{function}(*sys.argv[1:])"
     return subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", program, *map(str, arguments)],

@@ -1,0 +1,1 @@
+"""Outlines: `scanning` finds the items, `outline` their paths, and `insertion` adds new ones."""
