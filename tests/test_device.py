@@ -90,7 +90,7 @@ def test_nothing_needs_float64_which_mps_lacks(pantry: Path, variant: dict[str, 
     settings: dict[str, Any] = {**SMALL, "epochs": 2, **variant}
     with DataTypes() as types:
         model = TaxoExpan("fast", device="cpu", **settings).fit(read_taxonomy(pantry))
-        model.suggest(["cashew milk"]).flat
+        model.suggest(["cashew milk"])
     assert torch.float32 in types.seen
     assert torch.float64 not in types.seen
 

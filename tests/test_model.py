@@ -274,7 +274,7 @@ def test_ctrl_c_keeps_the_best_weights_so_far(
 
 def test_an_untrained_model_is_refused() -> None:
     with pytest.raises(ModelError, match="call fit, or load a trained one"):
-        TaxoExpan("fast", device="cpu").suggest(["tea"]).flat
+        TaxoExpan("fast", device="cpu").suggest(["tea"])
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_by_default_a_calibrated_model_adds_what_is_more_likely_right_than_wrong
 @pytest.mark.parametrize("concepts", ["", [""], [" "], [1], [None], None, {"a": 1}, 3])
 def test_a_wrong_list_of_concepts_is_refused(model: TaxoExpan, concepts: object) -> None:
     with pytest.raises(ConfigurationError):
-        model.suggest(concepts).flat  # type: ignore[arg-type]
+        model.suggest(concepts)  # type: ignore[arg-type]
 
 
 def test_an_empty_holdout_cannot_be_evaluated(model: TaxoExpan) -> None:
