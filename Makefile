@@ -35,6 +35,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports
 
 # With bytecode, the commands that tests start need half of the time.

@@ -180,7 +180,14 @@ class Config(BaseModel):
 
 
 class Settings(TypedDict, total=False):
-    """The settings that a user can change, with their types; `Config` describes them."""
+    """The settings that a user can change, with their types; `Config` describes them.
+
+    Example:
+        >>> from taxoexpan import Settings, TaxoExpan
+        >>> settings: Settings = {"hidden_dim": 64, "epochs": 10}
+        >>> TaxoExpan("best", **settings).config.hidden_dim
+        64
+    """
 
     features: str
     oov: Literal["skip", "zero"]

@@ -76,6 +76,17 @@ class TaxoExpan:
 
     `preset` names the settings; keywords change single settings. The same seed on the same machine
     gives the same model, bit for bit.
+
+    Example:
+        >>> from taxoexpan import TaxoExpan, read_taxonomy, write_taxonomy
+        >>> instruments = read_taxonomy("examples/instruments.ttl")
+        >>> model = TaxoExpan("fast", seed=0).fit(instruments)
+        >>> model.suggest("talking drum")[0][0].parent.label
+        'drums'
+        >>> expanded = model.expand(["talking drum", "bass ukulele"])
+        >>> write_taxonomy(expanded, "instruments-v2.ttl")
+        >>> model.save("instruments.model")
+        >>> model = TaxoExpan.load("instruments.model")
     """
 
     def __init__(
