@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from taxoexpan.config import Settings
     from taxoexpan.errors import TaxoExpanError
-    from taxoexpan.expansion import AppliedSuggestions, expand_file
+    from taxoexpan.expansion import AppliedSuggestions, ExpandFileOptions, expand_file
     from taxoexpan.features.glossary.glossary import Glossary
     from taxoexpan.formats.taxonomy_io import read_taxonomy, write_taxonomy
     from taxoexpan.model import TaxoExpan
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AppliedSuggestions",
     "Concept",
+    "ExpandFileOptions",
     "Feedback",
     "Glossary",
     "Holdout",
@@ -62,6 +63,7 @@ __all__ = [
 _HOMES = {
     "AppliedSuggestions": "taxoexpan.expansion",
     "Concept": "taxoexpan.taxonomy",
+    "ExpandFileOptions": "taxoexpan.expansion",
     "Feedback": "taxoexpan.placement.suggesting.feedback",
     "Glossary": "taxoexpan.features.glossary.glossary",
     "Holdout": "taxoexpan.training.holdout",

@@ -252,7 +252,12 @@ def expand(options: ExpandOptions, observer: ExpansionObserver | None = None) ->
 
 
 class ExpandFileOptions(Settings, total=False):
-    """The options of `expand_file`: those of `taxoexpan expand`, and the settings."""
+    """The options of `expand_file`: those of `taxoexpan expand`, and the settings.
+
+    Example:
+        >>> from taxoexpan import ExpandFileOptions
+        >>> options: ExpandFileOptions = {"preset": "fast", "top_k": 2, "force": True}
+    """
 
     together: bool
     report: str | Path | None
