@@ -142,7 +142,7 @@ class TextFile:
     @property
     def digests(self) -> str:
         """A digest of the bytes of all files of the taxonomy that were read."""
-        digests = {str(path): file.digest for path, file in self._siblings.items()}
+        digests = {path.name: file.digest for path, file in self._siblings.items()}
         return _digest(json.dumps([self.digest, *sorted(digests.items())]).encode())
 
     def has(self, path: Path) -> bool:
