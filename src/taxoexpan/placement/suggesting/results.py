@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from taxoexpan.phrasing import pluralize, shortened, visible
+from taxoexpan.phrasing import ELLIPSIS, pluralize, visible
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MAX_SHOWN = 20
 """New concepts that are shown."""
 MAX_PATH = 60
-"""Characters of a path that are shown."""
+"""Characters of a path that are shown; its first labels are left out."""
 
 
 class Suggestions(Sequence[Sequence[Suggestion]]):
@@ -116,6 +116,8 @@ class Suggestions(Sequence[Sequence[Suggestion]]):
 def _line(suggestion: Suggestion) -> str:
     """Return one line about a suggestion: rank, confidence, parent and path."""
     number = f"{suggestion.confidence_or_score:.2f}"
-    path = shortened(" > ".join(suggestion.path), MAX_PATH)
+    path = list(suggestion.path)
+    while len(" > ".join(path)) > MAX_PATH and len(path) > 2:
+        path = [ELLIPSIS, *path[2:]]
     kind = "" if suggestion.kind == "attach" else f"  [{suggestion.kind}]"
-    return f"  {suggestion.rank}  {number}  {suggestion.parent.label}  ({path}){kind}"
+    return f"  {suggestion.rank}  {number}  {suggestion.parent.label}  ({' > '.join(path)}){kind}"
