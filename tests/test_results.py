@@ -50,16 +50,16 @@ def test_suggestions_are_shown_as_a_short_table() -> None:
 
 
 def test_a_model_takes_one_or_several_concepts(model: TaxoExpan) -> None:
-    (ranked,) = model.suggest("cashew milk", top_k=2).flat
+    (ranked,) = model.suggest("cashew milk", top_k=2)
     assert [suggestion.rank for suggestion in ranked] == [1, 2]
-    assert model.suggest({"label": "cashew milk"}, top_k=2).flat[0] == ranked
-    assert model.suggest(Concept("", "cashew milk"), top_k=2).flat[0] == ranked
+    assert model.suggest({"label": "cashew milk"}, top_k=2)[0] == ranked
+    assert model.suggest(Concept("", "cashew milk"), top_k=2)[0] == ranked
 
 
 def test_a_model_cannot_be_pickled_but_copied(model: TaxoExpan) -> None:
     with pytest.raises(TaxoExpanError, match="save and load"):
         pickle.dumps(model)
-    assert copy.copy(model).suggest("cashew milk") == model.suggest("cashew milk").flat
+    assert copy.copy(model).suggest("cashew milk") == model.suggest("cashew milk")
 
 
 def test_the_package_lists_its_public_names() -> None:
