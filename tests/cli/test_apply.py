@@ -128,6 +128,29 @@ def test_min_score_leaves_doubtful_concepts_out(pantry: Path, tmp_path: Path) ->
     assert "1 concept left out: no parent with a score of 0.5 or more" in messages
 
 
+@pytest.mark.parametrize(
+    ("confidence", "decision", "options", "count"),
+    [
+        ("", "", [], 2),
+        ("0.9", "", [], 0),
+        ("", "accepted", [], 0),
+        ("", "", ["--all"], 0),
+    ],
+)
+def test_concepts_that_are_added_without_a_confidence_and_a_decision_are_counted(
+    pantry: Path, tmp_path: Path, confidence: str, decision: str, options: list[str], count: int
+) -> None:
+    """A concept without a suitable parent is not added, and a row without a rank is a decision."""
+    rows = [f"{each} milk,1,milk,{confidence},{decision}," for each in ("cashew", "yak")]
+    rows += [f"gadget,1,food,{confidence},,none", "mead,,tea,,,"]
+    table = "\n".join(["query,rank,parent_id,confidence,decision,place", *rows])
+    decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
+    messages = run("apply", pantry, decisions, "-o", out, *options).err
+    assert {"cashew milk", "yak milk", "mead"} <= set(Taxonomy.read(out))
+    assert messages.count("without a confidence") == min(count, 1)
+    assert f"{count} concepts were added below the first suggestion" in messages or not count
+
+
 def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
     old, out = tmp_path / "old.csv", tmp_path / "out.csv"
     old.write_text("id,label,parents,definition,synonyms\n1,milk,,white drink,\n")

@@ -208,10 +208,8 @@ def decide(
     marked: the permission to merge decides about them. Concepts that are decided or undecided
     already, or whose first suggestion a person has removed, stay as they are.
     """
-    by_person = {s.query.id for s in suggestions if s.is_decided or s.curator}
-    decided = by_person | {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED}
-    open_ids = {s.query.id for s in suggestions if s.rank == 1} - decided
-    candidates = [s for s in suggestions if s.query.id in open_ids and not s.decision]
+    candidates = open_suggestions(suggestions)
+    open_ids = {s.query.id for s in candidates}
     coarse = set[str]()
     if not acceptance.has_threshold:
         ranked = candidates
@@ -241,6 +239,14 @@ def decide(
         return s.decision if s.query.id in handled else Verdict.UNDECIDED
 
     return [replace(s, decision=verdict(s)) for s in suggestions]
+
+
+def open_suggestions(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the suggestions that a rule may choose from, because nobody has decided."""
+    by_person = {s.query.id for s in suggestions if s.is_decided or s.curator}
+    decided = by_person | {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED}
+    open_ids = {s.query.id for s in suggestions if s.rank == 1} - decided
+    return [s for s in suggestions if s.query.id in open_ids and not s.decision]
 
 
 def places_safely(acceptance: Acceptance, suggestions: Sequence[Suggestion]) -> bool:
