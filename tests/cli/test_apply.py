@@ -151,6 +151,22 @@ def test_concepts_that_are_added_without_a_confidence_and_a_decision_are_counted
     assert f"{count} concepts were added below the first suggestion" in messages or not count
 
 
+@pytest.mark.parametrize(("decision", "parents"), [("", ("milk",)), ("rejected", None)])
+def test_a_rejected_parent_is_not_chosen_for_a_coarse_placement_either(
+    pantry: Path, tmp_path: Path, decision: str, parents: tuple[str, ...] | None
+) -> None:
+    rows = [
+        "query,rank,parent_id,path,score,confidence,decision,levels,sure_from",
+        "yak milk,1,tea,food > tea,0.6,0.6,rejected,0.99 > 0.3,0.9",
+        "yak milk,2,oat milk,food > milk > oat milk,0.2,0.2,,0.99 > 0.95 > 0.2,0.9",
+        f"yak milk,3,milk,food > milk,0.1,0.1,{decision},0.99 > 0.95,0.9",
+    ]
+    decisions, out = write_file(tmp_path / "d.csv", "\n".join(rows)), tmp_path / "out.csv"
+    run("apply", pantry, decisions, "-o", out)
+    grown = Taxonomy.read(out)
+    assert (grown.parents("yak milk") if "yak milk" in grown else None) == parents
+
+
 def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
     old, out = tmp_path / "old.csv", tmp_path / "out.csv"
     old.write_text("id,label,parents,definition,synonyms\n1,milk,,white drink,\n")

@@ -216,7 +216,10 @@ def decide(
         unsuitable = {s.query.id for s in no_suitable_parent(ranked)}
         candidates = [s for s in ranked if s.query.id not in unsuitable]
         if places_safely(acceptance, ranked):
-            placed = place_safely(candidates, acceptance.min_branch, taxonomy)
+            rejected = {
+                (s.query.id, s.parent.id) for s in suggestions if s.decision == Verdict.REJECTED
+            }
+            placed = place_safely(candidates, acceptance.min_branch, taxonomy, rejected)
             suggestions = _with_coarse(suggestions, placed)
             sure = {(s.query.id, s.rank) for s in placed}
             added = [s for s in placed if s.kind == SuggestionKind.COARSE]
@@ -257,12 +260,16 @@ def places_safely(acceptance: Acceptance, suggestions: Sequence[Suggestion]) -> 
 
 
 def place_safely(
-    suggestions: Sequence[Suggestion], min_branch: float, taxonomy: Taxonomy
+    suggestions: Sequence[Suggestion],
+    min_branch: float,
+    taxonomy: Taxonomy,
+    rejected: Collection[tuple[str, str]] = (),
 ) -> list[Suggestion]:
     """Return each query's first suggestion, or the deepest concept above it that is sure enough.
 
     The branch of the concept must contain the true parent with this confidence, and be informative
-    (`is_informative`). A query whose first suggestion is a merge is left out.
+    (`is_informative`). A query whose first suggestion is a merge is left out. `rejected` has pairs
+    of query and parent that a person has rejected.
     """
     placed = []
     last = {s.query.id: s.rank for s in sorted(suggestions, key=lambda s: s.rank)}
@@ -273,7 +280,11 @@ def place_safely(
         if first.levels[-1] >= min_branch and is_informative(*lineage)[-1]:
             placed.append(first)
             continue
-        above = [s for s in coarse_places(first, taxonomy) if (s.confidence or 0.0) >= min_branch]
+        above = [
+            s
+            for s in coarse_places(first, taxonomy)
+            if (s.confidence or 0.0) >= min_branch and (s.query.id, s.parent.id) not in rejected
+        ]
         placed += [replace(s, rank=last[first.query.id] + 1) for s in above[-1:]]
     return placed
 
