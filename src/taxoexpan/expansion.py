@@ -306,7 +306,7 @@ def expand_file(
     all concepts.
 
     All suggestions, accepted or undecided, are written to `suggestions`, or by default next to the
-    output (`OUT.suggestions.csv`).
+    output (`topics-v2.suggestions.csv` for `topics-v2.ttl`).
 
     Args:
         taxonomy: the taxonomy file.

@@ -71,7 +71,11 @@ class ReadingOptions(OptionGroup):
         kind=SEPARATOR,
         metavar="TEXT",
     )
-    sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
+    sheet: str | None = option(
+        "sheet of an Excel file (default: the first sheet, or if it is not a taxonomy, the other "
+        "one with the most relations)",
+        metavar="NAME",
+    )
     instances: bool = switch(
         "for WordNet files: also read instance hypernyms (Einstein, physicist) as relations"
     )
@@ -146,9 +150,8 @@ class GlossaryOptions(OptionGroup):
     """The glossary in which definitions are looked up."""
 
     glossary: Path | None = option(
-        "file in which missing definitions are looked up: TSV (title, text), JSON Lines, or the "
-        "dump of Wikipedia abstracts; the model uses these definitions, but they are not written "
-        "to a taxonomy",
+        "file in which missing definitions are looked up: TSV (title, text) or JSON Lines; the "
+        "model uses these definitions, but they are not written to a taxonomy",
         kind=PATH,
         metavar="FILE",
     )
@@ -266,7 +269,8 @@ class ExpandOptions(
         metavar="FRACTION",
     )
     suggestions: Path | None = option(
-        "CSV file for all suggestions, accepted and undecided (default: OUT.suggestions.csv)",
+        "CSV file for all suggestions, accepted and undecided (default: next to OUT, for example "
+        "topics-v2.suggestions.csv for topics-v2.ttl)",
         kind=PATH,
         metavar="CSV",
     )

@@ -128,6 +128,45 @@ def test_min_score_leaves_doubtful_concepts_out(pantry: Path, tmp_path: Path) ->
     assert "1 concept left out: no parent with a score of 0.5 or more" in messages
 
 
+@pytest.mark.parametrize(
+    ("confidence", "decision", "options", "count"),
+    [
+        ("", "", [], 2),
+        ("0.9", "", [], 0),
+        ("", "accepted", [], 0),
+        ("", "", ["--all"], 0),
+    ],
+)
+def test_concepts_that_are_added_without_a_confidence_and_a_decision_are_counted(
+    pantry: Path, tmp_path: Path, confidence: str, decision: str, options: list[str], count: int
+) -> None:
+    """A concept without a suitable parent is not added, and a row without a rank is a decision."""
+    rows = [f"{each} milk,1,milk,{confidence},{decision}," for each in ("cashew", "yak")]
+    rows += [f"gadget,1,food,{confidence},,none", "mead,,tea,,,"]
+    table = "\n".join(["query,rank,parent_id,confidence,decision,place", *rows])
+    decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
+    messages = run("apply", pantry, decisions, "-o", out, *options).err
+    assert {"cashew milk", "yak milk", "mead"} <= set(read_taxonomy(out))
+    assert messages.count("without a confidence") == min(count, 1)
+    assert f"{count} concepts were added below the first suggestion" in messages or not count
+
+
+@pytest.mark.parametrize(("decision", "parents"), [("", ("milk",)), ("rejected", None)])
+def test_a_rejected_parent_is_not_chosen_for_a_coarse_placement_either(
+    pantry: Path, tmp_path: Path, decision: str, parents: tuple[str, ...] | None
+) -> None:
+    rows = [
+        "query,rank,parent_id,path,score,confidence,decision,levels,sure_from",
+        "yak milk,1,tea,food > tea,0.6,0.6,rejected,0.99 > 0.3,0.9",
+        "yak milk,2,oat milk,food > milk > oat milk,0.2,0.2,,0.99 > 0.95 > 0.2,0.9",
+        f"yak milk,3,milk,food > milk,0.1,0.1,{decision},0.99 > 0.95,0.9",
+    ]
+    decisions, out = write_file(tmp_path / "d.csv", "\n".join(rows)), tmp_path / "out.csv"
+    run("apply", pantry, decisions, "-o", out)
+    grown = read_taxonomy(out)
+    assert (grown.parents("yak milk") if "yak milk" in grown else None) == parents
+
+
 def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
     old, out = tmp_path / "old.csv", tmp_path / "out.csv"
     old.write_text("id,label,parents,definition,synonyms\n1,milk,,white drink,\n")

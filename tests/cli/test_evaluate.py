@@ -118,6 +118,8 @@ def test_all_default_methods_run(pantry: Path, new: Path, tmp_path: Path) -> Non
         "taxoexpan-paper no confidence learned",
         "taxoexpan no confidence learned",
     ]
+    assert "LEVELS ABOVE" not in shown.out
+    assert "What expand would place is not known: no confidence can be learned from " in shown.out
     assert [line for line in shown.err.splitlines() if "training on 89 concepts" in line] == [
         f"{name}: training on 89 concepts" for name in DEFAULT_METHODS
     ]

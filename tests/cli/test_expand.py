@@ -161,6 +161,14 @@ def test_expand_all_writes_every_concept_and_says_nothing_of_undecided_ones(
     assert "undecided" not in messages
 
 
+def test_a_precision_replaces_the_rule_for_branches(folder: Path, tmp_path: Path) -> None:
+    command = ["expand", folder / "old.csv", folder / "new.txt", "-o", tmp_path / "out.csv"]
+    precision = ["--accept-at-precision", "0.2"]
+    messages = run(*command, *precision, *QUICK, *CALIBRATED).err
+    assert "(20% precision on held-out concepts)" in messages
+    assert "branch" not in messages
+
+
 def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
     folder: Path, tmp_path: Path
 ) -> None:

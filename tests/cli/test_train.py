@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -262,6 +263,24 @@ def test_a_model_learns_what_its_taxonomy_has_got_since(
     assert new.config == old.config
     assert new.seed == old.seed
     assert {"cashew milk", "white tea"} <= {*new.taxonomy.labels}
+
+
+def test_a_continued_training_without_a_confidence_advises_a_new_one(
+    pantry: Path, tmp_path: Path
+) -> None:
+    model, options = tmp_path / "model", ["--preset", "fast", "--features", "static"]
+    first = run("train", pantry, "-o", model, *options, "--device", "cpu").err
+    (count,) = re.findall(r"(\d+) leaves to validate on", first)
+    assert f"from {count} held-out leaves; it takes 30, so train with the setting " in first
+    grown = tmp_path / "grown.csv"
+    added = "".join(f"thing {number},milk\n" for number in range(8))
+    grown.write_text(pantry.read_text(encoding="utf-8").rstrip() + f"\n{added}", encoding="utf-8")
+    second = continue_training(grown, "--from", model, "-o", tmp_path / "model-2")
+    assert (
+        f"from {count} held-out leaves and the added concepts; it takes 30. A continued" in second
+    )
+    assert "so train a new model with the setting validation_fraction=" in second
+    assert f"{count} leaves to validate on" in second
 
 
 @pytest.mark.parametrize(

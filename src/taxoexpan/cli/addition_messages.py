@@ -43,6 +43,9 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     files = spell_files(applied.written.files)
     where = f"; expanded taxonomy in {files}" if files else ""
     note(f"{_counts(applied.additions, acceptance)}{where}")
+    if accepted.unmeasured:
+        count = pluralize(accepted.unmeasured, "concept was", "concepts were")
+        note(f"without a confidence, {count} added below the first suggestion; review them")
 
 
 def print_protected(count: int) -> None:

@@ -39,7 +39,7 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
 
 
 def run(options: Options) -> int:
-    """Score the relations of all leaves, and write the most suspicious ones."""
+    """Score the relations of all leaves, and write those for which another parent is likelier."""
     from taxoexpan.files import output_lock, preflight, write_whole
 
     if options.output.suffix not in EXTENSIONS:
@@ -78,7 +78,8 @@ def run(options: Options) -> int:
         if work.exists():
             note(f"\nthe finished folds are saved in {work}; run the same command to resume")
         raise
-    shown = relations[: options.top]
+    doubted = [each for each in relations if each.has_better_parent]
+    shown = doubted[: options.top]
     if options.output.suffix == ".json":
         text = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
     else:
@@ -93,5 +94,8 @@ def run(options: Options) -> int:
     if not relations:
         note("note: no relation has another possible parent to compare with, so none is suspicious")
     where = " and ".join(map(str, outputs))
-    note(f"{len(relations):,} relations checked; the {len(shown):,} most suspicious are in {where}")
+    note(
+        f"{len(relations):,} relations checked; another parent is more likely for "
+        f"{len(doubted):,}; the {len(shown):,} most suspicious are in {where}"
+    )
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -215,15 +215,31 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
         f"{overlap_hits(growth, ranks, options.averaging)}"
     )
     models = {name: each.confidence for name, each in results.items() if each.features is not None}
-    if models:
+    if any(models.values()):
         print(
             "\nPlaced as deep as is sure (expand's default is truth 0.9), or by exact parents with "
-            f"a confidence of {LIKELY} or more:\n\n"
-            f"{aligned_text(placement_table(models))}\n"
-            "Confidence in first suggestions, and exact parents accepted at thresholds learned on "
-            f"held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",
+            f"a confidence of {LIKELY} or more:\n\n{aligned_text(placement_table(models))}",
             end="",
         )
+    elif models:
+        print(f"\nWhat expand would place is not known: {_missing(growth, [*models], options)}")
+    if models:
+        print(
+            "\nConfidence in first suggestions, and exact parents accepted at thresholds learned "
+            f"on held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",
+            end="",
+        )
+
+
+def _missing(growth: Growth, models: Sequence[str], options: Options) -> str:
+    """Return why no model has a confidence."""
+    from taxoexpan.config import changed_settings, load_preset
+    from taxoexpan.placement.learned.calibrators import missing_confidence
+
+    settings = changed_settings(options, options.epochs)
+    configs = [load_preset(MODELS[name], **settings) for name in models]
+    reasons = [missing_confidence(growth.taxonomy, config) for config in configs]
+    return next(filter(None, reasons), "the models have no confidence")
 
 
 def ranks_csv(growth: Growth, results: Mapping[str, MethodResult]) -> str:

@@ -104,7 +104,8 @@ def _print_coarse(expansion: Expansion) -> None:
     from taxoexpan.placement.adding.acceptance import places_safely
     from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
-    if places_safely(expansion.acceptance, expansion.suggestions):
+    is_replaced = expansion.options.accept_at_precision is not None
+    if not is_replaced and places_safely(expansion.acceptance, expansion.suggestions):
         least = f"{expansion.min_branch:.3g} or more"
         note(f"placed: where a branch has a confidence of {least} ({expansion.truth:.3g} truth)")
     coarse = [s for s in expansion.suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]

@@ -156,7 +156,7 @@ def _continued(options: Options, start: Path) -> TaxoExpan:
     judged = model.refit(taxonomy, feedback, not options.quiet, options.log, options.tensorboard)
     if feedback:
         _print_decisions(judged)
-    print_training(model, options.quiet)
+    print_training(model, options.quiet, is_continued=True)
     return model
 
 

@@ -25,13 +25,13 @@ def begin_training(model: TaxoExpan, taxonomy: Taxonomy, quiet: bool) -> None:
         note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
 
 
-def print_training(model: TaxoExpan, quiet: bool) -> None:
+def print_training(model: TaxoExpan, quiet: bool, is_continued: bool = False) -> None:
     """Print the confidence that a model has learned, and problems of its training."""
     if not quiet:
         print_confidence(model.calibrators)
-    print_confidence_limits(model)
     metrics = model.training.validation
     count = 0 if metrics is None else metrics.queries
+    print_confidence_limits(model, count if is_continued else None)
     if count < MIN_FOR_VALIDATION:
         note(
             f"note: {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
@@ -71,13 +71,16 @@ def print_confidence(calibrators: Calibrators) -> None:
         )
 
 
-def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
-    """Print that a model has no confidence, with the fix, or that its confidence is coarse."""
+def print_confidence_limits(model: TaxoExpan | ModelSummary, kept: int | None = None) -> None:
+    """Print that a model has no confidence, with the fix, or that its confidence is coarse.
+
+    `kept` is the number of held-out leaves if the training was continued.
+    """
     from taxoexpan.placement.learned.calibrators import missing_confidence
 
     calibration = model.calibrators.calibration
     if calibration is None:
-        missing = missing_confidence(model.taxonomy, model.config)
+        missing = missing_confidence(model.taxonomy, model.config, kept)
         reason = missing or "the model has no confidence"
         note(f"note: {reason}; scores do not say how often suggestions are right")
     elif (count := len(calibration.reliability.right)) < MIN_FOR_FINE_CONFIDENCE:
