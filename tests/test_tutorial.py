@@ -20,8 +20,8 @@ INTERACTIVE = ("make install", "source ", "taxoexpan review")
 
 def commands() -> list[str]:
     """Return all lines of the code blocks that are commands."""
-    blocks = re.findall(r"^```\n(.*?)^```", TUTORIAL, re.DOTALL | re.MULTILINE)
-    lines = [line for block in blocks for line in block.splitlines()]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", TUTORIAL, re.DOTALL | re.MULTILINE)
+    lines = [line for language, block in blocks if not language for line in block.splitlines()]
     return [line for line in lines if line.startswith(("cp ", "taxoexpan ", *INTERACTIVE))]
 
 
