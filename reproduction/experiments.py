@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.evaluation.methods import Method, make_method
 
 METRICS = ("mr", "hit_at_1", "hit_at_3", "mrr")
 """The metrics that the paper publishes."""
@@ -71,6 +72,16 @@ class Experiment:
     def group(self) -> str:
         """The table or figure that the experiment belongs to."""
         return self.name.partition("/")[0]
+
+    def make_method(self) -> Method:
+        """Make the method with the settings; a whole model is refused."""
+        method = make_method(self.method, **self.settings)
+        if not isinstance(method, Method):
+            raise ConfigurationError(
+                f"{self.method} is a whole model, and experiments rank with given vectors",
+                fix="compare it by `taxoexpan evaluate` or `evaluate_methods`",
+            )
+        return method
 
 
 @cache

@@ -14,9 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reproduction.baselines.trained_method import TrainedMethod, fit_method
 from reproduction.experiments import Experiment
-from reproduction.methods import make_method
 from reproduction.runs import (
     LOG,
     RANKS,
@@ -31,8 +29,8 @@ from reproduction.runs import (
     whole_run,
 )
 from reproduction.task import Task, rewire_relations, sample_leaves
-from taxoexpan.evaluation.growth import true_ranks_by
-from taxoexpan.evaluation.rules import Method
+from taxoexpan.evaluation.methods import Method, TrainedMethod, fit_method, score_anchors
+from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.log import TrainingLog
@@ -101,7 +99,7 @@ def run_experiment(
     """
     info = TaskInfo(task.name, task.features, digest or task.digest())
     task = _task_of(experiment, task, seed)
-    method = make_method(experiment.method, **experiment.settings)
+    method = experiment.make_method()
     problem = task.problem
     with whole_run(folder) as staging:
         (staging / LOG).touch()
@@ -134,7 +132,7 @@ def run_experiment(
 def depends_on_seed(experiment: Experiment) -> bool:
     """Return whether the method or a change of the taxonomy is random."""
     is_changed = experiment.noise > 0 or experiment.leaf_fraction < 1
-    method = make_method(experiment.method, **experiment.settings)
+    method = experiment.make_method()
     return is_changed or isinstance(method, TrainedMethod)
 
 
@@ -165,7 +163,7 @@ def rank_queries(
     ranks_ties_as_best: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
     for _, block in queries.blocks(anchors):
-        block_scores = method.score(block)
+        block_scores = score_anchors(method, block, anchors)
         best = block_scores.topk(count, dim=0)
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from reproduction.experiments import Experiment
-from reproduction.methods import make_method
 from reproduction.task import Task
 from taxoexpan.errors import FormatError
 from taxoexpan.training.metrics import Metrics, compute_metrics
@@ -245,6 +244,6 @@ def safe_name(name: str) -> str:
 
 
 def _settings_folder(experiment: Experiment) -> str:
-    settings = make_method(experiment.method, **experiment.settings).settings
+    settings = experiment.make_method().settings
     identity = json.dumps([settings, experiment.noise, experiment.leaf_fraction], sort_keys=True)
     return f"{experiment.method}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"

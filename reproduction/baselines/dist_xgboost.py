@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from reproduction.baselines.distance_features import FEATURES, EgonetDistances, Pairs
-from reproduction.baselines.trained_method import Problem, TrainedMethod
 from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.evaluation.methods import Problem, TrainedMethod
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
@@ -40,8 +40,6 @@ class DistXGBoost(TrainedMethod):
     Every relation is a positive, with `negatives` drawn for its query. Boosting stops early if the
     validation loss has not improved for `patience` rounds; the paper gives no number of rounds.
     """
-
-    name = "dist-XGBoost"
 
     negatives: int = 30
     depth: int = 4

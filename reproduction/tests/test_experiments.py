@@ -14,14 +14,13 @@ from reproduction.experiments import (
     all_experiments,
     find_experiments,
 )
-from reproduction.methods import make_method
 from taxoexpan.errors import ConfigurationError
 
 
 @pytest.mark.parametrize("experiment", all_experiments(), ids=lambda experiment: experiment.name)
 def test_every_experiment_makes_a_method(experiment: Experiment) -> None:
     if experiment.method:
-        make_method(experiment.method, **experiment.settings)
+        experiment.make_method()
     else:
         assert experiment.published or experiment.measurement
     assert 0 <= experiment.noise < 1
@@ -32,14 +31,14 @@ def test_every_experiment_makes_a_method(experiment: Experiment) -> None:
 def test_no_experiment_depends_on_how_many_definitions_there_are() -> None:
     for experiment in all_experiments():
         if experiment.method and "preset" in experiment.settings:
-            settings = make_method(experiment.method, **experiment.settings).settings
+            settings = experiment.make_method().settings
             assert settings["use_mentions"] is experiment.settings.get("use_mentions", False)
 
 
 def test_no_experiment_depends_on_which_encoders_are_installed() -> None:
     for experiment in all_experiments():
         if experiment.method and "preset" in experiment.settings:
-            settings = make_method(experiment.method, **experiment.settings).settings
+            settings = experiment.make_method().settings
             assert settings["features"] == "static"
 
 
