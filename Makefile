@@ -22,7 +22,7 @@ help:
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
 	@echo "make coverage   run the tests, and print the modules that they do not reach completely"
 	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY for real data)"
-	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
+	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent or CONFIG=FILE runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make install    install the command line in .venv"
 
@@ -97,7 +97,7 @@ bench: .venv/installed
 	$(BIN)/python -m benchmarks.speed $(if $(MAG_CS),--mag-cs $(MAG_CS))
 
 reproduce: .venv/installed-dev
-	@$(BIN)/python -m reproduction $(if $(RUN),run $(RUN)) $(ARGS)
+	@$(BIN)/python -m reproduction $(if $(RUN)$(CONFIG),run $(RUN) $(if $(CONFIG),--config $(CONFIG))) $(ARGS)
 
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -32,6 +32,7 @@ from reproduction.task import Task, rewire_relations, sample_leaves
 from taxoexpan.evaluation.methods import Method, TrainedMethod, fit_method, score_anchors
 from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.network.concept_vectors import LabeledQueries
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import TIES_AS_BEST, compute_metrics, rank_true_parents
@@ -107,7 +108,7 @@ def run_experiment(
         history = fit_method(method, problem, seed, TrainingLog(progress, staging / LOG))
         seconds_to_fit = time.perf_counter() - began
         seconds_to_place = _seconds_to_place(method, task, experiment.timed)
-        ranked = _rank_both(method, task)
+        ranked = _rank_both(method, task, progress)
         record = RunRecord(
             experiment=experiment,
             seed=seed,
@@ -145,30 +146,32 @@ def _task_of(experiment: Experiment, task: Task, seed: int) -> Task:
     return task
 
 
-def _rank_both(method: Method, task: Task) -> dict[str, MethodRanking]:
+def _rank_both(method: Method, task: Task, progress: bool) -> dict[str, MethodRanking]:
     """Rank the test queries and the validation queries of a task."""
     anchors = len(task.problem.taxonomy)
     count = min(STORED_ANCHORS, anchors)
     return {
-        part: rank_queries(method, queries, anchors, count)
+        part: rank_queries(method, queries, anchors, count, progress)
         for part, queries in (("test", task.test), ("validation", task.problem.validation))
     }
 
 
 def rank_queries(
-    method: Method, queries: LabeledQueries, anchors: int, count: int
+    method: Method, queries: LabeledQueries, anchors: int, count: int, progress: bool = False
 ) -> MethodRanking:
     """Return the ranks of the true parents and the `count` best anchors, scoring only once."""
     ranks: list[NDArray[np.floating]] = []
     ranks_ties_as_best: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
-    for _, block in queries.blocks(anchors):
-        block_scores = score_anchors(method, block, anchors)
-        best = block_scores.topk(count, dim=0)
-        indices.append(best.indices.T.cpu().numpy())
-        scores.append(best.values.T.cpu().numpy())
-        ranks += rank_true_parents(block_scores, block.parents)
-        ranks_ties_as_best += rank_true_parents(block_scores, block.parents, TIES_AS_BEST)
+    with Progress("ranking", len(queries), "queries", shown=progress) as bar:
+        for _, block in queries.blocks(anchors):
+            block_scores = score_anchors(method, block, anchors)
+            best = block_scores.topk(count, dim=0)
+            indices.append(best.indices.T.cpu().numpy())
+            scores.append(best.values.T.cpu().numpy())
+            ranks += rank_true_parents(block_scores, block.parents)
+            ranks_ties_as_best += rank_true_parents(block_scores, block.parents, TIES_AS_BEST)
+            bar.update(len(block))
     best_anchors = np.concatenate(indices)
     return MethodRanking(ranks, ranks_ties_as_best, best_anchors, np.concatenate(scores))
 

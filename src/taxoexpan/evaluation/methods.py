@@ -202,15 +202,20 @@ def make_method(name: str, **settings: Any) -> Method | TaxoExpan:
     >>> make_method("closest-parent").settings
     {}
     """
+    fixed = METHODS[name].settings if name in METHODS else {}
+    return as_method(find_method(name), **{**fixed, **settings})
+
+
+def find_method(name: str) -> Any:
+    """Return the class or the function of a method."""
     if name in METHODS:
-        registered = METHODS[name]
-        return as_method(_load(registered.path), **{**registered.settings, **settings})
+        return _load(METHODS[name].path)
     if ":" not in name:
         raise ConfigurationError(
             f"unknown method {name!r}",
             fix=f"choose from {', '.join(METHODS)}, or give your own as FILE.py:NAME",
         )
-    return as_method(_load(name), **settings)
+    return _load(name)
 
 
 def as_method(given: Any, **settings: Any) -> Method | TaxoExpan:
