@@ -204,7 +204,8 @@ def _rank(experiments: Sequence[Experiment], options: argparse.Namespace) -> Non
         runs = run_experiments(experiments, moved, options.seeds, options.runs, begin, progress)
         for experiment, run in runs:
             record = run.record
-            result = f"{metrics_text(record.test)} ({record.seconds_to_fit:.0f} s)"
+            result = f"{metrics_text(record.test)}; validation MR {record.validation.mr:.1f}"
+            result += f" ({record.seconds_to_fit:.0f} s)"
             say(f"{experiment.title}, seed {record.seed}: {result}")
     if options.semeval:
         _print_semeval(experiments, options, [task.features for task in done])

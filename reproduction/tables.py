@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reproduction.experiments import Experiment
+from reproduction.experiments import OWN, Experiment
 from reproduction.runs import Run, RunIndex, find_runs
 from taxoexpan.errors import FormatError
 from taxoexpan.evaluation.comparison import format_value
@@ -42,8 +42,8 @@ def table_text(
         raise FormatError(runs, "no runs of these experiments", fix="run them first")
     # If all runs were made for other tables, show them nevertheless.
     tasks = tasks or tasks_with_runs(experiments, index) or all_tasks
-    note = TIES_NOTE + (DIFFERENCE_NOTE if _published_metrics(experiments) else "")
-    return f"{markdown_tables(experiments, index, tasks)}\n{note}.\n"
+    text = markdown_tables(experiments, index, tasks)
+    return f"{text}\n{TIES_NOTE}{DIFFERENCE_NOTE if ' Δ |' in text else ''}.\n"
 
 
 def metrics_text(metrics: Metrics) -> str:
@@ -87,7 +87,10 @@ def markdown_tables(
 def _task_table(experiments: Sequence[Experiment], runs: dict[str, list[Run]]) -> str:
     first = next(stored[0] for stored in runs.values() if stored)
     task = first.record.task
+    is_other_task = first.metrics.queries != MAG_CS_QUERIES
     published = _published_metrics(experiments)
+    if is_other_task and any(experiment.group == OWN for experiment in experiments):
+        published = set()  # your methods on your data: nothing to compare with
     columns = []
     for metric, name in METRIC_NAMES.items():
         columns += [name, f"{name} (ties as best)"]
@@ -100,7 +103,7 @@ def _task_table(experiments: Sequence[Experiment], runs: dict[str, list[Run]]) -
         *(_row(experiment, runs[experiment.name], published) for experiment in experiments),
         "",
     ]
-    if published and first.metrics.queries != MAG_CS_QUERIES:
+    if published and is_other_task:
         others = "The columns *paper* are the published results on another task, MAG-CS with"
         lines += [f"{others} {MAG_CS_QUERIES:,} test queries.", ""]
     return "\n".join(lines)
