@@ -79,7 +79,7 @@ def _add_experiments(parser: argparse.ArgumentParser) -> None:
         "--config", type=Path, nargs="+", default=[], metavar="FILE", help="your own experiments"
     )
     parser.add_argument(
-        "--epochs", type=int, metavar="N", help="maximum number of epochs of all networks"
+        "--epochs", type=_positive, metavar="N", help="maximum number of epochs of all networks"
     )
     parser.add_argument(
         "--set",
@@ -133,6 +133,14 @@ def _list(_: argparse.Namespace) -> None:
     for experiment in all_experiments():
         published = [f"{names[k]} {v}" for k, v in experiment.published.items() if k in names]
         print(f"{experiment.name:<44}{experiment.title:<40}{', '.join(published)}".rstrip())
+
+
+def _positive(text: str) -> int:
+    """Read a number of epochs."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return number
 
 
 def _chosen(options: argparse.Namespace) -> list[Experiment]:
