@@ -23,7 +23,7 @@ help:
 	@echo "make coverage   run the tests, and print the modules that they do not reach completely"
 	@echo "make bench      print speed as ratios, in five minutes (MAG_CS=DIRECTORY for real data)"
 	@echo "make bench-all  also compare the paper's sizes, single egonets and busy cores, in a quarter hour"
-	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
+	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent or CONFIG=FILE runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make install    install the command line in .venv"
 
@@ -103,7 +103,7 @@ bench-all: .venv/installed
 	$(BIN)/python -m benchmarks.speed --all $(if $(MAG_CS),--mag-cs $(MAG_CS))
 
 reproduce: .venv/installed-dev
-	@$(BIN)/python -m reproduction $(if $(RUN),run $(RUN)) $(ARGS)
+	@$(BIN)/python -m reproduction $(if $(RUN)$(CONFIG),run $(RUN) $(if $(CONFIG),--config $(CONFIG))) $(ARGS)
 
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -10,7 +10,8 @@ import pytest
 
 from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.curation.cleaning.self_cleaning import clean
-from taxoexpan.evaluation.growth import evaluate_growth, growth_between
+from taxoexpan.evaluation.growth import growth_between
+from taxoexpan.evaluation.results import evaluate_methods
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
@@ -129,7 +130,7 @@ def test_an_explicit_holdout_may_have_any_order(foods: Taxonomy) -> None:
 def test_an_evaluation_is_the_same(foods: Taxonomy) -> None:
     def ranks(old: Taxonomy, new: Taxonomy) -> list[list[float]]:
         growth = growth_between(old, new)
-        found = evaluate_growth(growth, {"model": new_model()}, StaticEncoder())
+        found = evaluate_methods(growth.queries, {"model": new_model()}, StaticEncoder())
         return [own.tolist() for own in found["model"].ranks]
 
     leaves = sorted(foods.leaves)[::5]

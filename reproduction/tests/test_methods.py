@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP
-from reproduction.baselines.trained_method import Problem
-from reproduction.methods import FirstWord, TaxoExpanMethod
+from reproduction.baselines.first_word import FirstWord
+from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP, TaxoExpanMethod
 from reproduction.runner import rank_queries
 from taxoexpan import TaxoExpan, read_taxonomy
-from taxoexpan.evaluation.growth import true_ranks_by
+from taxoexpan.evaluation.methods import Problem
+from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import MentionKind, Mentions

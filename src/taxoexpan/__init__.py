@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from taxoexpan.config import Settings
     from taxoexpan.errors import TaxoExpanError
+    from taxoexpan.evaluation.growth import growth_between
+    from taxoexpan.evaluation.methods import Method, Problem, TrainedMethod, make_method
+    from taxoexpan.evaluation.results import MethodResult, evaluate_methods
     from taxoexpan.expansion import AppliedSuggestions, ExpandFileOptions, expand_file
     from taxoexpan.features.glossary.glossary import Glossary
     from taxoexpan.formats.taxonomy_io import read_taxonomy, write_taxonomy
@@ -40,8 +43,11 @@ __all__ = [
     "Glossary",
     "Holdout",
     "JudgedTaxonomy",
+    "Method",
+    "MethodResult",
     "Metrics",
     "Place",
+    "Problem",
     "Reliability",
     "Settings",
     "Suggestion",
@@ -50,12 +56,16 @@ __all__ = [
     "TaxoExpan",
     "TaxoExpanError",
     "Taxonomy",
+    "TrainedMethod",
     "UpdateReport",
     "Verdict",
     "__version__",
+    "evaluate_methods",
     "expand_file",
+    "growth_between",
     "hold_out",
     "hold_out_leaves",
+    "make_method",
     "read_taxonomy",
     "write_taxonomy",
 ]
@@ -68,8 +78,11 @@ _HOMES = {
     "Glossary": "taxoexpan.features.glossary.glossary",
     "Holdout": "taxoexpan.training.holdout",
     "JudgedTaxonomy": "taxoexpan.placement.fitting.judged_taxonomy",
+    "Method": "taxoexpan.evaluation.methods",
+    "MethodResult": "taxoexpan.evaluation.results",
     "Metrics": "taxoexpan.training.metrics",
     "Place": "taxoexpan.placement.suggesting.suggestions",
+    "Problem": "taxoexpan.evaluation.methods",
     "Reliability": "taxoexpan.placement.learned.confidence",
     "Settings": "taxoexpan.config",
     "Suggestion": "taxoexpan.placement.suggesting.suggestions",
@@ -78,11 +91,15 @@ _HOMES = {
     "TaxoExpan": "taxoexpan.model",
     "TaxoExpanError": "taxoexpan.errors",
     "Taxonomy": "taxoexpan.taxonomy",
+    "TrainedMethod": "taxoexpan.evaluation.methods",
     "UpdateReport": "taxoexpan.placement.fitting.updating",
     "Verdict": "taxoexpan.placement.suggesting.suggestions",
+    "evaluate_methods": "taxoexpan.evaluation.results",
     "expand_file": "taxoexpan.expansion",
+    "growth_between": "taxoexpan.evaluation.growth",
     "hold_out": "taxoexpan.training.holdout",
     "hold_out_leaves": "taxoexpan.training.holdout",
+    "make_method": "taxoexpan.evaluation.methods",
     "read_taxonomy": "taxoexpan.formats.taxonomy_io",
     "write_taxonomy": "taxoexpan.formats.taxonomy_io",
 }
