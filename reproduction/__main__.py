@@ -76,7 +76,13 @@ def _add_experiments(parser: argparse.ArgumentParser) -> None:
         help="name, group or pattern, such as main/taxoexpan, main or 'ablation/*-mlp'",
     )
     parser.add_argument(
-        "--config", type=Path, nargs="+", default=[], metavar="FILE", help="your own experiments"
+        "--config",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="TOML files with experiments of your own",
     )
     parser.add_argument(
         "--epochs", type=_positive, metavar="N", help="maximum number of epochs of all networks"

@@ -105,10 +105,13 @@ def test_an_experiment_of_ones_own_runs_from_its_file(
     config.write_text(OWN)
     rule = terms.with_name("words.py")
     rule.write_text(RULE)
-    chosen = ["main/popularity", "--config", str(config)]
+    other = terms.with_name("other.toml")
+    other.write_text('method = "closest-parent"')
+    chosen = ["main/popularity", "--config", str(config), "--config", str(other)]
     assert run(terms, *chosen, "--quiet") == 0
     table = capsys.readouterr().out
     (row,) = [line for line in table.splitlines() if line.startswith("| last word |")]
+    assert "| other |" in table
     assert row.split("|")[4:6] == [" .938 ", " 1.000 "]  # green milk is also below tea
     assert "paper" not in table
     stored = ["--runs", str(terms.parent / "runs")]
