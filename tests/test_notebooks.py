@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -31,3 +34,19 @@ def test_the_notebook_expands_a_csv_file(tmp_path: Path) -> None:
     larger = (tmp_path / "foods-v2.csv").read_bytes()
     assert larger.startswith(old)
     assert b"blood orange" in larger[len(old) :]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_notebook_compares_methods(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "instruments.ttl", tmp_path)
+    means = run_notebook(EXAMPLES / "methods.ipynb")["means"]
+    assert isinstance(means, pd.DataFrame)
+    assert (tmp_path / "methods.csv").exists()
+    assert means["Hit@1"]["taxoexpan, best"] > means["Hit@1"]["closest parent"]
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.name)
+def test_a_notebook_has_outputs_and_names_no_place(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert '"output_type"' in text
+    assert not re.search(r"/(tmp|home|root|work|Users)/", text)

@@ -37,6 +37,14 @@ def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
     """Return the concepts that the new release adds; the same id means the same concept.
 
     Both releases are used in canonical order, so that the order of their rows does not matter.
+
+    Example:
+        >>> from taxoexpan import Taxonomy, growth_between
+        >>> old = Taxonomy.from_records([{"label": "saw", "parent": "tool"}])
+        >>> rows = [{"label": "saw", "parent": "tool"}, {"label": "fretsaw", "parent": "saw"}]
+        >>> growth = growth_between(old, Taxonomy.from_records(rows))
+        >>> [concept.label for concept in growth.queries.concepts]
+        ['fretsaw']
     """
     old = old.canonical
     new = new.canonical

@@ -102,6 +102,13 @@ class Problem:
     """The training data of a method: a taxonomy, vectors [2, N, D], and validation queries.
 
     Row 0 of the vectors is for the names and definition of each concept, row 1 for its head words.
+
+    Example:
+        >>> from taxoexpan import Problem, TrainedMethod
+        >>> class Nothing(TrainedMethod):
+        ...     def fit(self, problem: Problem, seed, log):
+        ...         two, concepts, dimension = problem.vectors.shape
+        ...         self.set_anchors(problem.taxonomy, problem.vectors)
     """
 
     taxonomy: Taxonomy
@@ -113,15 +120,21 @@ class Problem:
 class Method(ABC):
     """A method that scores every concept of a taxonomy (the anchors) as a parent of a query.
 
-    This rule ranks anchors by the number of words that they share with the new concept:
+    Example:
+        This rule ranks anchors by the number of words that they share with the new concept.
 
-        class SharedWords(Method):
-            def set_anchors(self, taxonomy, vectors):
-                self.words = [set(label.split()) for label in taxonomy.labels]
-
-            def score(self, queries):
-                new = [set(concept.label.split()) for concept in queries.concepts]
-                return np.array([[len(own & words) for words in new] for own in self.words])
+        >>> from taxoexpan import Method, evaluate_methods, hold_out_leaves, read_taxonomy
+        >>> class SharedWords(Method):
+        ...     def set_anchors(self, taxonomy, vectors):
+        ...         self.words = [set(label.split()) for label in taxonomy.labels]
+        ...
+        ...     def score(self, queries):
+        ...         new = [set(concept.label.split()) for concept in queries.concepts]
+        ...         return [[len(own & words) for words in new] for own in self.words]
+        >>> held_out = hold_out_leaves(read_taxonomy("examples/instruments.ttl"), fraction=0.2)
+        >>> results = evaluate_methods(held_out, {"words": SharedWords()}, features="static")
+        >>> results["words"].metrics.queries
+        13
     """
 
     @property
@@ -139,7 +152,27 @@ class Method(ABC):
 
 
 class TrainedMethod(Method):
-    """A method that learns from a problem; runs with other seeds may have other results."""
+    """A method that learns from a problem; runs with other seeds may have other results.
+
+    Example:
+        >>> from taxoexpan import TrainedMethod, evaluate_methods, hold_out_leaves, read_taxonomy
+        >>> class MeanStep(TrainedMethod):
+        ...     def fit(self, problem, seed, log):
+        ...         parents, children = problem.taxonomy.relation_indices
+        ...         vectors = problem.vectors[0]
+        ...         self.step = (vectors[parents] - vectors[children]).mean(0)
+        ...         self.set_anchors(problem.taxonomy, problem.vectors)
+        ...
+        ...     def set_anchors(self, taxonomy, vectors):
+        ...         self.anchors = vectors[0]
+        ...
+        ...     def score(self, queries):
+        ...         return self.anchors @ (queries.vectors[0] + self.step).T
+        >>> held_out = hold_out_leaves(read_taxonomy("examples/instruments.ttl"), fraction=0.2)
+        >>> results = evaluate_methods(held_out, {"step": MeanStep()}, features="static")
+        >>> results["step"].metrics.queries
+        13
+    """
 
     @abstractmethod
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History | None:
@@ -199,8 +232,10 @@ def make_method(name: str, **settings: Any) -> Method | TaxoExpan:
 
     `NAME` is a subclass of `Method`, or a function. Instead of a file, a module can be given.
 
-    >>> make_method("closest-parent").settings
-    {}
+    Example:
+        >>> from taxoexpan import make_method
+        >>> make_method("closest-parent").settings
+        {}
     """
     fixed = METHODS[name].settings if name in METHODS else {}
     return as_method(find_method(name), **{**fixed, **settings})

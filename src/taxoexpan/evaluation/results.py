@@ -42,7 +42,15 @@ Ranks = list[NDArray[np.floating]]
 
 @dataclass(frozen=True)
 class MethodResult:
-    """The ranks by one method; only models have `features` (the encoder) and a confidence."""
+    """The ranks by one method; only models have `features` (the encoder) and a confidence.
+
+    Example:
+        >>> import numpy as np
+        >>> from taxoexpan import MethodResult
+        >>> result = MethodResult(ranks=[np.array([1]), np.array([4, 2])])
+        >>> result.metrics.mr, result.metrics.hit_at_1
+        (2.0, 0.5)
+    """
 
     ranks: Ranks
     features: str | None = None
