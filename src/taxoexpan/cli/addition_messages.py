@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note, spell_files, warn, warn_some
 from taxoexpan.cli.suggestion_output import print_merges
-from taxoexpan.cli.taxonomy_messages import print_other_language, print_present
+from taxoexpan.cli.taxonomy_messages import named_present, print_other_language, print_present
 from taxoexpan.phrasing import pluralize, visible
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def applied_figures(taxonomy: Taxonomy, applied: AppliedSuggestions) -> dict[str
         "relations": len(additions.relations),
         "moves": [move._asdict() for move in additions.moves],
         "synonyms": [{"id": id, "name": name} for id, name in additions.synonyms],
-        "already_present": [
-            {"query": concept.label, "id": known.id, "label": known.label}
-            for concept, known in accepted.already_present
-        ],
+        "already_present": named_present(accepted.already_present),
         "merged": [
             {"query": each.query.label, "id": each.parent.id, "label": each.parent.label}
             for each in accepted.merged

@@ -13,7 +13,12 @@ from taxoexpan.cli.addition_messages import applied_figures, print_applied
 from taxoexpan.cli.arguments import print_glossary, refuse_json_beside
 from taxoexpan.cli.messages import note, print_json, warn
 from taxoexpan.cli.suggestion_output import print_no_parent
-from taxoexpan.cli.taxonomy_messages import print_file_notes, print_filtered, print_language
+from taxoexpan.cli.taxonomy_messages import (
+    named_present,
+    print_file_notes,
+    print_filtered,
+    print_language,
+)
 from taxoexpan.cli.training_messages import begin_training, print_training
 from taxoexpan.option_declarations import json_option
 from taxoexpan.phrasing import join_counts, pluralize
@@ -79,7 +84,11 @@ def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSugg
             _print_coarse(expansion)
             if applied.accepted.undecided:
                 _print_undecided(expansion, applied.accepted.undecided)
-            self.figures = applied_figures(expansion.taxonomy, applied)
+            self.figures = {
+                **applied_figures(expansion.taxonomy, applied),
+                "already_present": named_present(expansion.concepts.present),
+                "suggestions": str(options.suggestions_file),
+            }
 
     messages = Messages()
     applied = expand(options, messages)

@@ -19,7 +19,7 @@ from taxoexpan.cli.suggestion_output import (
     write_csv,
     write_json,
 )
-from taxoexpan.cli.taxonomy_messages import print_filtered, print_other_language
+from taxoexpan.cli.taxonomy_messages import named_present, print_filtered, print_other_language
 from taxoexpan.cli.training_messages import print_confidence_limits, print_training_advice
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import POSITIVE, json_option, option, output_option, switch
@@ -204,11 +204,7 @@ def _write_suggestions(
         suggestions = [each for block in noted() for each in block.suggestions]
         write(placements_table(suggestions) + "\n")
     elif options.json:
-        present = [
-            {"query": concept.label, "id": known.id, "label": known.label}
-            for concept, known in concepts.present
-        ]
-        write_json(noted(), write, options.needs_evidence, present)
+        write_json(noted(), write, options.needs_evidence, named_present(concepts.present))
     else:
         write_csv(noted(), write)
     return kept

@@ -66,6 +66,13 @@ def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
     note_some(similar, " are similar to existing names")
 
 
+def named_present(present: Sequence[tuple[Concept, Concept]]) -> list[dict[str, str]]:
+    """Return the new concepts that the taxonomy already has, for JSON."""
+    return [
+        {"query": concept.label, "id": known.id, "label": known.label} for concept, known in present
+    ]
+
+
 def print_present(present: Sequence[tuple[Concept, Concept]], outcome: str) -> None:
     """Print which new concepts the taxonomy already has, and under which id."""
     lines = []
