@@ -26,7 +26,7 @@ from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import ChangedFileError, TaxoExpanError, is_out_of_memory
 from taxoexpan.option_declarations import OptionGroup
-from taxoexpan.shared_options import FeatureOptions
+from taxoexpan.shared_options import FeatureOptions, QuietOptions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     """Run a command, and print its warnings as messages."""
     command = options.command
     given = options_of(command.Options, options)
-    quiet = without_notes(getattr(given, "quiet", False))
+    quiet = without_notes(isinstance(given, QuietOptions) and given.quiet)
     with warnings.catch_warnings(), standard_output(), _inherited_privacy(given), quiet:
         warnings.showwarning = _print_once()
         status: int = command.run(given)
