@@ -37,6 +37,13 @@ def _all_with_threshold() -> ConfigurationError:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QuietOptions(OptionGroup):
+    """The option that hides notes."""
+
+    quiet: bool = switch("hide progress and notes; warnings and errors are still shown")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReadingOptions(OptionGroup):
     """The options for reading a taxonomy file."""
 
@@ -130,7 +137,7 @@ class FeatureOptions(OptionGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions(FeatureOptions, DeviceOptions):
+class TrainingOptions(FeatureOptions, DeviceOptions, QuietOptions):
     """The options for training a model."""
 
     preset: str = option(
@@ -142,7 +149,6 @@ class TrainingOptions(FeatureOptions, DeviceOptions):
     epochs: int | None = option(
         "maximum number of epochs (default: set by the preset)", None, POSITIVE
     )
-    quiet: bool = switch("do not show progress")
 
 
 @dataclass(frozen=True, kw_only=True)

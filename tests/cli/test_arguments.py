@@ -11,7 +11,7 @@ from taxoexpan import TaxoExpan, Taxonomy, expand_file, read_taxonomy
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "2", "--device", "cpu", "--quiet"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "2", "--device", "cpu"]
 
 
 @pytest.fixture

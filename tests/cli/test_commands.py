@@ -25,7 +25,7 @@ from tests.support.ctrl_c import interrupt_cli
 from tests.support.expanded_files import write_file
 from tests.support.full_disk import no_file_larger_than
 
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--device", "cpu"]
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_a_setting_without_effect_is_reported(
 ) -> None:
     command = ["train", pantry, "-o", tmp_path / "model", *QUICK, "--set", change]
     lines = [line for line in run(*command).err.splitlines() if "no effect" in line]
-    assert lines == ([f"note: tower_epochs has no effect, because {note}"] if note else [])
+    assert lines == ([f"warning: tower_epochs has no effect, because {note}"] if note else [])
 
 
 def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
 
 def test_the_demo_places_new_foods_and_saves_its_outputs(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    command = ["demo", "-o", str(folder), "--epochs", "1", "--quiet", "--device", "cpu"]
+    command = ["demo", "-o", str(folder), "--epochs", "1", "--device", "cpu"]
     command += ["--preset", "fast", "--features", "static", "--seed", "2"]
     captured = run(*command)
     assert "oat milk" in captured.out

@@ -14,7 +14,7 @@ from taxoexpan import TaxoExpan, read_taxonomy
 from tests.support.command_line import run
 from tests.support.messy_pantry import large_pantry
 
-QUICK = ["--preset", "fast", "--features", "static", "--quiet", "--device", "cpu", "--seed", "1"]
+QUICK = ["--preset", "fast", "--features", "static", "--device", "cpu", "--seed", "1"]
 CALIBRATED = ["--epochs", "25", "--set", "validation=leaves", "--set", "validation_fraction=0.35"]
 NEW = [
     *("yak cheese", "cashew milk", "rice milk", "lime sauce", "pea soup", "corn bread"),
@@ -214,7 +214,9 @@ def test_the_advised_fraction_gives_a_confidence_which_is_coarse(
     new.write_text("cashew milk\nwhite tea\n")
     advised = ["--set", "validation_fraction=0.38", "--model", model]
     messages = run("expand", pantry, new, "-o", out, "--epochs", "2", *QUICK, *advised).err
-    coarse = "note: the confidence is coarse, because it was learned from only 30 held-out leaves"
+    coarse = (
+        "warning: the confidence is coarse, because it was learned from only 30 held-out leaves"
+    )
     assert messages.count(coarse) == 1
     assert "no confidence can be learned" not in messages
     assert "" not in {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")}

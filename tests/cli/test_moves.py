@@ -22,7 +22,6 @@ QUICK = [
     "static",
     "--epochs",
     "15",
-    "--quiet",
     "--device",
     "cpu",
     "--seed",
@@ -174,9 +173,10 @@ def test_conflicting_and_outdated_moves_are_reported(tmp_path: Path) -> None:
     below = (
         "'raw oat milk' is not moved from 'drink' below 'milk': it already moves below 'oat milk'"
     )
-    assert f"note: {below}" in messages
+    assert f"warning: {below}" in messages
     assert (
-        "note: 'oat milk tea' is not moved from 'drink' below 'milk': it is not below" in messages
+        "warning: 'oat milk tea' is not moved from 'drink' below 'milk': it is not below"
+        in messages
     )
     assert "2 concepts and 2 relations added, 1 relation moved below new concepts" in messages
     assert out.read_text() == (
@@ -244,7 +244,7 @@ def test_a_merge_into_a_deprecated_concept_is_reported(tmp_path: Path) -> None:
     table = write_file(tmp_path / "decisions.csv", HEADER + "cuppa,q1,1,t,0.8,0.8,merge,\n")
     out = tmp_path / "out.csv"
     messages = run("apply", path, table, "-o", out, "--allow-merges").err
-    assert "note: 'tea', which gets the synonym 'cuppa', is deprecated" in messages
+    assert "warning: 'tea', which gets the synonym 'cuppa', is deprecated" in messages
     assert "'cuppa' is probably (0.80) a synonym of 'tea'" in messages
     own = write_file(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
     ran = run("apply", path, own, "-o", tmp_path / "o.csv", "--allow-merges")

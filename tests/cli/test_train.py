@@ -343,7 +343,7 @@ def test_a_model_learns_from_a_store(
     start = ["--decisions", reviews, "--from", model_directory]
     outputs = [tmp_path / "one", tmp_path / "two"]
     for output in outputs:
-        message = continue_training(pantry, *start, "-o", output, "--quiet")
+        message = continue_training(pantry, *start, "-o", output)
         assert "learned from 2 accepted concepts, 0 merges and 4 rejected placements" in message
     old, new, same = (TaxoExpan.load(path, "cpu") for path in (model_directory, *outputs))
     for label, parent in (("cashew milk", "milk"), ("white tea", "sauce")):
@@ -369,7 +369,7 @@ def test_decisions_that_the_taxonomy_cannot_take_are_counted(
     start = ["--decisions", reviews, "--from", model_directory]
     message = continue_training(changed, *start, "-o", tmp_path / "new")
     assert "note: 1 accepted concept is in the taxonomy by now" in message
-    assert "note: 1 decision is left out: the parent is not in the taxonomy" in message
+    assert "warning: 1 decision is left out: the parent is not in the taxonomy" in message
 
 
 def test_decisions_need_a_model(reviews: Path, pantry: Path, tmp_path: Path) -> None:

@@ -7,9 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from taxoexpan.cli.arguments import read_taxonomy
-from taxoexpan.cli.messages import as_json, note
+from taxoexpan.cli.messages import announce, as_json, note, print_json
 from taxoexpan.errors import FormatError
-from taxoexpan.option_declarations import PATH, POSITIVE, option, output_option, switch
+from taxoexpan.option_declarations import (
+    PATH,
+    POSITIVE,
+    json_option,
+    option,
+    output_option,
+    switch,
+)
 from taxoexpan.shared_options import (
     GlossaryOptions,
     TaxonomyOptions,
@@ -36,6 +43,7 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
         metavar="DIR",
     )
     report: Path | None = option("also write an HTML report", kind=PATH, metavar="HTML")
+    json: bool = json_option("also print the suspicious relations")
 
 
 def run(options: Options) -> int:
@@ -76,12 +84,13 @@ def run(options: Options) -> int:
             )
     except KeyboardInterrupt:
         if work.exists():
-            note(f"\nthe finished folds are saved in {work}; run the same command to resume")
+            announce(f"\nthe finished folds are saved in {work}; run the same command to resume")
         raise
     doubted = [each for each in relations if each.has_better_parent]
     shown = doubted[: options.top]
+    found = {"suspicious_relations": [each.as_json() for each in shown]}
     if options.output.suffix == ".json":
-        text = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
+        text = as_json(found) + "\n"
     else:
         text = suspicious_relations_csv(shown)
     texts = {options.output: text}
@@ -98,4 +107,6 @@ def run(options: Options) -> int:
         f"{len(relations):,} relations checked; another parent is more likely for "
         f"{len(doubted):,}; the {len(shown):,} most suspicious are in {where}"
     )
+    if options.json:
+        print_json({"checked": len(relations), "files": list(map(str, outputs)), **found})
     return 0
