@@ -61,7 +61,7 @@ def test_methods_are_compared_by_their_ranks(pantry: Path, new: Path, tmp_path: 
 def test_the_table_is_printed_for_people(pantry: Path, new: Path) -> None:
     output = run("evaluate", pantry, new, *CHEAP)
     assert output.err == (
-        "note: only 4 new concepts to place; with fewer than 30, figures vary by chance\n"
+        "warning: only 4 new concepts to place; with fewer than 30, figures vary by chance\n"
     )
     first, blank, *table, _, overlap = output.out.splitlines()
     assert first == (

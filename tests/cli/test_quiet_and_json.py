@@ -45,8 +45,7 @@ def test_commands_with_notes_are_quiet_on_request_and_results_are_json_on_reques
 
 def test_quiet_means_the_same_everywhere() -> None:
     declared = {name: o["quiet"] for name, o in commands().items() if "quiet" in o}
-    # `evaluate` declares the option on its own.
-    texts = {option.help for name, option in declared.items() if name != "evaluate"}
+    texts = {option.help for option in declared.values()}
     assert texts == {"hide progress and notes; warnings and errors are still shown"}
 
 

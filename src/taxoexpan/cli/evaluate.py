@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from taxoexpan.cli.arguments import open_taxonomies, print_glossary
-from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.messages import note, print_json, warn
 from taxoexpan.evaluation.methods import METHODS, default_methods
 from taxoexpan.option_declarations import (
     POSITIVE,
     SEED,
     argument,
+    json_option,
     option,
     output_option,
     repeated,
@@ -25,6 +26,7 @@ from taxoexpan.shared_options import (
     DeviceOptions,
     FeatureOptions,
     GlossaryOptions,
+    QuietOptions,
     ReadingOptions,
 )
 from taxoexpan.thresholds import LIKELY, MIN_FOR_COMPARISON
@@ -41,7 +43,7 @@ def _listed(needs_clone: bool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions):
+class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, QuietOptions):
     """The options of `evaluate`."""
 
     old: Path = argument("OLD", "old release: a taxonomy file")
@@ -75,8 +77,7 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions):
         "output CSV file with the rank of every true parent, by method"
     )
     force: bool = switch("overwrite existing output files")
-    json: bool = switch("print the results as JSON")
-    quiet: bool = switch("do not show progress")
+    json: bool = json_option("print the results")
 
 
 def run(options: Options) -> int:
@@ -111,14 +112,10 @@ def run(options: Options) -> int:
     count = len(growth.queries.concepts)
     if count < MIN_FOR_COMPARISON:
         few = pluralize(count, "new concept")
-        note(
-            f"note: only {few} to place; with fewer than {MIN_FOR_COMPARISON}, "
-            "figures vary by chance"
-        )
+        warn(f"only {few} to place; with fewer than {MIN_FOR_COMPARISON}, figures vary by chance")
 
     def begin(name: str) -> None:
-        if not options.quiet:
-            note(f"{name}: training on {len(growth.taxonomy):,} concepts")
+        note(f"{name}: training on {len(growth.taxonomy):,} concepts")
 
     progress = not options.quiet
     chosen = (encoder, options.seed, options.device, progress, begin)
