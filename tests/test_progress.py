@@ -204,7 +204,7 @@ def test_a_training_has_one_bar_that_only_rises(
     assert percents[0] == 0
     assert "\repoch   2  loss" in screen.getvalue()
     screen.truncate(0)
-    model.fit(taxonomy)
+    model.fit(taxonomy, progress=False)
     assert screen.getvalue() == ""
 
 
