@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Many tests start a process: without bytecode, each would compile every module that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-slow test-oldest oldest hashes coverage lint bench docs package sizes concepts reproduce audit clean
+.PHONY: help install demo test test-slow test-oldest oldest hashes coverage lint bench bench-all docs package sizes concepts reproduce audit clean
 
 help:
 	@echo "make demo       place new foods in the food branch of WordNet"
@@ -21,8 +21,9 @@ help:
 	@echo "make concepts   count classes, records, shared classes and lines (COMPARE=DIRECTORY: next to another checkout)"
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
 	@echo "make coverage   run the tests, and print the modules that they do not reach completely"
-	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY for real data)"
-	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
+	@echo "make bench      print speed as ratios, in five minutes (MAG_CS=DIRECTORY for real data)"
+	@echo "make bench-all  also compare the paper's sizes, single egonets and busy cores, in a quarter hour"
+	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent or CONFIG=FILE runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make install    install the command line in .venv"
 
@@ -35,6 +36,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports
 
 test: lint
@@ -96,8 +98,11 @@ coverage: .venv/installed-dev
 bench: .venv/installed
 	$(BIN)/python -m benchmarks.speed $(if $(MAG_CS),--mag-cs $(MAG_CS))
 
+bench-all: .venv/installed
+	$(BIN)/python -m benchmarks.speed --all $(if $(MAG_CS),--mag-cs $(MAG_CS))
+
 reproduce: .venv/installed-dev
-	@$(BIN)/python -m reproduction $(if $(RUN),run $(RUN)) $(ARGS)
+	@$(BIN)/python -m reproduction $(if $(RUN)$(CONFIG),run $(RUN) $(if $(CONFIG),--config $(CONFIG))) $(ARGS)
 
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -55,10 +55,13 @@ def synthetic_taxonomy(concepts: int = CONCEPTS, relations: int = RELATIONS) -> 
     return Taxonomy.from_columns(names, names, parents, children)
 
 
-def print_ratio(what: str, one: Callable[[], object], other: Callable[[], object]) -> None:
+def print_ratio(
+    what: str, good: float, one: Callable[[], object], other: Callable[[], object]
+) -> None:
     """Print the ratio of the time of the first function to that of the second."""
     ratio, seconds, steal = measure_undisturbed(one, other)
-    print(f"{ratio:6.2f} × {what}  ({seconds * 1e3:,.0f} ms; steal {steal:.1%})", flush=True)
+    about = f"{seconds * 1e3:,.0f} ms; steal {steal:.1%}"
+    print(f"{ratio:6.2f} × {what}  (good: {good} or less; {about})", flush=True)
 
 
 def measure_undisturbed(

@@ -1,4 +1,4 @@
-"""MkDocs hook that generates the reference pages for commands and settings from the code."""
+"""MkDocs hook that generates the reference pages for commands, settings and methods."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mkdocs.structure.files import File, Files
 
 from taxoexpan.cli.main import build_parser
 from taxoexpan.config import PRESETS, Config, load_preset
+from taxoexpan.evaluation.methods import METHODS
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -17,6 +18,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, content in (
         ("reference/commands.md", commands_page()),
         ("reference/settings.md", settings_page()),
+        ("reference/methods.md", methods_page()),
     ):
         files.append(File.generated(config, path, content=content))
     return files
@@ -52,6 +54,27 @@ def settings_page() -> str:
         values = " | ".join(_cell(getattr(preset, name)) for preset in presets.values())
         lines.append(f"| `{name}` | {description} | {values} |")
     return "\n".join([*lines, ""])
+
+
+def methods_page() -> str:
+    """Return a table of the registered methods."""
+    rows = [
+        f"| `{name}` | {each.description} | {'in a clone' if each.needs_clone else 'everywhere'} |"
+        for name, each in METHODS.items()
+    ]
+    return "\n".join(
+        [
+            "# Methods",
+            "",
+            "Generated from `taxoexpan.evaluation.methods`. `taxoexpan evaluate --methods` and the",
+            "experiments of the reproduction take these names; experiments take no whole models.",
+            "",
+            "| method | what it is | available |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def _cell(value: object) -> str:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reproduction.experiments import (
     FIGURES,
-    MEASURED,
     SEMEVAL,
-    TABLES,
     Experiment,
     all_experiments,
+    choose_experiments,
     find_experiments,
+    parse_change,
 )
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.phrasing import pluralize
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 CALIBRATION = "calibration"
 """The figure of the measurements of confidence."""
+LEAVES = "one leaf in ten is held out for validation, and one for the test"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -34,25 +36,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(step=_list)
     steps = parser.add_subparsers(metavar="STEP", title="steps (default: list all experiments)")
     run = steps.add_parser("run", help="run experiments; stored runs are not repeated")
-    run.add_argument(
-        "names",
-        nargs="+",
-        metavar="EXPERIMENT",
-        help="name, group or pattern, such as main/taxoexpan, main or 'ablation/*-mlp'",
-    )
     run.add_argument("--task", type=Path, nargs="+", help="task files, from prepare")
     run.add_argument("--seeds", type=int, default=3, help="runs per experiment (default: 3)")
-    run.add_argument("--quiet", action="store_true", help="show no progress")
-    run.add_argument(
-        "--taxonomy",
-        type=Path,
-        metavar="FILE",
-        help="the taxonomy of a measurement (default: that of --mag-cs, or the food taxonomy)",
-    )
-    run.add_argument("--newer", type=Path, metavar="FILE", help="its newer release")
+    run.add_argument("--newer", type=Path, metavar="FILE", help="a newer release, to measure with")
     prepare = steps.add_parser("prepare", help="write a task, with its vectors, for other machines")
     table = steps.add_parser("table", help="print a table of the stored runs")
-    table.add_argument("name", choices=[*TABLES, SEMEVAL, *MEASURED])
     figure = steps.add_parser("figure", help="draw a figure as PNG and SVG")
     figure.add_argument("name", choices=[*FIGURES, CALIBRATION])
     figure.add_argument("--vectors", help="which runs to draw, if several tasks have runs")
@@ -66,14 +54,47 @@ def build_parser() -> argparse.ArgumentParser:
         step.set_defaults(step=function)
     for step, function in ((table, _table), (figure, _figure), (page, _page)):
         step.set_defaults(step=function)
+    for step in (run, table, figure):
+        _add_experiments(step)
     for step in (run, table, figure, page):
         step.add_argument("--runs", type=Path, default=Path("runs"), help="folder of stored runs")
     for step in (run, prepare, table):
         step.add_argument("--semeval", type=Path, help="folder of SemEval-2016 Task 14")
         step.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
+        step.add_argument("--quiet", action="store_true", help="do not show progress")
     for step, default in ((prepare, "."), (table, None), (figure, "."), (page, "reproduction.md")):
         step.add_argument("-o", "--output", type=Path, default=default)
     return parser
+
+
+def _add_experiments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that choose experiments and change their settings."""
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help="name, group or pattern, such as main/taxoexpan, main or 'ablation/*-mlp'",
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="TOML files with experiments of your own",
+    )
+    parser.add_argument(
+        "--epochs", type=_positive, metavar="N", help="maximum number of epochs of all networks"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="changes",
+        metavar="NAME=VALUE",
+        help="override a setting of every experiment that has it; can be repeated",
+    )
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -82,8 +103,15 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "--mag-cs",
         type=Path,
         metavar="PATH",
-        help="folder of MAG-CS, or a .terms file of another taxonomy with its split (default: the "
-        "food taxonomy of the package, with a split of its own)",
+        help="folder of MAG-CS, or its .terms file, with the split of the paper",
+    )
+    parser.add_argument(
+        "--taxonomy",
+        type=Path,
+        metavar="FILE",
+        help="your own taxonomy, in any format; the ids to hold out are in FILE.validation and "
+        "FILE.test, one per line (default: the food taxonomy of the package, and one leaf in ten "
+        "for either list)",
     )
     parser.add_argument(
         "--features", help="encoder (default: static; for measurements, that of the preset)"
@@ -113,13 +141,34 @@ def _list(_: argparse.Namespace) -> None:
         print(f"{experiment.name:<44}{experiment.title:<40}{', '.join(published)}".rstrip())
 
 
+def _positive(text: str) -> int:
+    """Read a number of epochs."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return number
+
+
+def _chosen(options: argparse.Namespace) -> list[Experiment]:
+    """Return the chosen experiments with their changed settings."""
+    changes: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
+    for name, value in map(parse_change, options.changes):
+        if name in changes:
+            raise ConfigurationError(f"{name} is set twice", fix="set it once")
+        changes[name] = value
+    return choose_experiments(options.names, options.config, changes)
+
+
 def _run(options: argparse.Namespace) -> None:
     """Make the missing runs, and print the results of all runs as tables."""
-    experiments = find_experiments(options.names)
+    experiments = _chosen(options)
     measurements = [experiment for experiment in experiments if experiment.measurement]
     ranked = [experiment for experiment in experiments if not experiment.measurement]
     if measurements:
         _measure(measurements, options)
+    elif options.newer:
+        message = "a newer release is only measured with"
+        raise ConfigurationError(message, fix="compare methods on it by `taxoexpan evaluate`")
     if ranked:
         _rank(ranked, options)
 
@@ -129,9 +178,10 @@ def _measure(experiments: Sequence[Experiment], options: argparse.Namespace) -> 
     from reproduction.measurements.runner import run_measurements, tables_text
     from reproduction.measurements.trial import Data, Trial
 
+    say = _speaker(options)
+
     def begin(trial: Trial, left: int) -> None:
-        if not options.quiet:
-            _note(f"{trial.experiment.title}, seed {trial.seed}: started, {left:,} more to run")
+        say(f"{trial.experiment.title}, seed {trial.seed}: started, {left:,} more to run")
 
     data = Data.read(options.taxonomy or _terms(options.mag_cs), options.newer)
     trials = [
@@ -140,36 +190,41 @@ def _measure(experiments: Sequence[Experiment], options: argparse.Namespace) -> 
         for experiment in experiments
     ]
     for run in run_measurements(trials, options.runs, begin):
-        _note(f"{run.experiment.title}, seed {run.seed}: {run.seconds:.0f} s")
+        say(f"{run.experiment.title}, seed {run.seed}: {run.seconds:.0f} s")
     print(tables_text(experiments, options.runs), end="")
 
 
 def _rank(experiments: Sequence[Experiment], options: argparse.Namespace) -> None:
     """Make the missing runs, print the result of every run, and compare them with the paper."""
     from reproduction.runner import run_experiments
-    from reproduction.tables import table_text
+    from reproduction.runs import task_folder
+    from reproduction.tables import metrics_text, table_text
     from taxoexpan.device import choose_device
 
+    say = _speaker(options)
+
     def begin(experiment: Experiment, seed: int, left: int) -> None:
-        if not options.quiet:
-            _note(f"{experiment.title}, seed {seed}: started, {left:,} more to run")
+        say(f"{experiment.title}, seed {seed}: started, {left:,} more to run")
 
     progress = not options.quiet
     if any(experiment.method == "dist-xgboost" for experiment in experiments):
         from reproduction.baselines.dist_xgboost import refuse_without_xgboost
 
         refuse_without_xgboost()
+    done = []
     for task in _tasks(options):
         moved = task.to(choose_device(options.device))
+        done.append(task)
         runs = run_experiments(experiments, moved, options.seeds, options.runs, begin, progress)
         for experiment, run in runs:
-            test = run.record.test
-            _note(
-                f"{experiment.title}, seed {run.record.seed}: MR {test.mr:.1f}, "
-                f"Hit@1 {test.hit_at_1:.3f}, Hit@3 {test.hit_at_3:.3f}, "
-                f"MRR {test.mrr:.3f}  ({run.record.seconds_to_fit:.0f} s)"
-            )
-    print(table_text(experiments, options.runs), end="")
+            record = run.record
+            result = f"{metrics_text(record.test)}; validation MR {record.validation.mr:.1f}"
+            result += f" ({record.seconds_to_fit:.0f} s)"
+            say(f"{experiment.title}, seed {record.seed}: {result}")
+    if options.semeval:
+        _print_semeval(experiments, options, [task.features for task in done])
+    else:
+        print(table_text(experiments, options.runs, [*map(task_folder, done)]), end="")
 
 
 def _tasks(options: argparse.Namespace) -> Iterator[Task]:
@@ -185,23 +240,31 @@ def _tasks(options: argparse.Namespace) -> Iterator[Task]:
 
 def _make_tasks(options: argparse.Namespace) -> Iterator[Task]:
     from reproduction.semeval.task import semeval_task
-    from reproduction.split import read_split, split_leaves
+    from reproduction.split import list_paths, read_split, split_leaves
     from reproduction.task import make_task
     from taxoexpan.features.encoder_registry import make_encoder
-    from taxoexpan.taxonomy import Taxonomy
 
+    say = _speaker(options)
     encoder = make_encoder(options.features or "static", device=options.device)
-    encoder.show_progress(True)
+    encoder.show_progress(not options.quiet)
+    work = f"reading and encoding with {encoder.name}, finding mentions and duplicates"
     if options.semeval:
         for part in ("noun", "verb"):
+            say(f"WordNet and SemEval, {part}s: {work}")
             yield semeval_task(options.wordnet, options.semeval, part, encoder, options.joined)
         return
-    if terms := _terms(options.mag_cs):
-        yield make_task(terms.stem, encoder, *read_split(terms), options.joined)
+    if file := options.taxonomy or _terms(options.mag_cs):
+        say(f"{file}: {work}")
+        if options.taxonomy and not any(path.exists() for path in list_paths(file)):
+            _note(f"note: {file.name} has no lists of ids to hold out (see the docs); {LEAVES}")
+            holdouts = split_leaves(read_taxonomy(file))
+        else:
+            holdouts = read_split(file)
+        yield make_task(file.stem, encoder, *holdouts, options.joined)
         return
-    _note("data: the food taxonomy of the package; give MAG-CS with --mag-cs, see the docs")
+    _note(f"note: the data is the food taxonomy of the package; {LEAVES}")
     with resources.as_file(resources.files("taxoexpan.data") / "food.csv") as path:
-        food = Taxonomy.read(path)
+        food = read_taxonomy(path)
     yield make_task("food", encoder, *split_leaves(food), options.joined)
 
 
@@ -220,41 +283,57 @@ def _prepare(options: argparse.Namespace) -> None:
 
 
 def _table(options: argparse.Namespace) -> None:
-    from reproduction.semeval.table import SemEvalResults
     from reproduction.tables import table_text
 
-    experiments = find_experiments([options.name])
-    if options.name in MEASURED:
+    experiments = _chosen(options)
+    measured = [experiment for experiment in experiments if experiment.measurement]
+    if measured:
         from reproduction.measurements.runner import tables_text
 
-        print(tables_text(experiments, options.runs), end="")
+        print(tables_text(measured, options.runs), end="")
+    ranked = [experiment for experiment in experiments if not experiment.measurement]
+    if not ranked:
         return
-    if options.name != SEMEVAL:
-        print(table_text(experiments, options.runs), end="")
-        return
-    if options.semeval is None:
+    if options.semeval is None and any(experiment.group == SEMEVAL for experiment in ranked):
         message = "the table of SemEval-2016 Task 14 needs the gold keys"
         raise ConfigurationError(message, fix="give the folder of the task with --semeval")
+    if options.semeval is None:
+        print(table_text(ranked, options.runs), end="")
+    else:
+        _print_semeval(ranked, options)
+
+
+def _print_semeval(
+    experiments: Sequence[Experiment],
+    options: argparse.Namespace,
+    features: Sequence[str] | None = None,
+) -> None:
+    """Print the table of SemEval-2016 Task 14 for runs with these vectors (default: all)."""
+    from reproduction.semeval.table import SemEvalResults
+
+    _speaker(options)("reading WordNet, scoring the placements")
     results = SemEvalResults(experiments, options.runs, options.wordnet, options.semeval)
-    if options.output:
+    if getattr(options, "output", None):
         options.output.mkdir(parents=True, exist_ok=True)
         for name, key in results.files().items():
             (options.output / name).write_bytes(key)
-    print(results.text(), end="")
+    print(results.text(features), end="")
 
 
 def _figure(options: argparse.Namespace) -> None:
     from reproduction.figures import draw, image_bytes
 
+    is_own = bool(options.names or options.config)
+    experiments = _chosen(options) if is_own else []
     if options.name == CALIBRATION:
         from reproduction.measurements.calibration_plots import draw_confidence
         from reproduction.measurements.runner import stored_runs
 
-        experiments = find_experiments([CALIBRATION])
+        experiments = experiments or find_experiments([CALIBRATION])
         measured = [each for each in experiments if each.measurement == "confidence"]
         figure = draw_confidence(stored_runs(measured, options.runs))
     else:
-        figure = draw(options.name, options.runs, options.vectors)
+        figure = draw(options.name, options.runs, options.vectors, experiments)
     options.output.mkdir(parents=True, exist_ok=True)
     for kind in ("png", "svg"):
         path = options.output / f"{options.name}.{kind}"
@@ -274,6 +353,11 @@ def _icd(options: argparse.Namespace) -> None:
 
     options.output.write_text(icd_table(options.wheel), encoding="utf-8", newline="")
     _note(f"{options.output} written")
+
+
+def _speaker(options: argparse.Namespace) -> Callable[[str], None]:
+    """Return a function that prints a message about the progress, unless `--quiet` is given."""
+    return (lambda _: None) if options.quiet else _note
 
 
 def _note(message: str) -> None:

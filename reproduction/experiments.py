@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from taxoexpan.errors import ConfigurationError
+from pydantic import TypeAdapter, ValidationError
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.evaluation.methods import METHODS, Method, find_method, make_method, source_file
 
 METRICS = ("mr", "hit_at_1", "hit_at_3", "mrr")
 """The metrics that the paper publishes."""
@@ -26,6 +30,9 @@ TABLES = {
 
 SEMEVAL = "semeval"
 """The group of the SemEval table, which has its own data and its own score."""
+
+OWN = "own"
+"""The group of the experiments in files of your own."""
 
 MEASURED = ("calibration", "cleaning", "recovery", "review", "small", "updating")
 """The groups of the measurements, which are not in the paper."""
@@ -55,8 +62,8 @@ class Experiment:
     """
 
     name: str
-    order: int
-    title: str
+    order: int = 0
+    title: str = ""
     method: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     noise: float = 0.0
@@ -72,15 +79,101 @@ class Experiment:
         """The table or figure that the experiment belongs to."""
         return self.name.partition("/")[0]
 
+    def make_method(self) -> Method:
+        """Make the method with the settings; a whole model is refused."""
+        method = make_method(self.method, **self.settings)
+        if not isinstance(method, Method):
+            raise ConfigurationError(
+                f"{self.method} is a whole model, and experiments rank with given vectors",
+                fix="compare it by `taxoexpan evaluate`, or by `evaluate_methods` in Python",
+            )
+        return method
+
+    def has_setting(self, name: str) -> bool:
+        """Return whether the method, or the models of the measurement, take a setting."""
+        from taxoexpan.config import SETTINGS
+
+        is_known = name in SETTINGS or name == "preset"
+        if not self.method:
+            return bool(self.measurement) and is_known
+        parameters = signature(find_method(self.method)).parameters
+        is_open = any(each.kind == Parameter.VAR_KEYWORD for each in parameters.values())
+        return name in parameters or (is_open and (is_known or self.method not in METHODS))
+
+    def with_settings(self, changes: Mapping[str, Any]) -> Experiment:
+        """Return the experiment with those changes that it has a setting for."""
+        own = {name: value for name, value in changes.items() if self.has_setting(name)}
+        title = ", ".join([self.title, *(f"{name}={value}" for name, value in own.items())])
+        return replace(self, title=title, settings={**self.settings, **own})
+
 
 @cache
 def all_experiments() -> tuple[Experiment, ...]:
     """Return every experiment, in the order of the paper."""
-    experiments = [
-        Experiment(f"{file.parent.name}/{file.stem}", **tomllib.loads(file.read_text()))
-        for file in (Path(__file__).parent / "configs").glob("*/*.toml")
-    ]
+    files = (Path(__file__).parent / "configs").glob("*/*.toml")
+    experiments = [read_experiment(file, file.parent.name) for file in files]
     return tuple(sorted(experiments, key=lambda e: (e.group, e.order, e.name)))
+
+
+def read_experiment(path: Path, group: str = OWN) -> Experiment:
+    """Read an experiment; the file of its method is relative to its own file."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FormatError(path, "the file does not exist", fix="give a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(path, f"not a TOML file ({error})", fix="correct it") from None
+    known = [each.name for each in fields(Experiment) if each.name != "name"]
+    if unknown := [key for key in table if key not in known]:
+        message = f"an experiment has no {unknown[0]!r}"
+        raise FormatError(path, message, fix=f"choose from {', '.join(known)}")
+    try:
+        named = {"name": f"{group}/{path.stem}", "title": path.stem, **table}
+        experiment = _adapter().validate_python(named)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise FormatError(path, f"{place}: {first['msg']}", fix="correct it") from None
+    if source := source_file(experiment.method):
+        name = experiment.method.rpartition(":")[2]
+        return replace(experiment, method=f"{path.parent / source}:{name}")
+    return experiment
+
+
+@cache
+def _adapter() -> TypeAdapter[Experiment]:
+    """Return the reader of experiments; making one takes longer than using it."""
+    return TypeAdapter(Experiment)
+
+
+def choose_experiments(
+    patterns: Sequence[str], configs: Sequence[Path] = (), changes: Mapping[str, Any] | None = None
+) -> list[Experiment]:
+    """Return the experiments that match patterns, then those of files, with changed settings."""
+    experiments = [*find_experiments(patterns), *map(read_experiment, configs)]
+    if not experiments:
+        raise ConfigurationError("no experiment is given", fix="give a name, or a file")
+    names = [experiment.name for experiment in experiments]
+    if double := next((name for name in names if names.count(name) > 1), None):
+        message = f"two files give the experiment {double}"
+        raise ConfigurationError(message, fix="give them different names")
+    for name in changes or {}:
+        if not any(experiment.has_setting(name) for experiment in experiments):
+            message = f"none of the chosen experiments has the setting {name!r}"
+            raise ConfigurationError(message, fix="see the settings of their methods")
+    return [experiment.with_settings(changes or {}) for experiment in experiments]
+
+
+def parse_change(text: str) -> tuple[str, Any]:
+    """Split `NAME=VALUE`; the value is one of TOML, or else a string."""
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not sign or not name:
+        message = f"{text!r} sets nothing"
+        raise ConfigurationError(message, fix="write NAME=VALUE, such as hidden_dim=64")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
 
 
 def find_experiments(patterns: Sequence[str]) -> list[Experiment]:

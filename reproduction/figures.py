@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,28 +46,49 @@ PUBLISHED_SECONDS = 30
 RANK_EDGES = (1, 2, 4, 11, 31, 101, 301, 1001, np.inf)
 
 
-def draw(name: str, runs: Path, vectors: str | None = None) -> Figure:
-    """Draw a figure from the runs on one task; `vectors` chooses it if there are several."""
+def draw(
+    name: str,
+    runs: Path,
+    vectors: str | None = None,
+    experiments: Sequence[Experiment] = (),
+) -> Figure:
+    """Draw a figure from the runs on one task; `vectors` chooses it if there are several.
+
+    `experiments` are drawn instead of the figure's own, which only `cases` allows.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
-    index = find_runs(runs, find_experiments([FIGURES[name]]))
-    task = _choose_task(name, runs, index, vectors)
-    return DRAW[name]({e: by_task[task] for e, by_task in index.items() if task in by_task})
+    if experiments and name != "cases":
+        message = f"the figure {name} always shows the same experiments"
+        raise ConfigurationError(message, fix="draw others with the figure cases")
+    experiments = experiments or find_experiments([FIGURES[name]])
+    index = find_runs(runs, experiments)
+    task = _choose_task(name, runs, index, vectors, experiments)
+    found = {e: by_task[task] for e, by_task in index.items() if task in by_task}
+    if name == "cases":
+        return _draw_cases(found, {experiment.name: experiment.title for experiment in experiments})
+    return DRAW[name](found)
 
 
-def tasks_for(name: str, index: RunIndex) -> list[str]:
+def tasks_for(name: str, index: RunIndex, experiments: Sequence[Experiment] = ()) -> list[str]:
     """Return the folders of the tasks with all runs that a figure needs.
 
     The figure `cases` needs only one of its runs, since it draws each model separately.
     """
     enough = any if name == "cases" else all
-    experiments = find_experiments([FIGURES[name]])
+    experiments = experiments or find_experiments([FIGURES[name]])
     tasks = sorted({task for e in experiments for task in index[e.name]})
     return [task for task in tasks if enough(task in index[e.name] for e in experiments)]
 
 
-def _choose_task(name: str, runs: Path, index: RunIndex, vectors: str | None) -> str:
+def _choose_task(
+    name: str,
+    runs: Path,
+    index: RunIndex,
+    vectors: str | None,
+    experiments: Sequence[Experiment],
+) -> str:
     """Return the folder of the one task that a figure can be drawn from."""
     features = {
         task: stored[0].record.task.features
@@ -76,9 +97,9 @@ def _choose_task(name: str, runs: Path, index: RunIndex, vectors: str | None) ->
     }
     matching = sorted(task for task in features if vectors in (None, task, features[task]))
     if features and not matching:
-        message = f"no run of {FIGURES[name]} has the vectors {vectors!r}"
+        message = f"no run of {', '.join(index)} has the vectors {vectors!r}"
         raise ConfigurationError(message, fix=f"choose one of {_list_tasks(features, features)}")
-    complete = [task for task in tasks_for(name, index) if task in matching]
+    complete = [task for task in tasks_for(name, index, experiments) if task in matching]
     if not complete:
         raise _missing_runs(name, runs, index, matching)
     if len(complete) > 1:
@@ -96,7 +117,7 @@ def _list_tasks(tasks: Iterable[str], features: dict[str, str]) -> str:
 def _missing_runs(name: str, runs: Path, index: RunIndex, tasks: Sequence[str]) -> FormatError:
     """Return the error that names the first run that the most complete task lacks."""
     if name == "cases":
-        return FormatError(runs, f"no runs of {FIGURES[name]}", fix="run them first")
+        return FormatError(runs, f"no runs of {', '.join(index)}", fix="run them first")
     counts = {task: sum(task in by_task for by_task in index.values()) for task in tasks}
     fullest = max(counts, key=counts.__getitem__, default=None)
     missing = next(experiment for experiment, by_task in index.items() if fullest not in by_task)
@@ -183,12 +204,12 @@ def _draw_scalability(runs: Runs) -> Figure:
     return figure
 
 
-def _draw_cases(runs: Runs) -> Figure:
+def _draw_cases(runs: Runs, titles: Mapping[str, str]) -> Figure:
     """Draw the number of queries by the rank of their best true parent."""
     counts = {}
-    for experiment in find_experiments([FIGURES["cases"]]):
-        for run in runs.get(experiment.name, [])[:1]:
-            counts[experiment.title], _ = np.histogram(run.best_ranks(), RANK_EDGES)
+    for name, title in titles.items():
+        for run in runs.get(name, [])[:1]:
+            counts[title], _ = np.histogram(run.best_ranks(), RANK_EDGES)
     figure, (axis,) = _grid(1, "Ranks of the test queries' true parents", runs, 9)
     width = 0.8 / len(counts)
     for number, (title, heights) in enumerate(counts.items()):
@@ -226,9 +247,8 @@ DRAW: dict[str, Callable[[Runs], Figure]] = {
     "loss": _draw_loss,
     "sensitivity": _draw_sensitivity,
     "scalability": _draw_scalability,
-    "cases": _draw_cases,
 }
-"""The function that draws each figure."""
+"""The function that draws each figure but `cases`."""
 
 
 def image_bytes(figure: Figure, path: Path) -> bytes:

@@ -14,9 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reproduction.baselines.trained_method import TrainedMethod, fit_method
 from reproduction.experiments import Experiment
-from reproduction.methods import make_method
 from reproduction.runs import (
     LOG,
     RANKS,
@@ -31,9 +29,10 @@ from reproduction.runs import (
     whole_run,
 )
 from reproduction.task import Task, rewire_relations, sample_leaves
-from taxoexpan.evaluation.growth import true_ranks_by
-from taxoexpan.evaluation.rules import Method
+from taxoexpan.evaluation.methods import Method, TrainedMethod, fit_method, score_anchors
+from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.network.concept_vectors import LabeledQueries
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.log import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
@@ -102,7 +101,7 @@ def run_experiment(
     """
     info = TaskInfo(task.name, task.features, digest or task.digest())
     task = _task_of(experiment, task, seed)
-    method = make_method(experiment.method, **experiment.settings)
+    method = experiment.make_method()
     problem = task.problem
     with whole_run(folder) as staging:
         (staging / LOG).touch()
@@ -110,7 +109,7 @@ def run_experiment(
         history = fit_method(method, problem, seed, TrainingLog(progress, staging / LOG))
         seconds_to_fit = time.perf_counter() - began
         seconds_to_place = _seconds_to_place(method, task, experiment.timed)
-        ranked = _rank_both(method, task)
+        ranked = _rank_both(method, task, progress)
         record = RunRecord(
             experiment=experiment,
             seed=seed,
@@ -135,7 +134,7 @@ def run_experiment(
 def depends_on_seed(experiment: Experiment) -> bool:
     """Return whether the method or a change of the taxonomy is random."""
     is_changed = experiment.noise > 0 or experiment.leaf_fraction < 1
-    method = make_method(experiment.method, **experiment.settings)
+    method = experiment.make_method()
     return is_changed or isinstance(method, TrainedMethod)
 
 
@@ -148,30 +147,32 @@ def _task_of(experiment: Experiment, task: Task, seed: int) -> Task:
     return task
 
 
-def _rank_both(method: Method, task: Task) -> dict[str, MethodRanking]:
+def _rank_both(method: Method, task: Task, progress: bool) -> dict[str, MethodRanking]:
     """Rank the test queries and the validation queries of a task."""
     anchors = len(task.problem.taxonomy)
     count = min(STORED_ANCHORS, anchors)
     return {
-        part: rank_queries(method, queries, anchors, count)
+        part: rank_queries(method, queries, anchors, count, progress)
         for part, queries in (("test", task.test), ("validation", task.problem.validation))
     }
 
 
 def rank_queries(
-    method: Method, queries: LabeledQueries, anchors: int, count: int
+    method: Method, queries: LabeledQueries, anchors: int, count: int, progress: bool = False
 ) -> MethodRanking:
     """Return the ranks of the true parents and the `count` best anchors, scoring only once."""
     ranks: list[NDArray[np.floating]] = []
     ranks_ties_as_best: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
-    for _, block in queries.blocks(anchors):
-        block_scores = method.score(block)
-        best = block_scores.topk(count, dim=0)
-        indices.append(best.indices.T.cpu().numpy())
-        scores.append(best.values.T.cpu().numpy())
-        ranks += rank_true_parents(block_scores, block.parents)
-        ranks_ties_as_best += rank_true_parents(block_scores, block.parents, TIES_AS_BEST)
+    with Progress("ranking", len(queries), "queries", shown=progress) as bar:
+        for _, block in queries.blocks(anchors):
+            block_scores = score_anchors(method, block, anchors)
+            best = block_scores.topk(count, dim=0)
+            indices.append(best.indices.T.cpu().numpy())
+            scores.append(best.values.T.cpu().numpy())
+            ranks += rank_true_parents(block_scores, block.parents)
+            ranks_ties_as_best += rank_true_parents(block_scores, block.parents, TIES_AS_BEST)
+            bar.update(len(block))
     best_anchors = np.concatenate(indices)
     return MethodRanking(ranks, ranks_ties_as_best, best_anchors, np.concatenate(scores))
 

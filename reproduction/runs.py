@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from reproduction.experiments import Experiment
-from reproduction.methods import make_method
 from reproduction.task import Task
 from taxoexpan.errors import FormatError
+from taxoexpan.evaluation.methods import source_file
 from taxoexpan.training.metrics import Metrics, compute_metrics
 
 RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
@@ -177,8 +177,8 @@ def task_folder(task: Task) -> str:
 
 
 def find_runs(runs: Path, experiments: Sequence[Experiment]) -> RunIndex:
-    """Return all stored runs of these experiments."""
-    return {experiment.name: runs_of(runs, experiment) for experiment in experiments}
+    """Return all stored runs of these experiments; those that are only quoted have none."""
+    return {e.name: runs_of(runs, e) if e.method else {} for e in experiments}
 
 
 def runs_of(runs: Path, experiment: Experiment) -> dict[str, list[Run]]:
@@ -245,6 +245,12 @@ def safe_name(name: str) -> str:
 
 
 def _settings_folder(experiment: Experiment) -> str:
-    settings = make_method(experiment.method, **experiment.settings).settings
-    identity = json.dumps([settings, experiment.noise, experiment.leaf_fraction], sort_keys=True)
-    return f"{experiment.method}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"
+    """Name a folder by everything that determines the scores, also the code of your own file."""
+    settings = experiment.make_method().settings or experiment.settings
+    parts: list[Any] = [settings, experiment.noise, experiment.leaf_fraction]
+    name = experiment.method
+    if source := source_file(name):
+        parts += [experiment.settings, hashlib.sha256(source.read_bytes()).hexdigest()]
+        name = f"{source.stem}-{name.rpartition(':')[2]}"
+    identity = json.dumps(parts, sort_keys=True, default=str)
+    return f"{safe_name(name)}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"

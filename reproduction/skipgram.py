@@ -16,6 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from reproduction.phrases import PhraseMatcher, name_token, tokenize
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.parallel import map_blocks
@@ -23,7 +24,6 @@ from taxoexpan.features.embedding import names_of
 from taxoexpan.features.encoder import Vectors
 from taxoexpan.files import check_output, temporary_folder, write_whole
 from taxoexpan.formats.concept_list import read_concepts
-from taxoexpan.taxonomy import Taxonomy
 
 DIMENSION = 250
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     check_output(options.output, force=False)
     new = read_concepts(options.new) if options.new else []
-    names = sorted({*names_of(Taxonomy.read(options.taxonomy).concepts), *names_of(new)})
+    names = sorted({*names_of(read_taxonomy(options.taxonomy).concepts), *names_of(new)})
     learned = train_skipgram(options.corpus, names, seed=options.seed)
     write_whole({options.output: word2vec_text(learned, names).encode()})
 

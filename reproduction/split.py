@@ -1,27 +1,28 @@
-"""The paper's split: a taxonomy, and two lists of the leaves that are held out of it."""
+"""The split of a task: a taxonomy, and two lists of the concepts that are held out of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import Holdout, hold_out
 
 
-def read_split(terms: Path) -> tuple[Holdout, Holdout]:
-    """Return the validation and the test holdout of NAME.terms; both leave the same taxonomy.
+def read_split(file: Path) -> tuple[Holdout, Holdout]:
+    """Return the validation and the test holdout of a taxonomy file; both leave the same taxonomy.
 
-    The relations are in NAME.taxo, and the held-out ids in NAME.terms.validation and
-    NAME.terms.test, one per line.
+    The held-out ids are in FILE.validation and FILE.test, one per line. The relations of NAME.terms
+    are in NAME.taxo.
     """
-    whole = Taxonomy.read(terms)
+    whole = read_taxonomy(file)
     if not whole.relations:
-        message = "missing or empty"
-        raise FormatError(
-            terms.with_suffix(".taxo"), message, fix=f"it must hold the relations of {terms.name}"
-        )
-    paths = [terms.with_name(f"{terms.name}.{part}") for part in ("validation", "test")]
+        is_paper = file.suffix == ".terms"
+        place = file.with_suffix(".taxo") if is_paper else file
+        fix = f"it must hold the relations of {file.name}" if is_paper else "give some"
+        raise FormatError(place, "missing or empty" if is_paper else "no relations", fix=fix)
+    paths = list_paths(file)
     lists = [_read_ids(path, whole) for path in paths]
     shared = set(lists[0]).intersection(lists[1])
     if shared:
@@ -34,6 +35,11 @@ def read_split(terms: Path) -> tuple[Holdout, Holdout]:
             message = "no listed concept has a parent outside both lists"
             raise FormatError(path, message, fix="list some that have one")
     return validation, test
+
+
+def list_paths(file: Path) -> list[Path]:
+    """Return the paths of the lists of held-out ids of a taxonomy file."""
+    return [file.with_name(f"{file.name}.{part}") for part in ("validation", "test")]
 
 
 def split_leaves(taxonomy: Taxonomy, step: int = 10) -> tuple[Holdout, Holdout]:
@@ -50,7 +56,8 @@ def _read_ids(path: Path, whole: Taxonomy) -> list[str]:
     if not path.exists():
         message = "the file does not exist"
         raise FormatError(path, message, fix="a split needs this list, with one id per line")
-    ids = dict.fromkeys(path.read_text(encoding="utf-8-sig").split())
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    ids = dict.fromkeys(filter(None, map(str.strip, lines)))
     for id in ids:
         if id not in whole:
             raise FormatError(

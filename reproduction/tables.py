@@ -7,29 +7,57 @@ from pathlib import Path
 
 import numpy as np
 
-from reproduction.experiments import METRICS, Experiment
+from reproduction.experiments import OWN, Experiment
 from reproduction.runs import Run, RunIndex, find_runs
 from taxoexpan.errors import FormatError
 from taxoexpan.evaluation.comparison import format_value
+from taxoexpan.training.metrics import Metrics
 
 MAG_CS_QUERIES = 2450
 """The number of test queries in the paper's task; with another one, the task is another."""
-METRIC_NAMES = {"mr": "MR", "hit_at_1": "Hit@1", "hit_at_3": "Hit@3", "mrr": "MRR"}
+METRIC_NAMES = {
+    "mr": "MR",
+    "hit_at_1": "Hit@1",
+    "hit_at_3": "Hit@3",
+    "hit_at_10": "Hit@10",
+    "mrr": "MRR",
+}
 TIES_NOTE = (
     "An anchor with the same score as a true parent counts half. With *ties as best* it does not "
-    "count, as in the authors' code; only these figures are compared with the paper (Δ)."
+    "count, as in the authors' code"
 )
+DIFFERENCE_NOTE = "; only these figures are compared with the paper (Δ)"
 
 
-def table_text(experiments: Sequence[Experiment], runs: Path) -> str:
-    """Return one Markdown table for each task that the experiments were run on, and a note."""
+def table_text(
+    experiments: Sequence[Experiment], runs: Path, tasks: Sequence[str] | None = None
+) -> str:
+    """Return one Markdown table for each task, and a note.
+
+    `tasks` are folders of tasks (default: all that the experiments were run on).
+    """
     index = find_runs(runs, experiments)
     all_tasks = sorted({task for by_task in index.values() for task in by_task})
     if not all_tasks:
         raise FormatError(runs, "no runs of these experiments", fix="run them first")
     # If all runs were made for other tables, show them nevertheless.
-    tasks = tasks_with_runs(experiments, index) or all_tasks
-    return f"{markdown_tables(experiments, index, tasks)}\n{TIES_NOTE}\n"
+    tasks = tasks or tasks_with_runs(experiments, index) or all_tasks
+    text = markdown_tables(experiments, index, tasks)
+    return f"{text}\n{TIES_NOTE}{DIFFERENCE_NOTE if ' Δ |' in text else ''}.\n"
+
+
+def metrics_text(metrics: Metrics) -> str:
+    """Return all metrics of a run in one line."""
+    named = metrics.as_dict()
+    return ", ".join(
+        f"{name} {named[metric]:.{1 if metric == 'mr' else 3}f}"
+        for metric, name in METRIC_NAMES.items()
+    )
+
+
+def _published_metrics(experiments: Sequence[Experiment]) -> set[str]:
+    """Return the metrics that the paper publishes for any of the experiments."""
+    return {metric for each in experiments for metric in each.published if metric in METRIC_NAMES}
 
 
 def tasks_with_runs(experiments: Sequence[Experiment], index: RunIndex) -> list[str]:
@@ -59,25 +87,31 @@ def markdown_tables(
 def _task_table(experiments: Sequence[Experiment], runs: dict[str, list[Run]]) -> str:
     first = next(stored[0] for stored in runs.values() if stored)
     task = first.record.task
-    names = [METRIC_NAMES[metric] for metric in METRICS]
-    columns = [cell for name in names for cell in (name, f"{name} (ties as best)", "paper", "Δ")]
+    is_other_task = first.metrics.queries != MAG_CS_QUERIES
+    published = _published_metrics(experiments)
+    if is_other_task and any(experiment.group == OWN for experiment in experiments):
+        published = set()  # your methods on your data: nothing to compare with
+    columns = []
+    for metric, name in METRIC_NAMES.items():
+        columns += [name, f"{name} (ties as best)"]
+        columns += ["paper", "Δ"] if metric in published else []
     lines = [
         f"**{task.name}**, vectors `{task.features}`, {first.metrics.queries:,} test queries",
         "",
         f"| | {' | '.join(columns)} | runs |",
         f"|---|{'---|' * (len(columns) + 1)}",
-        *(_row(experiment, runs[experiment.name]) for experiment in experiments),
+        *(_row(experiment, runs[experiment.name], published) for experiment in experiments),
         "",
     ]
-    if first.metrics.queries != MAG_CS_QUERIES:
+    if published and is_other_task:
         others = "The columns *paper* are the published results on another task, MAG-CS with"
         lines += [f"{others} {MAG_CS_QUERIES:,} test queries.", ""]
     return "\n".join(lines)
 
 
-def _row(experiment: Experiment, runs: Sequence[Run]) -> str:
+def _row(experiment: Experiment, runs: Sequence[Run], published_metrics: set[str]) -> str:
     cells = []
-    for metric in METRICS:
+    for metric in METRIC_NAMES:
         ours = [run.metric(metric) for run in runs]
         as_authors = [run.metric(metric, ties_as_best=True) for run in runs]
         published = experiment.published.get(metric)
@@ -85,7 +119,8 @@ def _row(experiment: Experiment, runs: Sequence[Run]) -> str:
         if as_authors and published is not None:
             difference = format_value(metric, float(np.mean(as_authors)) - published, sign=True)
         cells += [format_mean(metric, ours), format_mean(metric, as_authors)]
-        cells += [_published_cell(experiment, metric), difference]
+        if metric in published_metrics:
+            cells += [_published_cell(experiment, metric), difference]
     return f"| {experiment.title} | {' | '.join(cells)} | {len(runs)} |"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reproduction.baselines.trained_method import Problem
+from taxoexpan.evaluation.methods import Problem
 from taxoexpan.features.embedding import embed_concepts, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.mentions import Lexicon

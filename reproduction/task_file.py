@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reproduction.baselines.trained_method import Problem
 from reproduction.task import Task
 from taxoexpan.errors import FormatError
+from taxoexpan.evaluation.methods import Problem
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.placement.learned.duplicates import DuplicateCandidates

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.features.static import StaticEncoder
 from tests.support.builders import pantry_csv
 from tests.support.desk_fixtures import (  # noqa: F401
@@ -76,7 +76,7 @@ def pantry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def model(pantry: Path) -> TaxoExpan:
     """A small model of the pantry."""
-    return TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(Taxonomy.read(pantry))
+    return TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(read_taxonomy(pantry))
 
 
 @pytest.fixture(scope="session")
@@ -103,4 +103,4 @@ def tuned_model(pantry: Path, tiny_transformer: Path) -> TaxoExpan:
         "tower_epochs": 2,
         "tower_learning_rate": 0.003,
     }
-    return TaxoExpan("best", seed=1, device="cpu", **settings).fit(Taxonomy.read(pantry))
+    return TaxoExpan("best", seed=1, device="cpu", **settings).fit(read_taxonomy(pantry))

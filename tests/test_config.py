@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.config import (
     PRESETS,
     SETTINGS,
@@ -113,10 +113,9 @@ def test_numpy_and_python_numbers_give_the_same_setting() -> None:
 
 
 def test_the_largest_dropout_can_be_trained(pantry: Path) -> None:
-    from taxoexpan import Taxonomy
 
     largest = {"dropout": 0.9979, "query_dropout": 0.9979, "epochs": 1, "features": "static"}
-    model = TaxoExpan("fast", device="cpu", **largest).fit(Taxonomy.read(pantry))  # type: ignore[arg-type]
+    model = TaxoExpan("fast", device="cpu", **largest).fit(read_taxonomy(pantry))  # type: ignore[arg-type]
     assert model.history is not None
     assert model.history.best == 1
 
@@ -207,8 +206,8 @@ def test_a_setting_without_effect_is_found_and_changes_nothing(
     assert found[name].startswith(reason)
     scores = []
     for settings in (base, {**base, **setting}):
-        model = TaxoExpan("fast", device="cpu", **settings).fit(Taxonomy.read(pantry))
-        scores.append([each.score for each in model.suggest(["cashew milk"])])
+        model = TaxoExpan("fast", device="cpu", **settings).fit(read_taxonomy(pantry))
+        scores.append([each.score for each in model.suggest(["cashew milk"]).flat])
     assert scores[0] == scores[1]
 
 

@@ -14,7 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError
 from tests.support.command_line import run
@@ -89,7 +89,7 @@ class DataTypes(TorchDispatchMode):
 def test_nothing_needs_float64_which_mps_lacks(pantry: Path, variant: dict[str, Any]) -> None:
     settings: dict[str, Any] = {**SMALL, "epochs": 2, **variant}
     with DataTypes() as types:
-        model = TaxoExpan("fast", device="cpu", **settings).fit(Taxonomy.read(pantry))
+        model = TaxoExpan("fast", device="cpu", **settings).fit(read_taxonomy(pantry))
         model.suggest(["cashew milk"])
     assert torch.float32 in types.seen
     assert torch.float64 not in types.seen

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import rdflib
 
-from taxoexpan import Taxonomy, expand_file
+from taxoexpan import expand_file, read_taxonomy
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
@@ -38,7 +38,7 @@ def test_expand_file_adds_new_concepts_and_keeps_every_old_byte(
     assert output.read_bytes().startswith(pantry.read_bytes())
     assert {concept.label for concept in applied.additions.concepts} == {"nut milk", "white tea"}
     assert applied.written.files == (output,)
-    assert len(Taxonomy.read(output)) == len(Taxonomy.read(pantry)) + 2
+    assert len(read_taxonomy(output)) == len(read_taxonomy(pantry)) + 2
 
 
 def test_expand_file_leaves_concepts_below_the_threshold_undecided(
@@ -204,8 +204,8 @@ def test_a_coarse_placement_is_marked_where_the_file_has_room(
     path = write_file(tmp_path / name, text)
     added = apply_table(path, COARSE)
     output = tmp_path / f"out-{name}"
-    grown = Taxonomy.read(output)
-    (new,) = set(grown) - set(Taxonomy.read(path))
+    grown = read_taxonomy(output)
+    (new,) = set(grown) - set(read_taxonomy(path))
     assert [grown.concept(parent).label for parent in grown.parents(new)] == ["drink"]
     task = "to be refined: martini 0.51"
     if isinstance(predicate, rdflib.URIRef):

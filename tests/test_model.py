@@ -15,7 +15,7 @@ import pytest
 import torch
 from pydantic import TypeAdapter
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
@@ -40,7 +40,7 @@ def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:
 
 def test_new_kinds_of_known_things_find_their_parents(model: TaxoExpan) -> None:
     names = ["cashew milk", "white tea", "tomato soup", "barley bread"]
-    best = {s.query.label: s.parent.label for s in model.suggest(names, top_k=1)}
+    best = {s.query.label: s.parent.label for s in model.suggest(names, top_k=1).flat}
     assert best == {
         "cashew milk": "milk",
         "white tea": "tea",
@@ -58,7 +58,7 @@ def test_blocks_give_the_suggestions_of_the_whole_list(
     for explain in (False, True):
         blocks = [model.suggest_block(each, 3, explain) for each in query_blocks(concepts)]
         suggestions = [suggestion for block in blocks for suggestion in block.suggestions]
-        whole = model.suggest(concepts, 3, explain)
+        whole = model.suggest(concepts, 3, explain).flat
         # The last bits of a score depend on the queries that are scored together.
         assert [replace(s, score=0.0) for s in suggestions] == [
             replace(s, score=0.0) for s in whole
@@ -73,19 +73,19 @@ def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path
     rows += ["old milk,old milk,food,yes", "oat drink,oat drink,old milk,yes"]
     path = tmp_path / "pantry.csv"
     path.write_text("id,label,parents,deprecated\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    model = TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(Taxonomy.read(path))
-    suggested = model.suggest(["old cashew milk"], top_k=1000)
-    assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).active)
+    model = TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(read_taxonomy(path))
+    suggested = model.suggest(["old cashew milk"], top_k=1000).flat
+    assert {s.parent.id for s in suggested} == set(read_taxonomy(path).active)
     model.save(tmp_path / "model")
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
     assert loaded.taxonomy == model.taxonomy
-    assert len(loaded.suggest(["old cashew milk"], top_k=1000)) == len(suggested)
+    assert len(loaded.suggest(["old cashew milk"], top_k=1000).flat) == len(suggested)
     with pytest.warns(UserWarning, match="'oat drink' is already in the taxonomy"):
-        assert loaded.suggest(["oat drink"]) == []
+        assert loaded.suggest(["oat drink"]).flat == []
 
 
 def test_deprecated_concepts_change_no_suggestion(pantry: Path) -> None:
-    plain = Taxonomy.read(pantry)
+    plain = read_taxonomy(pantry)
     old = [Concept(f"old {i}", f"old {name}", deprecated=True) for i, name in enumerate("xyz")]
     relations = [("milk", "old 0"), ("old 0", "tea"), ("oat milk", "old 1"), ("bread", "old 2")]
     both = Taxonomy([*plain.concepts, *old], [*plain.relations, *relations])
@@ -93,20 +93,20 @@ def test_deprecated_concepts_change_no_suggestion(pantry: Path) -> None:
     alone, mixed = (
         TaxoExpan("fast", device="cpu", **settings).fit(taxonomy) for taxonomy in (plain, both)
     )
-    one, other = (each.suggest(["cashew milk", "white tea"], 8) for each in (alone, mixed))
+    one, other = (each.suggest(["cashew milk", "white tea"], 8).flat for each in (alone, mixed))
     assert [s.parent.id for s in one] == [s.parent.id for s in other]
     assert [s.score for s in one] == pytest.approx([s.score for s in other], rel=1e-3)
 
 
 def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
-    taxonomy = Taxonomy.read(pantry)
+    taxonomy = read_taxonomy(pantry)
     one, same, other = (
         TaxoExpan("fast", seed=seed, device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
         for seed in (7, 7, 8)
     )
     assert all(torch.equal(w, weights_of(same)[name]) for name, w in weights_of(one).items())
     assert not torch.equal(weights_of(one)["match.weight"], weights_of(other)["match.weight"])
-    first, second = (m.suggest(["cashew milk"], top_k=90) for m in (one, same))
+    first, second = (m.suggest(["cashew milk"], top_k=90).flat for m in (one, same))
     assert first == second
 
 
@@ -127,10 +127,10 @@ from taxoexpan import TaxoExpan, Taxonomy
 source, transformer, target = map(Path, sys.argv[1:])
 settings = {"epochs": 1, "tower_epochs": 1, "hidden_dim": 8, "embedding_dim": 16}
 features = f"static+transformer:{transformer}"
-model = TaxoExpan("best", device="cpu", features=features, **settings).fit(Taxonomy.read(source))
+model = TaxoExpan("best", device="cpu", features=features, **settings).fit(read_taxonomy(source))
 model.save(target)
 print([*model.calibrators.fusion.weights])
-print(model.suggest(["red goat rye lentil blue soup", "black chili oat green tea"], 30))
+print(model.suggest(["red goat rye lentil blue soup", "black chili oat green tea"], 30).flat)
 """
     results = []
     for seed in "12":
@@ -152,12 +152,12 @@ def test_training_leaves_the_callers_rng_alone(pantry: Path) -> None:
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
-    TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 1}).fit(Taxonomy.read(pantry))
+    TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 1}).fit(read_taxonomy(pantry))
     assert torch.equal(torch.rand(2), expected)
 
 
 def test_suggestions_have_ranks_and_paths(model: TaxoExpan) -> None:
-    suggestions = model.suggest(["cashew milk", "white tea"], top_k=3)
+    suggestions = model.suggest(["cashew milk", "white tea"], top_k=3).flat
     assert [s.rank for s in suggestions] == [1, 2, 3, 1, 2, 3]
     assert suggestions[0].path == ("food", "milk")
     assert suggestions[0].score >= suggestions[1].score >= suggestions[2].score > 0
@@ -165,12 +165,12 @@ def test_suggestions_have_ranks_and_paths(model: TaxoExpan) -> None:
 
 def test_a_known_name_is_not_placed_again(model: TaxoExpan) -> None:
     with pytest.warns(UserWarning, match="'Oat-Milk' is already in the taxonomy"):
-        assert model.suggest(["Oat-Milk"]) == []
+        assert model.suggest(["Oat-Milk"]).flat == []
 
 
 def test_a_name_that_is_given_twice_is_placed_once(model: TaxoExpan) -> None:
     with pytest.warns(UserWarning, match="'Cashew-Milk' is given more than once"):
-        found = model.suggest(["cashew milk", "Cashew-Milk"], top_k=1)
+        found = model.suggest(["cashew milk", "Cashew-Milk"], top_k=1).flat
     assert [s.query.label for s in found] == ["cashew milk"]
 
 
@@ -178,7 +178,7 @@ def test_a_name_that_is_given_twice_is_placed_once(model: TaxoExpan) -> None:
 def test_a_label_without_words_is_placed_with_a_warning(model: TaxoExpan, together: bool) -> None:
     labels = ["\N{EM DASH}", "cashew milk"]
     with pytest.warns(UserWarning, match="'\N{EM DASH}' has no letter or digit"):
-        found = model.suggest_together(labels) if together else model.suggest(labels, 1)
+        found = model.suggest_together(labels).flat if together else model.suggest(labels, 1).flat
     assert [s.query.label for s in found] == labels
 
 
@@ -193,13 +193,13 @@ def test_expanding_keeps_every_old_concept_and_relation(model: TaxoExpan) -> Non
 def test_a_saved_model_suggests_the_same(model: TaxoExpan, model_directory: Path) -> None:
     loaded = TaxoExpan.load(model_directory, device="cpu")
     names = ["cashew milk", "quince", "豆乳"]
-    assert loaded.suggest(names) == model.suggest(names)
+    assert loaded.suggest(names).flat == model.suggest(names).flat
     assert loaded.taxonomy == model.taxonomy
     assert loaded.training == model.training
 
 
 def test_vectors_of_concepts_need_no_training(pantry: Path) -> None:
-    taxonomy, untrained = Taxonomy.read(pantry), TaxoExpan(features="static")
+    taxonomy, untrained = read_taxonomy(pantry), TaxoExpan(features="static")
     vectors = untrained.embed(taxonomy.concepts)
     assert vectors.shape == (len(taxonomy), 256)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
@@ -246,7 +246,7 @@ def test_a_taxonomy_that_is_too_small_is_refused(tmp_path: Path, text: str) -> N
     path = tmp_path / "tiny.csv"
     path.write_text("label,parents\n" + "".join(f"{line},\n" for line in text.split()))
     with pytest.raises(ModelError, match="needs at least 3 concepts and 2 relations"):
-        TaxoExpan("fast", device="cpu", features="static").fit(Taxonomy.read(path))
+        TaxoExpan("fast", device="cpu", features="static").fit(read_taxonomy(path))
 
 
 def test_the_smallest_taxonomy_trains_without_validation() -> None:
@@ -254,7 +254,7 @@ def test_the_smallest_taxonomy_trains_without_validation() -> None:
     model = TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
     assert model.history is not None
     assert model.history.best_epoch.validation is None
-    assert len(model.suggest(["d"], top_k=5)) == 3
+    assert len(model.suggest(["d"], top_k=5).flat) == 3
 
 
 def test_ctrl_c_keeps_the_best_weights_so_far(
@@ -265,11 +265,11 @@ def test_ctrl_c_keeps_the_best_weights_so_far(
             press_ctrl_c()
 
     monkeypatch.setattr(TrainingLog, "write", write)
-    model = TaxoExpan("fast", device="cpu", **SMALL).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("fast", device="cpu", **SMALL).fit(read_taxonomy(pantry))
     assert model.history is not None
     assert model.history.interrupted
     assert 1 <= model.history.best <= len(model.history.epochs) <= 3
-    assert len(model.suggest(["cashew milk"], top_k=1)) == 1
+    assert len(model.suggest(["cashew milk"], top_k=1).flat) == 1
 
 
 def test_an_untrained_model_is_refused() -> None:
@@ -310,22 +310,22 @@ def test_every_part_of_the_network_can_be_exchanged(
     pantry: Path, tmp_path: Path, variant: dict[str, object]
 ) -> None:
     settings = {**SMALL, "epochs": 4, "validation_fraction": 0.1, **variant}
-    model = TaxoExpan("fast", device="cpu", **settings).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("fast", device="cpu", **settings).fit(read_taxonomy(pantry))
     losses = [epoch.loss for epoch in model.history.epochs] if model.history else []
     assert losses[-1] < losses[0]
     model.save(tmp_path / "model")
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
-    assert loaded.suggest(["cashew milk"]) == model.suggest(["cashew milk"])
+    assert loaded.suggest(["cashew milk"]).flat == model.suggest(["cashew milk"]).flat
 
 
 def test_the_preset_of_the_paper_trains(pantry: Path) -> None:
-    model = TaxoExpan("paper", device="cpu", epochs=1, num_negatives=16).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("paper", device="cpu", epochs=1, num_negatives=16).fit(read_taxonomy(pantry))
     assert model.config.hidden_dim == 250
-    assert len(model.suggest(["cashew milk"], top_k=2)) == 2
+    assert len(model.suggest(["cashew milk"], top_k=2).flat) == 2
 
 
 def test_fit_refuses_what_is_not_a_taxonomy() -> None:
-    with pytest.raises(ConfigurationError, match=r"Taxonomy\.read"):
+    with pytest.raises(ConfigurationError, match="read_taxonomy"):
         TaxoExpan().fit("topics.csv")  # type: ignore[arg-type]
 
 
@@ -347,7 +347,7 @@ def test_by_default_a_calibrated_model_adds_what_is_more_likely_right_than_wrong
     settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
     model = TaxoExpan("fast", seed=1, device="cpu", **settings).fit(large_pantry())
     labels = ["yak cheese", "rice milk", "gadget", "steam locomotive"]
-    first = [s for s in model.suggest(labels) if s.rank == 1]
+    first = [s for s in model.suggest(labels).flat if s.rank == 1]
     good = {s.query.label for s in first if (s.confidence or 0) >= 0.5 and s.place != "none"}
     assert len(good) < len(labels)
     with pytest.warns(UserWarning, match="left out"):
@@ -355,7 +355,7 @@ def test_by_default_a_calibrated_model_adds_what_is_more_likely_right_than_wrong
     assert set(grown.labels) - set(model.taxonomy.labels) == good
 
 
-@pytest.mark.parametrize("concepts", ["oat milk", [""], [" "], [1], [None], None, {"a": 1}])
+@pytest.mark.parametrize("concepts", ["", [""], [" "], [1], [None], None, {"a": 1}, 3])
 def test_a_wrong_list_of_concepts_is_refused(model: TaxoExpan, concepts: object) -> None:
     with pytest.raises(ConfigurationError):
         model.suggest(concepts)  # type: ignore[arg-type]
@@ -398,7 +398,7 @@ def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
     defined, bare = Concept("", "wuwu", definition="a small bozu"), Concept("", "wuwu")
     for one in (model, TaxoExpan.load(tmp_path / "model", device="cpu")):
         scores = [
-            next(s.score for s in one.suggest([concept], top_k=200) if s.parent.id == "bozu")
+            next(s.score for s in one.suggest([concept], top_k=200).flat if s.parent.id == "bozu")
             for concept in (defined, bare)
         ]
         assert scores[0] > 1.5 * scores[1]
@@ -415,18 +415,18 @@ def test_mentions_are_used_by_default_where_there_are_definitions(
     loaded = TaxoExpan.load(tmp_path / "model", device="cpu")
     assert loaded.config.use_mentions is True
     concept = Concept("", "wuwu", definition="a small bozu")
-    scores = [[s.score for s in one.suggest([concept])] for one in (model, loaded)]
+    scores = [[s.score for s in one.suggest([concept]).flat] for one in (model, loaded)]
     assert scores[0] == scores[1]
     # The same object decides again for another taxonomy.
-    assert model.fit(Taxonomy.read(pantry)).config.use_mentions is False
+    assert model.fit(read_taxonomy(pantry)).config.use_mentions is False
     assert TaxoExpan(**quick, use_mentions=False).fit(made_up()).config.use_mentions is False
 
 
 def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:
     names = ["nut milk", "hazel nut milk", "white tea", "plum sauce"]
     concepts = [Concept(f"new-{place}", name) for place, name in enumerate(names)]
-    placed = {s.query.id: s for s in model.suggest_together(concepts)}
-    again = {s.query.id: s for s in model.suggest_together(concepts[::-1])}
+    placed = {s.query.id: s for s in model.suggest_together(concepts).flat}
+    again = {s.query.id: s for s in model.suggest_together(concepts[::-1]).flat}
     assert placed == again
     known = {*model.taxonomy, *placed}
     assert all(s.parent.id in known for s in placed.values())
@@ -437,25 +437,22 @@ def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:
             assert len(line) <= len(placed) + 1
     grown, _ = expanded(model.taxonomy, list(placed.values()))
     assert len(grown) == len(model.taxonomy) + len(names)
-    assert model.suggest_together([]) == []
+    assert model.suggest_together([]).flat == []
 
 
 def test_labels_can_be_given_instead_of_concepts(model: TaxoExpan) -> None:
-    by_name, by_concept = (model.suggest([c], 1) for c in ("nut milk", Concept("", "nut milk")))
+    by_name, by_concept = (
+        model.suggest([c], 1).flat for c in ("nut milk", Concept("", "nut milk"))
+    )
     assert [s.parent.id for s in by_name] == [s.parent.id for s in by_concept]
     assert model.suggest_with_evidence(["nut milk"], 1)[1][0].query.label == "nut milk"
-    assert model.suggest_together(["nut milk"])[0].query.label == "nut milk"
-    for ask in (model.suggest, model.suggest_with_evidence, model.suggest_together):
-        with pytest.raises(ConfigurationError, match="is not a list; give a list"):
-            ask("nut milk")
-        with pytest.raises(ConfigurationError, match=r"number 2 of the list.*has no name"):
-            ask(["nut milk", " "])
-        with pytest.raises(ConfigurationError, match=r"number 1 of the list.*surrogate"):
-            ask(["\ud800"])
+    assert model.suggest_together(["nut milk"]).flat[0].query.label == "nut milk"
+    for ask in (model.suggest, model.suggest_together):
+        assert ask("nut milk").flat == ask(["nut milk"]).flat
 
 
 def test_explained_suggestions_say_why(model: TaxoExpan) -> None:
-    plain, explained = (model.suggest(["nut milk"], 2, explain=e) for e in (False, True))
+    plain, explained = (model.suggest(["nut milk"], 2, explain=e).flat for e in (False, True))
     suggestions, (evidence,) = model.suggest_with_evidence(["nut milk"], 2)
     assert suggestions == explained
     assert [replace(s, why="") for s in explained] == plain
@@ -467,11 +464,11 @@ def test_a_loaded_model_with_joint_priors_does_not_learn_them_again(
     model: TaxoExpan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ["nut milk", "hazel nut milk", "white tea"]
-    expected = model.suggest_together(names)
+    expected = model.suggest_together(names).flat
     model.save(tmp_path / "model")
     loaded = TaxoExpan.load(tmp_path / "model", device="cpu")
     monkeypatch.setattr(TaxoExpan, "fit_joint_prior", None)
-    assert loaded.suggest_together(names) == expected
+    assert loaded.suggest_together(names).flat == expected
 
 
 def test_the_training_record_is_stored_as_json(model: TaxoExpan) -> None:
@@ -486,30 +483,30 @@ def test_a_model_with_a_fine_tuned_encoder_ranks_known_concepts_and_batches(
     assert tuned_model.tower_history is not None
     assert len(tuned_model.tower_history.epochs) == 2
     assert not tuned_model.training.interrupted
-    first = tuned_model.suggest(["cashew milk"], 1)[0]
+    first = tuned_model.suggest(["cashew milk"], 1).flat[0]
     assert first.parent.label == "milk"
     holdout = hold_out(tuned_model.taxonomy, ["oat milk", "rye bread"])
     assert tuned_model.evaluate(holdout).queries == 2
     one, other = (
         {s.query.label: (s.parent.label, round(s.score, 4)) for s in suggestions}
         for suggestions in (
-            tuned_model.suggest_together(["nut", "cashew nut", "almond nut"]),
-            tuned_model.suggest_together(["almond nut", "nut", "cashew nut"]),
+            tuned_model.suggest_together(["nut", "cashew nut", "almond nut"]).flat,
+            tuned_model.suggest_together(["almond nut", "nut", "cashew nut"]).flat,
         )
     )
     assert one == other
-    assert tuned_model.suggest([]) == []
+    assert tuned_model.suggest([]).flat == []
 
 
 def test_a_model_with_a_fine_tuned_encoder_can_be_fitted_again(
     tuned_model: TaxoExpan, pantry: Path
 ) -> None:
-    taxonomy, settings = Taxonomy.read(pantry), tuned_model.config.model_dump(exclude={"quirks"})
+    taxonomy, settings = read_taxonomy(pantry), tuned_model.config.model_dump(exclude={"quirks"})
     again = TaxoExpan("best", seed=1, device="cpu", **settings)
     smaller = taxonomy.without([f"oat {kind}" for kind in ("milk", "tea", "bread")])
     for each in (smaller, taxonomy):
         again.fit(each)
-    assert again.suggest(["cashew milk"], 5) == tuned_model.suggest(["cashew milk"], 5)
+    assert again.suggest(["cashew milk"], 5).flat == tuned_model.suggest(["cashew milk"], 5).flat
 
 
 @pytest.mark.parametrize("map_epochs", [0, 2])
@@ -518,7 +515,7 @@ def test_without_fine_tuning_the_tower_is_the_encoder_with_maps(
 ) -> None:
     settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 1}
     model = TaxoExpan("best", device="cpu", map_epochs=map_epochs, **settings)
-    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
+    model.fit(read_taxonomy(pantry)).save(tmp_path / "model")
     assert model.tower_history is None
     assert model._tower is not None
     assert model._tower.tuned is None
@@ -527,13 +524,13 @@ def test_without_fine_tuning_the_tower_is_the_encoder_with_maps(
     assert model.calibrators.fusion is not None
     assert Signal.TOWER in model.calibrators.fusion.signals
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
-    assert loaded.suggest(["cashew milk"], 5) == model.suggest(["cashew milk"], 5)
+    assert loaded.suggest(["cashew milk"], 5).flat == model.suggest(["cashew milk"], 5).flat
 
 
 def test_without_fusion_there_is_no_tower(pantry: Path, tiny_transformer: Path) -> None:
     settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 1}
     model = TaxoExpan("best", device="cpu", learn_fusion=False, **settings)
-    assert model.fit(Taxonomy.read(pantry))._tower is None
+    assert model.fit(read_taxonomy(pantry))._tower is None
 
 
 @pytest.mark.parametrize(
@@ -558,7 +555,7 @@ def test_each_concept_is_placed_as_if_it_were_the_only_one(
     model: TaxoExpan = request.getfixturevalue(fixture)
     concepts = [Concept("", "cashew milk"), Concept("own", "oat milk"), Concept("", "cashew milk")]
     first, known, again = model.suggest_each(concepts, top_k=3, explain=True)
-    alone = model.suggest(["cashew milk"], 3, explain=True)
+    alone = model.suggest(["cashew milk"], 3, explain=True).flat
     assert [(s.parent, s.rank, s.kind, s.why) for s in first] == [
         (s.parent, s.rank, s.kind, s.why) for s in alone
     ]
@@ -569,7 +566,7 @@ def test_each_concept_is_placed_as_if_it_were_the_only_one(
 
 
 def test_what_was_rejected_is_not_suggested_again(model: TaxoExpan, tmp_path: Path) -> None:
-    refitted, best = copy(model), model.suggest(["tomato soup"], top_k=2)
+    refitted, best = copy(model), model.suggest(["tomato soup"], top_k=2).flat
     feedback = Feedback(rejected=[own("Tomato  soup", s.parent.id) for s in best])
     recipe = Recipe(epochs=1)
     refitted.refit(model.taxonomy, feedback, recipe=recipe)
@@ -585,7 +582,7 @@ def test_what_was_rejected_is_not_suggested_again(model: TaxoExpan, tmp_path: Pa
         assert len(evidence[0].suggestions) == len(parents)
     # They stay rejected when the training continues once more.
     loaded.refit(model.taxonomy, Feedback(rejected=[own("red lentil", "soup")]), recipe=recipe)
-    (again,) = loaded.suggest(["tomato soup"], top_k=1)
+    (again,) = loaded.suggest(["tomato soup"], top_k=1).flat
     assert again.parent.id not in {s.parent.id for s in best}
     loaded.fit(model.taxonomy)  # but a new training starts without decisions
     assert not loaded._fitted().rejections
@@ -595,7 +592,7 @@ def test_if_all_parents_are_rejected_nothing_is_suggested(model: TaxoExpan) -> N
     refitted = copy(model)
     all_parents = [own("tomato soup", id) for id in model.taxonomy]
     refitted.refit(model.taxonomy, Feedback(rejected=all_parents), recipe=Recipe(epochs=1))
-    suggested = refitted.suggest(["tomato soup", "barley bread"])
+    suggested = refitted.suggest(["tomato soup", "barley bread"]).flat
     assert {s.query.label for s in suggested} == {"barley bread"}
 
 
@@ -605,13 +602,16 @@ def test_accepted_concepts_are_known_and_become_parents(model: TaxoExpan) -> Non
     judged = refitted.refit(model.taxonomy, feedback, recipe=Recipe(epochs=1))
     assert judged.placed == ("new:fermented",)
     with pytest.warns(UserWarning, match="'Fermented' is already in the taxonomy"):
-        assert refitted.suggest(["Fermented"]) == []
-    parents = {s.parent.label for s in refitted.suggest(["fermented fermented"], top_k=90)}
+        assert refitted.suggest(["Fermented"]).flat == []
+    parents = {s.parent.label for s in refitted.suggest(["fermented fermented"], top_k=90).flat}
     assert "fermented" in parents
 
 
 def test_similar_names_come_first_also_if_concepts_are_placed_together(model: TaxoExpan) -> None:
-    for suggestions in (model.suggest(["Oat milks"], 2), model.suggest_together(["Oat milks"])):
+    for suggestions in (
+        model.suggest(["Oat milks"], 2).flat,
+        model.suggest_together(["Oat milks"]).flat,
+    ):
         first, second = suggestions[:2]
         assert (first.kind, first.parent.label) == ("similar", "oat milk")
         assert (first.rank, second.rank, first.confidence) == (1, 2, None)

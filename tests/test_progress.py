@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.progress import Progress, Stage, Stages, write_line
 from tests.support.pseudo_terminal import run_in_terminal
 from tests.support.small_models import SMALL
@@ -192,7 +192,7 @@ def test_a_training_has_one_bar_that_only_rises(
     monkeypatch.delenv("CI", raising=False)
     settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 2}
     model = TaxoExpan("best", device="cpu", tower_epochs=tower_epochs, **settings)
-    taxonomy = Taxonomy.read(pantry)
+    taxonomy = read_taxonomy(pantry)
     model.fit(taxonomy, progress=True)
     shown = re.findall(r"([\w -]+): *([a-z-]*) +(\d+) ?%", screen.getvalue())
     stages = list(dict.fromkeys(stage for _, stage, _ in shown))
@@ -204,7 +204,7 @@ def test_a_training_has_one_bar_that_only_rises(
     assert percents[0] == 0
     assert "\repoch   2  loss" in screen.getvalue()
     screen.truncate(0)
-    model.fit(taxonomy)
+    model.fit(taxonomy, progress=False)
     assert screen.getvalue() == ""
 
 

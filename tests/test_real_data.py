@@ -13,7 +13,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from taxoexpan import Concept, Glossary, Taxonomy
+from taxoexpan import Concept, Glossary, Taxonomy, read_taxonomy
 from taxoexpan.features.glossary.glossary import MatchKind
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
@@ -39,7 +39,7 @@ def computer_science() -> tuple[Taxonomy, list[str], list[str]]:
     """The whole taxonomy, and the ids of the paper's validation and test queries."""
     base = published("mag-cs/computer_science.terms")
     validation = base.with_suffix(".terms.validation").read_text().split()
-    return Taxonomy.read(base), validation, base.with_suffix(".terms.test").read_text().split()
+    return read_taxonomy(base), validation, base.with_suffix(".terms.test").read_text().split()
 
 
 def test_the_computer_science_taxonomy_has_the_papers_figures() -> None:
@@ -134,7 +134,7 @@ def test_a_glossary_defines_a_third_of_the_computer_science_taxonomy() -> None:
 
 def test_a_shops_categories_are_read_and_extended_in_their_style(tmp_path: Path) -> None:
     path = published("shopify/categories.v2025-09.txt")
-    shop = Taxonomy.read(path)
+    shop = read_taxonomy(path)
     assert (len(shop), len(shop.roots)) == (10_710, 26)
     parent = "gid://shopify/TaxonomyCategory/ap-1"
     new = Concept("gid://shopify/TaxonomyCategory/axolotls", "Axolotls")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
+from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.curation.cleaning.self_cleaning import clean
-from taxoexpan.evaluation.growth import evaluate_growth, growth_between
+from taxoexpan.evaluation.growth import growth_between
+from taxoexpan.evaluation.results import evaluate_methods
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
@@ -45,7 +46,7 @@ def new_model(seed: int = 1) -> TaxoExpan:
 
 def suggested(model: TaxoExpan) -> list[Suggestion]:
     """Return suggestions with everything that they say: parents, scores, confidence and paths."""
-    suggestions = model.suggest(NEW, top_k=4)
+    suggestions = model.suggest(NEW, top_k=4).flat
     assert any(suggestion.levels for suggestion in suggestions)
     return suggestions
 
@@ -54,7 +55,7 @@ def suggested(model: TaxoExpan) -> list[Suggestion]:
 def foods(pantry: Path) -> Taxonomy:
     """The pantry with some concepts that have two parents."""
     second = (("tea", "green milk"), ("bread", "rye cheese"), ("apple", "red sauce"))
-    return Taxonomy.read(pantry).expanded(Additions((), second))
+    return read_taxonomy(pantry).expanded(Additions((), second))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_a_model_is_the_same_bit_for_bit(models: list[TaxoExpan]) -> None:
     one, other = models
     assert one.taxonomy.ids == other.taxonomy.ids
     assert suggested(one) == suggested(other)
-    batches = [model.suggest_together([*NEW, "white milk"]) for model in models]
+    batches = [model.suggest_together([*NEW, "white milk"]).flat for model in models]
     assert batches[0] == batches[1]
     grown = [model.expand(NEW, truth=0.5) for model in models]
     assert grown[0] == grown[1]
@@ -94,7 +95,7 @@ def test_lines_of_a_file_may_have_any_order(suffix: str, foods: Taxonomy, tmp_pa
         path = tmp_path / f"{seed}{suffix}"
         header = ["child,parent"] if suffix == ".csv" else []
         path.write_text("\n".join([*header, *lines]) + "\n", encoding="utf-8")
-        results.append(suggested(new_model().fit(Taxonomy.read(path))))
+        results.append(suggested(new_model().fit(read_taxonomy(path))))
     assert results[0] == results[1]
 
 
@@ -104,7 +105,7 @@ def test_continued_training_and_updates_are_the_same(
     newer = foods.expanded(
         Additions((Concept("rice milk", "rice milk"),), (("milk", "rice milk"),))
     )
-    first = [model.suggest(["hazelnut milk"], top_k=2) for model in models]
+    first = [model.suggest(["hazelnut milk"], top_k=2).flat for model in models]
     results = []
     for model, order, suggestions in zip(models, two_orders(newer), first, strict=True):
         model.save(tmp_path / "model", force=True)
@@ -129,7 +130,7 @@ def test_an_explicit_holdout_may_have_any_order(foods: Taxonomy) -> None:
 def test_an_evaluation_is_the_same(foods: Taxonomy) -> None:
     def ranks(old: Taxonomy, new: Taxonomy) -> list[list[float]]:
         growth = growth_between(old, new)
-        found = evaluate_growth(growth, {"model": new_model()}, StaticEncoder())
+        found = evaluate_methods(growth.queries, {"model": new_model()}, StaticEncoder())
         return [own.tolist() for own in found["model"].ranks]
 
     leaves = sorted(foods.leaves)[::5]

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.scale.mag_shaped_taxonomy import DIMENSION, mag_shaped_taxonomy, write_csv
 from benchmarks.scale.measures import MEBIBYTE, describe_machine, in_own_process, peak_memory
-from taxoexpan import TaxoExpan, Taxonomy, model
+from taxoexpan import TaxoExpan, model, read_taxonomy
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.placement.fitting import calibrator_learning, preparation, session
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
@@ -139,7 +139,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     torch.set_num_threads(options.threads)
     path, recorder = folder / "taxonomy.csv", Recorder()
     write_csv(mag_shaped_taxonomy(options.concepts), path)
-    taxonomy = recorder.measured(Taxonomy.read, "read the file")(path)
+    taxonomy = recorder.measured(read_taxonomy, "read the file")(path)
     recorder.record_stages()
     new = [f"new {label}" for label in taxonomy.labels[:100]]
     trained = TaxoExpan(

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from benchmarks.scale.measures import CPU_CLOCK
-from taxoexpan import Taxonomy
+from taxoexpan import Taxonomy, read_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     embedder = Embedder(encoder, config, device, tower)
     network = MatchingNetwork(config, encoder.dimension)
     network.reset(torch.Generator().manual_seed(0))
-    newer = Taxonomy.read(options.taxonomy).active
+    newer = read_taxonomy(options.taxonomy).active
     older = hold_out_growth(newer, 0.99, round(options.growth * len(newer)), 0).taxonomy
     state = encode(older, network, embedder)
     (updated, report), spent = CPU_CLOCK.timed(

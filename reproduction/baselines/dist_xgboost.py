@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from reproduction.baselines.distance_features import FEATURES, EgonetDistances, Pairs
-from reproduction.baselines.trained_method import Problem, TrainedMethod
 from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.evaluation.methods import Problem, TrainedMethod
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
-from taxoexpan.progress import Progress
+from taxoexpan.phrasing import pluralize
+from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.log import TrainingLog
@@ -41,8 +42,6 @@ class DistXGBoost(TrainedMethod):
     validation loss has not improved for `patience` rounds; the paper gives no number of rounds.
     """
 
-    name = "dist-XGBoost"
-
     negatives: int = 30
     depth: int = 4
     learning_rate: float = 0.1
@@ -68,6 +67,9 @@ class DistXGBoost(TrainedMethod):
         if len(problem.validation.parents):
             held_out = _from_queries(problem.validation, len(taxonomy), self.negatives, rng)
             validation_data = DMatrix(self._table(held_out, log), held_out.labels)
+        if log.progress:
+            pairs = pluralize(len(training.labels), "pair")
+            write_line(f"dist-XGBoost: boosting on {pairs}, up to {self.rounds:,} rounds")
         return self._boost(training_data, validation_data, log)
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:

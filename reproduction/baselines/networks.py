@@ -1,4 +1,4 @@
-"""The baseline networks ParentMLP and DeepSetMLP (Section 5.1.3), trained like TaxoExpan.
+"""The networks that are trained alone: the paper's, and its baselines ParentMLP and DeepSetMLP.
 
 The paper gives no sizes; the default is 500, the size of an anchor's embedding in TaxoExpan.
 """
@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from reproduction.baselines.trained_method import Problem, TrainedMethod
 from taxoexpan.config import Config, load_preset
+from taxoexpan.evaluation.methods import Problem, TrainedMethod
 from taxoexpan.features.mentions import resolve_mentions
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.egonets import Egonets, LeftOutSiblings, Position
@@ -163,10 +163,15 @@ class NetworkMethod(TrainedMethod):
         """Return an untrained network for vectors of this size."""
 
 
+class TaxoExpanMethod(NetworkMethod):
+    """The paper's model, or one of its variants with another preset or other settings."""
+
+    def _network(self, dimension: int) -> MatchingNetwork:
+        return MatchingNetwork(self.config, dimension)
+
+
 class ParentMLP(NetworkMethod):
     """An MLP on the vectors of the query and the anchor."""
-
-    name = "ParentMLP"
 
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
         super().__init__(preset, **{"hidden_dim": HIDDEN_DIM, **changes})
@@ -177,8 +182,6 @@ class ParentMLP(NetworkMethod):
 
 class DeepSetMLP(ParentMLP):
     """An MLP on the vectors of the query, the anchor, and up to `max_siblings` of its children."""
-
-    name = "DeepSetMLP"
 
     def _network(self, dimension: int) -> MatchingNetwork:
         return DeepSetNetwork(self.config, dimension)

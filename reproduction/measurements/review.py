@@ -108,7 +108,7 @@ def propose(model: TaxoExpan, growth: Holdout) -> Queue:
     rows = sorted(row for name, row in first.items() if name not in names)
     growth = Queue(growth, [()] * len(growth.concepts)).select(rows).growth
     by_id: dict[str, list[Suggestion]] = {concept.id: [] for concept in growth.concepts}
-    for suggestion in model.suggest(growth.concepts, SHOWN):
+    for suggestion in model.suggest(growth.concepts, SHOWN).flat:
         by_id[suggestion.query.id].append(suggestion)
     return Queue(growth, [by_id[concept.id] for concept in growth.concepts])
 

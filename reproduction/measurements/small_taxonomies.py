@@ -17,11 +17,11 @@ from reproduction.measurements.tables import format_fraction, markdown_table
 from reproduction.measurements.trial import Figures, Trial
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import TaxonomyError
-from taxoexpan.evaluation.growth import Growth, evaluate_growth
-from taxoexpan.evaluation.rules import ClosestParent, Method
+from taxoexpan.evaluation.methods import Method
+from taxoexpan.evaluation.results import evaluate_methods
+from taxoexpan.evaluation.rules import ClosestParent
 from taxoexpan.placement.joint.prior_learning import remove_subtrees
 from taxoexpan.training.holdout import hold_out_growth
-from taxoexpan.training.metrics import compute_metrics
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,9 @@ def small_subtrees(
 def compare_on(subtree: Taxonomy, model: TaxoExpan, fraction: float, seed: int) -> SubtreeResult:
     """Hold out a part of a subtree, and let both methods place it."""
     holdout = hold_out_growth(subtree, fraction, len(subtree), seed)
-    growth = Growth(holdout, deprecated=0, known=0, orphans=0)
     methods: dict[str, Method | TaxoExpan] = {"model": model, "baseline": ClosestParent()}
-    results = evaluate_growth(growth, methods, model.encoder)
-    hits = {name: compute_metrics(result.ranks).hit_at_1 for name, result in results.items()}
+    results = evaluate_methods(holdout, methods, model.encoder)
+    hits = {name: result.metrics.hit_at_1 for name, result in results.items()}
     root = subtree.concept(subtree.roots[0]).label
     return SubtreeResult(root, len(subtree), len(holdout.concepts), **hits)
 

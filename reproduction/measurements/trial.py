@@ -11,7 +11,7 @@ from typing import Any
 
 from reproduction.experiments import Experiment
 from reproduction.split import read_split, split_leaves
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
@@ -36,15 +36,15 @@ class Data:
     @classmethod
     def read(cls, path: Path | None, newer: Path | None) -> Data:
         """Read both files; without a path, the food taxonomy of the package."""
-        release = Taxonomy.read(newer) if newer else None
+        release = read_taxonomy(newer) if newer else None
         if path is not None:
-            return cls((newer or path).stem, Taxonomy.read(path), path, release)
+            return cls((newer or path).stem, read_taxonomy(path), path, release)
         if release is not None:
             raise ConfigurationError(
                 "a newer release needs the older one", fix="give it with --taxonomy"
             )
         with resources.as_file(resources.files("taxoexpan.data") / "food.csv") as food:
-            return cls("food", Taxonomy.read(food))
+            return cls("food", read_taxonomy(food))
 
     @property
     def newer(self) -> Taxonomy:

@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError
 from taxoexpan.evaluation.growth import growth_between
-from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.names import name_key
 
 LABELS = ".labels"
@@ -57,11 +57,11 @@ class TestSet:
         old_path, _, new_path = paths.partition(",")
         if not (name and old_path and new_path):
             raise ConfigurationError(f"{text!r} is not a test", fix="give NAME=OLD,NEW")
-        old = Taxonomy.read(old_path).active
+        old = read_taxonomy(old_path).active
         if new_path.endswith(LABELS):
             new = read_labels(Path(new_path))
         else:
-            growth = growth_between(old, Taxonomy.read(new_path))
+            growth = growth_between(old, read_taxonomy(new_path))
             new = [concept.label for concept in growth.queries.concepts]
         keys = [name_key(label) for label in old.labels]
         pairs = zip(*(indices.tolist() for indices in old.relation_indices), strict=True)

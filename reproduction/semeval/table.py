@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -79,9 +79,10 @@ class SemEvalResults:
         experiments = self.by_features[features].values()
         return any(len(runs) == len(TASKS) for seeds in experiments for runs in seeds.values())
 
-    def text(self) -> str:
+    def text(self, only: Collection[str] | None = None) -> str:
         """Return one Markdown table for each kind of vectors with runs on both parts of speech."""
-        complete = filter(self._has_both_parts, sorted(self.by_features))
+        wanted = [each for each in sorted(self.by_features) if only is None or each in only]
+        complete = filter(self._has_both_parts, wanted)
         return "\n".join(self._table(features) for features in complete)
 
     def keys(self, features: str, experiment: Experiment) -> dict[int, Key]:

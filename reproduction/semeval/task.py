@@ -15,6 +15,7 @@ import numpy as np
 
 from reproduction.semeval.wu_palmer import WuPalmer
 from reproduction.task import Task, make_task
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.formats.text_file import TextFile
@@ -68,7 +69,7 @@ class WordNet:
     @classmethod
     def read(cls, directory: Path, instances: bool = False) -> list[WordNet]:
         """Read nouns, then verbs; with `instances`, instance synsets and relations count too."""
-        whole = Taxonomy.read(directory, instances=instances)
+        whole = read_taxonomy(directory, instances=instances)
         parts = []
         for pos, files in open_parts(TextFile.open(directory)).items():
             others = [id for id in whole.ids if f"#{pos}#" not in id]

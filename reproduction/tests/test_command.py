@@ -49,12 +49,16 @@ def test_experiments_run_once_and_are_shown(
     assert run(terms, *CHEAP, "--seeds", "2") == 0
     first = capsys.readouterr()
     titles = ["popularity", "Closest-Parent", "Closest-Neighbor"]
-    began, results = first.err.splitlines()[::2], first.err.splitlines()[1::2]
+    encoding, *messages = first.err.splitlines()
+    assert encoding.endswith("encoding with static, finding mentions and duplicates")
+    began, results = messages[::2], messages[1::2]
     assert began[0] == "popularity, seed 0: started, 2 more to run"
     assert [line.split(": MR")[0] for line in results] == [f"{each}, seed 0" for each in titles]
     assert run(terms, *CHEAP, "--seeds", "2") == 0
     again = capsys.readouterr()
-    assert (again.err.splitlines(), again.out) == (results, first.out)
+    assert (again.err.splitlines(), again.out) == ([encoding, *results], first.out)
+    assert run(terms, *CHEAP, "--seeds", "2", "--quiet") == 0
+    assert capsys.readouterr() == (first.out, "")
     assert main(["table", "main", "--runs", str(terms.parent / "runs")]) == 0
     table = capsys.readouterr().out.splitlines()
     for title in titles:
@@ -63,6 +67,99 @@ def test_experiments_run_once_and_are_shown(
         assert row.endswith("| 1 |")  # rules do not depend on the seed
     (never,) = [line for line in table if line.startswith("| TaxoExpan |")]
     assert never.startswith("| TaxoExpan | – | – | 80.3 ± 5.5 |  | – |")
+
+
+def test_a_run_prints_its_own_task_with_all_metrics(
+    terms: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = ["--runs", str(terms.parent / "runs")]
+    assert main(["run", "main/popularity", *runs]) == 0
+    assert "**food**" in capsys.readouterr().out
+    assert run(terms, "main/popularity") == 0
+    shown = capsys.readouterr()
+    assert "**pantry**" in shown.out
+    assert "**food**" not in shown.out
+    for metric in ("MR", "Hit@1", "Hit@3", "Hit@10", "MRR"):
+        assert f"| {metric} |" in shown.out
+        assert f"{metric} " in shown.err.splitlines()[-1].partition("; validation MR ")[0]
+    assert main(["table", "main/popularity", *runs]) == 0
+    assert "**food**" in capsys.readouterr().out
+
+
+OWN = """\
+title = "last word"
+method = "words.py:last_word"
+settings = {bonus = 2}
+"""
+RULE = """\
+def last_word(taxonomy, concepts, bonus=1.0):
+    new = [concept.label for concept in concepts]
+    return [[bonus * label.endswith(own) for label in new] for own in taxonomy.labels]
+"""
+
+
+def test_an_experiment_of_ones_own_runs_from_its_file(
+    terms: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = terms.with_name("mine.toml")
+    config.write_text(OWN)
+    rule = terms.with_name("words.py")
+    rule.write_text(RULE)
+    other = terms.with_name("other.toml")
+    other.write_text('method = "closest-parent"')
+    chosen = ["main/popularity", "--config", str(config), "--config", str(other)]
+    assert run(terms, *chosen, "--quiet") == 0
+    table = capsys.readouterr().out
+    (row,) = [line for line in table.splitlines() if line.startswith("| last word |")]
+    assert "| other |" in table
+    assert row.split("|")[4:6] == [" .938 ", " 1.000 "]  # green milk is also below tea
+    assert "paper" not in table
+    stored = ["--runs", str(terms.parent / "runs")]
+    assert main(["table", *chosen, *stored]) == 0
+    assert capsys.readouterr().out == table
+    # A changed setting and a changed file are other runs.
+    assert main(["table", *chosen, *stored, "--set", "bonus=0"]) == 0
+    assert "| last word, bonus=0 | – |" in capsys.readouterr().out
+    assert run(terms, *chosen, "--set", "bonus=0", "--quiet") == 0
+    (row,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("| last word, ")]
+    assert row.split("|")[4].strip() == ".000"
+    rule.write_text(RULE.replace("endswith", "startswith"))
+    assert main(["table", *chosen, *stored]) == 0
+    assert "| last word | – |" in capsys.readouterr().out
+
+
+def test_the_epochs_of_networks_are_changed(
+    terms: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quick = ["--epochs", "1", "--set", "hidden_dim=8", "--set", "embedding_dim=16", "--seeds", "1"]
+    assert run(terms, "main/taxoexpan", "main/popularity", *quick) == 0
+    title = "TaxoExpan, epochs=1, hidden_dim=8, embedding_dim=16"
+    shown = capsys.readouterr()
+    rows = [line.split(" | ")[0] for line in shown.out.splitlines() if line.startswith("| ")]
+    assert rows[1:] == [f"| {title}", "| popularity"]  # the rule has no such setting
+    assert "epoch   1" in shown.err
+    assert "epoch   2" not in shown.err
+    stored = ["--runs", str(terms.parent / "runs")]
+    assert main(["table", "main/taxoexpan", *stored]) == 2
+    assert "run them first" in capsys.readouterr().err
+
+
+def test_a_taxonomy_of_ones_own_is_split_by_lists_or_by_leaves(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "foods.csv"
+    file.write_bytes(pantry.read_bytes())
+    command = ["run", "main/popularity", "--taxonomy", str(file), "--device", "cpu"]
+    assert main([*command, "--runs", str(tmp_path / "by-leaves")]) == 0
+    shown = capsys.readouterr()
+    assert "no lists of ids" in shown.err
+    assert "**foods**, vectors `static`, 8 test queries" in shown.out
+    (tmp_path / "foods.csv.test").write_text("oat milk\nrye bread\n")
+    (tmp_path / "foods.csv.validation").write_text("red bread\n")
+    assert main([*command, "--runs", str(tmp_path / "by-lists")]) == 0
+    shown = capsys.readouterr()
+    assert "no lists of ids" not in shown.err
+    assert "2 test queries" in shown.out
 
 
 def test_without_data_the_food_taxonomy_is_used(
@@ -92,6 +189,13 @@ def test_stored_runs_make_a_figure_and_a_page(terms: Path, monkeypatch: pytest.M
         (["run", "main/popularity", "--task", "x.npz"], "x.npz: the file does not exist"),
         (["run", "main/popularity", "--mag-cs", "x.terms"], "x.terms"),
         (["page"], "no runs"),
+        (["run"], "no experiment is given"),
+        (["run", "--config", "nowhere.toml"], "nowhere.toml: the file does not exist"),
+        (["run", "main/popularity", "--set", "epochs=3"], "the setting 'epochs'"),
+        (["run", "main/taxoexpan", "--set", "epochs"], "sets nothing"),
+        (["run", "main/taxoexpan", "--set", "epochs=3", "--epochs", "4"], "set twice"),
+        (["run", "main/popularity", "--newer", "x.csv"], "taxoexpan evaluate"),
+        (["figure", "loss", "main/taxoexpan"], "the figure cases"),
     ],
 )
 def test_impossible_steps_are_refused(

@@ -17,9 +17,9 @@ from reproduction.baselines.dist_xgboost import (
     _from_relations,
 )
 from reproduction.baselines.distance_features import EMPTY, FEATURES, EgonetDistances, Pairs
-from reproduction.baselines.trained_method import Problem
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.evaluation.growth import true_ranks_by
+from taxoexpan.evaluation.methods import Problem
+from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats

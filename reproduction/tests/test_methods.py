@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP
-from reproduction.baselines.trained_method import Problem
-from reproduction.methods import FirstWord, TaxoExpanMethod
+from reproduction.baselines.first_word import FirstWord
+from reproduction.baselines.networks import DeepSetMLP, NetworkMethod, ParentMLP, TaxoExpanMethod
 from reproduction.runner import rank_queries
-from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.evaluation.growth import true_ranks_by
+from taxoexpan import TaxoExpan, read_taxonomy
+from taxoexpan.evaluation.methods import Problem
+from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import MentionKind, Mentions
@@ -34,7 +34,7 @@ QUICK = {
 @pytest.fixture(scope="module")
 def holdout(pantry: Path) -> Holdout:
     """The pantry without a fifth of its leaves."""
-    return hold_out_leaves(Taxonomy.read(pantry).canonical, 0.2, 100, seed=5)
+    return hold_out_leaves(read_taxonomy(pantry).canonical, 0.2, 100, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_it_learns_bit_for_bit_the_same_as_the_network_of_the_product(
     preset: str, negatives: str, problem: Problem, holdout: Holdout, pantry: Path
 ) -> None:
     changes = {**QUICK, "negative_sampling": negatives, "learn_fusion": False}
-    model = TaxoExpan(preset, 3, "cpu", **changes).fit(Taxonomy.read(pantry), holdout)
+    model = TaxoExpan(preset, 3, "cpu", **changes).fit(read_taxonomy(pantry), holdout)
     method = TaxoExpanMethod(preset, **changes)
     history = method.fit(problem, 3, SILENT)
     assert history == model.history
@@ -66,7 +66,7 @@ def test_it_learns_bit_for_bit_the_same_as_the_network_of_the_product(
 def test_scores_in_the_whole_taxonomy_are_those_of_the_network_of_the_product(
     preset: str, problem: Problem, holdout: Holdout, pantry: Path
 ) -> None:
-    whole = Taxonomy.read(pantry).canonical
+    whole = read_taxonomy(pantry).canonical
     model = TaxoExpan(preset, 3, "cpu", learn_fusion=False, **QUICK).fit(whole, holdout)
     method = TaxoExpanMethod(preset, **QUICK)
     method.fit(problem, 3, SILENT)

@@ -15,9 +15,9 @@ from reproduction.baselines.networks import (
     ParentMLP,
     ParentNetwork,
 )
-from reproduction.baselines.trained_method import Problem
 from taxoexpan.config import Config, load_preset
-from taxoexpan.evaluation.growth import true_ranks_by
+from taxoexpan.evaluation.methods import Problem
+from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries, Queries
 from taxoexpan.placement.scoring.anchors import Anchors

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from reproduction.baselines.trained_method import Problem
 from reproduction.split import read_split, split_leaves
 from reproduction.task import Task, make_task, rewire_relations, sample_leaves
 from reproduction.task_file import load_task, task_bytes
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError, ModelError
+from taxoexpan.evaluation.methods import Problem
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
@@ -83,7 +84,7 @@ def test_a_wrong_list_is_refused(
 
 
 def test_one_leaf_in_ten_is_held_out_for_each_part(tmp_path: Path) -> None:
-    whole = Taxonomy.read(write_split(tmp_path))
+    whole = read_taxonomy(write_split(tmp_path))
     validation, test = split_leaves(whole)
     assert len(whole.leaves) == 80
     assert len(validation.concepts) == len(test.concepts) == 8

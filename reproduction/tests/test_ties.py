@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from reproduction.experiments import Experiment
-from reproduction.methods import METHODS
 from reproduction.runner import run_experiments
 from reproduction.runs import Run, read_run
 from reproduction.tables import table_text
 from reproduction.task import Task
+from taxoexpan.evaluation.methods import METHODS
 from tests.support.metric_probes import PROBES
 from tests.support.splits import pantry_task
 
@@ -34,8 +34,8 @@ EXPERIMENTS = [Experiment(f"test/{name}", order, name, name) for order, name in 
 @pytest.fixture(scope="module", autouse=True)
 def _probes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        for name, method in PROBES.items():
-            patched.setitem(METHODS, name, method)
+        for name in PROBES:
+            patched.setitem(METHODS, name, PROBES[name])
         yield
 
 

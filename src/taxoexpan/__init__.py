@@ -1,6 +1,6 @@
 """Place new concepts in an existing taxonomy.
 
->>> from taxoexpan import Taxonomy, TaxoExpan, expand_file
+>>> from taxoexpan import TaxoExpan, read_taxonomy, write_taxonomy
 """
 
 from __future__ import annotations
@@ -9,38 +9,115 @@ TYPE_CHECKING = False  # the import of `typing` would delay the start of the com
 if TYPE_CHECKING:
     from typing import Any
 
+    from taxoexpan.config import Settings
     from taxoexpan.errors import TaxoExpanError
-    from taxoexpan.expansion import expand_file
+    from taxoexpan.evaluation.growth import growth_between
+    from taxoexpan.evaluation.methods import Method, Problem, TrainedMethod, make_method
+    from taxoexpan.evaluation.results import MethodResult, evaluate_methods
+    from taxoexpan.expansion import AppliedSuggestions, ExpandFileOptions, expand_file
     from taxoexpan.features.glossary.glossary import Glossary
+    from taxoexpan.formats.taxonomy_io import read_taxonomy, write_taxonomy
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.suggesting.suggestions import Suggestion
+    from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
+    from taxoexpan.placement.fitting.updating import UpdateReport
+    from taxoexpan.placement.learned.confidence import Reliability
+    from taxoexpan.placement.suggesting.feedback import Feedback
+    from taxoexpan.placement.suggesting.results import Suggestions
+    from taxoexpan.placement.suggesting.suggestions import (
+        Place,
+        Suggestion,
+        SuggestionKind,
+        Verdict,
+    )
     from taxoexpan.taxonomy import Concept, Taxonomy
+    from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
+    from taxoexpan.training.metrics import Metrics
+
+    __version__: str
 
 __all__ = [
+    "AppliedSuggestions",
     "Concept",
+    "ExpandFileOptions",
+    "Feedback",
     "Glossary",
+    "Holdout",
+    "JudgedTaxonomy",
+    "Method",
+    "MethodResult",
+    "Metrics",
+    "Place",
+    "Problem",
+    "Reliability",
+    "Settings",
     "Suggestion",
+    "SuggestionKind",
+    "Suggestions",
     "TaxoExpan",
     "TaxoExpanError",
     "Taxonomy",
+    "TrainedMethod",
+    "UpdateReport",
+    "Verdict",
+    "__version__",
+    "evaluate_methods",
     "expand_file",
+    "growth_between",
+    "hold_out",
+    "hold_out_leaves",
+    "make_method",
+    "read_taxonomy",
+    "write_taxonomy",
 ]
 
-_LAZY = {
+_HOMES = {
+    "AppliedSuggestions": "taxoexpan.expansion",
     "Concept": "taxoexpan.taxonomy",
+    "ExpandFileOptions": "taxoexpan.expansion",
+    "Feedback": "taxoexpan.placement.suggesting.feedback",
     "Glossary": "taxoexpan.features.glossary.glossary",
+    "Holdout": "taxoexpan.training.holdout",
+    "JudgedTaxonomy": "taxoexpan.placement.fitting.judged_taxonomy",
+    "Method": "taxoexpan.evaluation.methods",
+    "MethodResult": "taxoexpan.evaluation.results",
+    "Metrics": "taxoexpan.training.metrics",
+    "Place": "taxoexpan.placement.suggesting.suggestions",
+    "Problem": "taxoexpan.evaluation.methods",
+    "Reliability": "taxoexpan.placement.learned.confidence",
+    "Settings": "taxoexpan.config",
     "Suggestion": "taxoexpan.placement.suggesting.suggestions",
+    "SuggestionKind": "taxoexpan.placement.suggesting.suggestions",
+    "Suggestions": "taxoexpan.placement.suggesting.results",
     "TaxoExpan": "taxoexpan.model",
     "TaxoExpanError": "taxoexpan.errors",
     "Taxonomy": "taxoexpan.taxonomy",
+    "TrainedMethod": "taxoexpan.evaluation.methods",
+    "UpdateReport": "taxoexpan.placement.fitting.updating",
+    "Verdict": "taxoexpan.placement.suggesting.suggestions",
+    "evaluate_methods": "taxoexpan.evaluation.results",
     "expand_file": "taxoexpan.expansion",
+    "growth_between": "taxoexpan.evaluation.growth",
+    "hold_out": "taxoexpan.training.holdout",
+    "hold_out_leaves": "taxoexpan.training.holdout",
+    "make_method": "taxoexpan.evaluation.methods",
+    "read_taxonomy": "taxoexpan.formats.taxonomy_io",
+    "write_taxonomy": "taxoexpan.formats.taxonomy_io",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import a name on first use: reading files needs no torch, and the command line no numpy."""
-    if name in _LAZY:
+    if name in _HOMES:
         from importlib import import_module
 
-        return getattr(import_module(_LAZY[name]), name)
+        return getattr(import_module(_HOMES[name]), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("taxoexpan")
     raise AttributeError(f"module 'taxoexpan' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

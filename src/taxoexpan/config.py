@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -177,6 +177,56 @@ class Config(BaseModel):
             problem = "epochs is 0 and learn_fusion is false, so nothing ranks the parents"
             raise ValueError(problem, "set epochs above 0, or learn_fusion to true")
         return self
+
+
+class Settings(TypedDict, total=False):
+    """The settings that a user can change, with their types; `Config` describes them.
+
+    Example:
+        >>> from taxoexpan import Settings, TaxoExpan
+        >>> settings: Settings = {"hidden_dim": 64, "epochs": 10}
+        >>> TaxoExpan("best", **settings).config.hidden_dim
+        64
+    """
+
+    features: str
+    oov: Literal["skip", "zero"]
+    name_weight: float
+    definition_weight: float
+    join_definitions: bool
+    propagation: Literal["gcn", "gat", "pgcn", "pgat"]
+    readout: Literal["mean", "weighted", "concat"]
+    matching: Literal["bilinear", "mlp"]
+    loss: Literal["infonce", "bce"]
+    num_layers: int
+    hidden_dim: int
+    num_heads: int
+    embedding_dim: int
+    num_output_heads: int
+    position_dim: int
+    position_norm: float
+    use_mentions: Literal["auto"] | bool
+    dropout: float
+    query_dropout: float
+    max_siblings: int
+    hide_children_rate: float
+    batch_size: int
+    negative_sampling: Literal["sampled", "uniform", "shared"]
+    num_negatives: int
+    learning_rate: float
+    epochs: int
+    patience: int
+    monitor: Literal["mean_rank", "reciprocal_rank"]
+    validation: Literal["leaves", "growth"]
+    validation_fraction: Literal["auto"] | float
+    max_validation_leaves: int
+    learn_fusion: bool
+    compose_anchors: bool
+    map_epochs: int
+    tower_epochs: int
+    tower_batch_size: int
+    tower_learning_rate: float
+    quirks: Mapping[str, Any]
 
 
 SETTINGS: tuple[str, ...] = tuple(name for name in Config.model_fields if name != "quirks")

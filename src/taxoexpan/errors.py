@@ -18,6 +18,14 @@ class TaxoExpanError(Exception):
 
     `fix` says what to do. `option` is the Python parameter that the error is about; the command
     line shows it as a flag.
+
+    Example:
+        >>> from taxoexpan import TaxoExpanError, read_taxonomy
+        >>> try:
+        ...     read_taxonomy("missing.csv")
+        ... except TaxoExpanError as error:
+        ...     print(error.place, "-", error.problem)
+        missing.csv - there is no such file
     """
 
     def __init__(self, problem: str, *, fix: str = "", option: str = "") -> None:

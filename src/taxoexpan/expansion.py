@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from taxoexpan.config import changed_settings, load_preset, settings_without_effect
+from taxoexpan.config import Settings, changed_settings, load_preset, settings_without_effect
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
 from taxoexpan.features.glossary.glossary import (
@@ -59,7 +59,15 @@ NUM_RANKED = 5
 
 @dataclass(frozen=True)
 class AppliedSuggestions:
-    """The accepted suggestions, and the written files."""
+    """The accepted suggestions, and the written files.
+
+    Example:
+        >>> from taxoexpan import expand_file
+        >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "new.ttl")
+        >>> applied = expand_file(*files, preset="fast", quiet=True)
+        >>> len(applied.additions.concepts)
+        11
+    """
 
     accepted: AcceptedSuggestions
     written: WrittenFiles
@@ -243,8 +251,51 @@ def expand(options: ExpandOptions, observer: ExpansionObserver | None = None) ->
         return applied
 
 
+class ExpandFileOptions(Settings, total=False):
+    """The options of `expand_file`: those of `taxoexpan expand`, and the settings.
+
+    Example:
+        >>> from taxoexpan import ExpandFileOptions
+        >>> options: ExpandFileOptions = {"preset": "fast", "top_k": 2, "force": True}
+    """
+
+    together: bool
+    report: str | Path | None
+    glossary: str | Path | None
+    device: str
+    settings: tuple[str | tuple[str, Any], ...]
+    preset: str
+    seed: int | None
+    quiet: bool
+    id_start: int | None
+    id_range: tuple[int, int] | None
+    id_template: str | None
+    top_k: int
+    min_score: float | None
+    min_confidence: float | None
+    all: bool
+    allow_moves: bool
+    allow_merges: bool
+    format: str | None
+    language: str | None
+    columns: str | Mapping[str, str | int] | None
+    codes: str | None
+    separator: str | None
+    sheet: str | None
+    instances: bool
+    force: bool
+    truth: float | None
+    exact_only: bool
+    accept_at_precision: float | None
+    suggestions: str | Path | None
+    model: str | Path | None
+
+
 def expand_file(
-    taxonomy: str | Path, new: str | Path, output: str | Path, **options: Any
+    taxonomy: str | Path,
+    new: str | Path,
+    output: str | Path,
+    **options: Unpack[ExpandFileOptions],
 ) -> AppliedSuggestions:
     """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
 
@@ -255,20 +306,26 @@ def expand_file(
     all concepts.
 
     All suggestions, accepted or undecided, are written to `suggestions`, or by default next to the
-    output (`OUT.suggestions.csv`).
+    output (`topics-v2.suggestions.csv` for `topics-v2.ttl`).
 
     Args:
         taxonomy: the taxonomy file.
         new: the list of new concepts.
         output: the file to write.
-        options: the options of `taxoexpan expand`, with underscores, such as `top_k=2`; see
-            `taxoexpan.shared_options.ExpandOptions`. Other names change single settings of the
-            preset, such as `hidden_dim=64`.
+        options: the options of `taxoexpan expand`, with underscores, such as `top_k=2`. Other names
+            change single settings of the preset, such as `hidden_dim=64`.
+
+    Example:
+        >>> from taxoexpan import expand_file, read_taxonomy
+        >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "larger.ttl")
+        >>> applied = expand_file(*files, preset="fast", quiet=True)
+        >>> len(read_taxonomy("larger.ttl")) - len(read_taxonomy("examples/instruments.ttl"))
+        11
     """
     known = declared_options(ExpandOptions)
     settings = tuple((name, value) for name, value in options.items() if name not in known)
-    given = {name: value for name, value in options.items() if name in known}
-    given["settings"] = (*given.get("settings", ()), *settings)
+    given: dict[str, Any] = {name: value for name, value in options.items() if name in known}
+    given["settings"] = (*options.get("settings", ()), *settings)
     files: dict[str, Any] = {"taxonomy": taxonomy, "new": new, "output": output}
     return expand(ExpandOptions(**files, **given))
 
@@ -337,11 +394,11 @@ def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) 
     expansion.calibrators = model.calibrators
     top_k = max(NUM_RANKED, expansion.acceptance.top_k)
     if options.together:
-        expansion.suggestions = model.suggest_together(new)
+        expansion.suggestions = model.suggest_together(new).flat
     elif options.report:
         expansion.suggestions, expansion.evidence = model.suggest_with_evidence(new, top_k)
     else:
-        expansion.suggestions = model.suggest(new, top_k)
+        expansion.suggestions = model.suggest(new, top_k).flat
     if options.model:
         model.save(options.model, options.force)
         observer.saved("model", options.model)

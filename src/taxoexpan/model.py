@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import NoReturn, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
-from taxoexpan.config import load_preset
+from taxoexpan.config import Settings, load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ModelError
 from taxoexpan.explain import Evidence, with_reasons
@@ -54,17 +55,20 @@ from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.proposals import Placer, with_similar
+from taxoexpan.placement.suggesting.results import Suggestions
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
-from taxoexpan.progress import Stages
+from taxoexpan.progress import Stages, is_terminal
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.concept import as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
+from taxoexpan.taxonomy.records import NewConcepts, new_concepts
 from taxoexpan.thresholds import DEFAULT_TRUTH
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.record import History, TrainingRecord
+
+logger = logging.getLogger("taxoexpan")
 
 
 class TaxoExpan:
@@ -72,10 +76,21 @@ class TaxoExpan:
 
     `preset` names the settings; keywords change single settings. The same seed on the same machine
     gives the same model, bit for bit.
+
+    Example:
+        >>> from taxoexpan import TaxoExpan, read_taxonomy, write_taxonomy
+        >>> instruments = read_taxonomy("examples/instruments.ttl")
+        >>> model = TaxoExpan("fast", seed=0).fit(instruments)
+        >>> model.suggest("talking drum")[0][0].parent.label
+        'drums'
+        >>> expanded = model.expand(["talking drum", "bass ukulele"])
+        >>> write_taxonomy(expanded, "instruments-v2.ttl")
+        >>> model.save("instruments.model")
+        >>> model = TaxoExpan.load("instruments.model")
     """
 
     def __init__(
-        self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
+        self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Unpack[Settings]
     ) -> None:
         SEED.check("seed", seed)
         self.preset = preset
@@ -98,7 +113,7 @@ class TaxoExpan:
         self,
         taxonomy: Taxonomy,
         holdout: Holdout | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         log: str | Path | None = None,
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
@@ -106,12 +121,14 @@ class TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
         The order of concepts, relations and synonyms does not matter (`Taxonomy.canonical`), and
-        nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch; the
+        nothing is learned from deprecated concepts. By default, progress is shown in a terminal
+        and in a notebook. `log` gets one line of JSON per epoch; the
         directory `tensorboard` gets the same figures as curves, if TensorBoard is installed. After
         every epoch, the state is saved in `checkpoint`, and the state of the fine-tuning in
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
         result as without the interruption.
         """
+        progress = is_terminal() if progress is None else progress
         outputs = FittingOutputs(progress, *map(_path, (log, checkpoint, tensorboard)))
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
         taxonomy = taxonomy.canonical
@@ -131,7 +148,7 @@ class TaxoExpan:
         self,
         taxonomy: Taxonomy,
         feedback: Feedback | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         log: str | Path | None = None,
         tensorboard: str | Path | None = None,
         recipe: Recipe = DEFAULT_RECIPE,
@@ -143,6 +160,7 @@ class TaxoExpan:
         how the decisions were used; the model is not changed if the training fails.
         """
         archive = self._fitted()
+        progress = is_terminal() if progress is None else progress
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
         began = time.monotonic()
         judged = apply_feedback(taxonomy.canonical, feedback or Feedback())
@@ -179,10 +197,9 @@ class TaxoExpan:
         self._tower = parts.tower
         seconds = time.monotonic() - began
         self._reset(new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds))
+        logger.info("trained on %d concepts in %.1f seconds", len(self.taxonomy), seconds)
 
-    def suggest(
-        self, concepts: Iterable[str | Concept], top_k: int = 5, explain: bool = False
-    ) -> list[Suggestion]:
+    def suggest(self, concepts: NewConcepts, top_k: int = 5, explain: bool = False) -> Suggestions:
         """Rank the best parents of each new concept, best first.
 
         A concept whose name the taxonomy already has, or that is given twice, is left out, with a
@@ -190,10 +207,11 @@ class TaxoExpan:
         learned to detect duplicates, a likely synonym of an existing concept gets a suggestion to
         merge the two. With `explain`, first suggestions have an explanation.
         """
-        return self.suggest_block(self._new_concepts(concepts), top_k, explain).suggestions
+        block = self.suggest_block(self._new_concepts(concepts), top_k, explain)
+        return Suggestions(block.suggestions)
 
     def suggest_with_evidence(
-        self, concepts: Iterable[str | Concept], top_k: int = 5
+        self, concepts: NewConcepts, top_k: int = 5
     ) -> tuple[list[Suggestion], list[Evidence]]:
         """Return explained suggestions, as `suggest` does, and the evidence for each concept.
 
@@ -226,9 +244,9 @@ class TaxoExpan:
         block = self.suggest_block(numbered, top_k, explain)
         return grouped_by_position(block.suggestions, concepts)
 
-    def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
+    def _new_concepts(self, concepts: NewConcepts) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
-        filtered = filter_known_names(self.taxonomy, as_concepts(concepts))
+        filtered = filter_known_names(self.taxonomy, new_concepts(concepts))
         for concept, known in filtered.present:
             found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
             warnings.warn(f"{found}; not placed again", stacklevel=3)
@@ -248,26 +266,27 @@ class TaxoExpan:
         warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
         archive = self._fitted()
         placer = Placer(self._ranker, archive.calibrators, archive.rejections)
+        logger.debug("ranking parents for %d concepts", len(concepts))
         with archive.naming_directory():
             proposed, ranking = placer.suggest(queries, top_k, min_ranked)
         return proposed, queries, ranking
 
-    def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
+    def suggest_together(self, concepts: NewConcepts) -> Suggestions:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.
 
         All concepts are placed at once: their order does not matter, and no cycle can occur. A
         model without new-parent priors learns them first (see `fit_joint_prior`).
         """
-        new = with_ids(self.taxonomy, as_concepts(concepts))
+        new = with_ids(self.taxonomy, new_concepts(concepts))
         if not new:
-            return []
+            return Suggestions([])
         warn_of_weak_texts(self._embedder.array(new), new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
         priors = self.calibrators.joint_priors or ()
         with self._fitted().naming_directory():
             joint = suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
-        return [each for one in joint for each in with_similar(self.taxonomy, [one])]
+        return Suggestions(each for one in joint for each in with_similar(self.taxonomy, [one]))
 
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.
@@ -281,7 +300,7 @@ class TaxoExpan:
 
     def expand(
         self,
-        concepts: Iterable[str | Concept],
+        concepts: NewConcepts,
         top_k: int = 1,
         min_score: float | None = None,
         min_confidence: float | None = None,
@@ -311,15 +330,15 @@ class TaxoExpan:
             allow_moves=allow_moves,
             allow_merges=allow_merges,
         )
-        return expanded_taxonomy(self.taxonomy, self.suggest(concepts, top_k), acceptance)
+        return expanded_taxonomy(self.taxonomy, self.suggest(concepts, top_k).flat, acceptance)
 
-    def embed(self, concepts: Iterable[str | Concept]) -> Vectors:
+    def embed(self, concepts: NewConcepts) -> Vectors:
         """Return the vectors of concepts by the encoder, one unit vector per row: [N] → [N, D].
 
         A vector is the mean of the names, plus the definition if there is one; it is zero if the
         encoder knows no word of them. No training is needed.
         """
-        vectors: Vectors = self._embedder.array(as_concepts(concepts))[0]
+        vectors: Vectors = self._embedder.array(new_concepts(concepts))[0]
         return vectors
 
     def evaluate(self, holdout: Holdout) -> Metrics:
@@ -349,11 +368,24 @@ class TaxoExpan:
     def save(self, path: str | Path, force: bool = False) -> None:
         """Save the model to a directory; `force` replaces an existing model."""
         save_archive(self._fitted(), Path(path), force)
+        logger.info("saved the model to %s", path)
+
+    def __copy__(self) -> TaxoExpan:
+        """Return a model that shares all parts; fitting or updating one leaves the other as is."""
+        same = TaxoExpan.__new__(TaxoExpan)
+        vars(same).update(vars(self))
+        return same
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to pickle the model: a pickle can run any code when it is loaded."""
+        raise ModelError("a model cannot be pickled", fix="use save and load")
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
         """Load a saved model; give `features` if the file of its vectors has moved."""
-        return cls.from_archive(load_archive(Path(path), features, device), device)
+        model = cls.from_archive(load_archive(Path(path), features, device), device)
+        logger.info("loaded a model of %d concepts from %s", len(model.taxonomy), path)
+        return model
 
     @classmethod
     def from_archive(cls, archive: Archive, device: str = "auto") -> TaxoExpan:

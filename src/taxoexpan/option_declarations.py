@@ -134,6 +134,11 @@ def switch(help: str) -> Any:
     return _declare(False, help, None)
 
 
+def json_option(help: str) -> Any:
+    """Declare the option for a result in JSON, on standard output unless an output is given."""
+    return switch(f"{help} as JSON")
+
+
 def repeated(
     help: str, kind: OptionKind = TEXT, *, metavar: str | None = None, flags: tuple[str, ...] = ()
 ) -> Any:

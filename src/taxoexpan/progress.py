@@ -245,7 +245,9 @@ class Stages(Progress):
 
 
 def is_terminal() -> bool:
-    """Return whether standard error is a terminal on which a line can be overwritten."""
+    """Return whether standard error is a terminal or a notebook, which can overwrite a line."""
+    if "ipykernel" in sys.modules:
+        return sys.stderr is not None
     if os.environ.get("TERM") == "dumb" or os.environ.get("CI", "false").lower() in ("true", "1"):
         return False
     return sys.stderr is not None and sys.stderr.isatty()

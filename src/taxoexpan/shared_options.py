@@ -37,6 +37,13 @@ def _all_with_threshold() -> ConfigurationError:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QuietOptions(OptionGroup):
+    """The option that hides notes."""
+
+    quiet: bool = switch("hide progress and notes; warnings and errors are still shown")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReadingOptions(OptionGroup):
     """The options for reading a taxonomy file."""
 
@@ -71,7 +78,11 @@ class ReadingOptions(OptionGroup):
         kind=SEPARATOR,
         metavar="TEXT",
     )
-    sheet: str | None = option("sheet of an Excel file (default: the first sheet)", metavar="NAME")
+    sheet: str | None = option(
+        "sheet of an Excel file (default: the first sheet, or if it is not a taxonomy, the other "
+        "one with the most relations)",
+        metavar="NAME",
+    )
     instances: bool = switch(
         "for WordNet files: also read instance hypernyms (Einstein, physicist) as relations"
     )
@@ -126,7 +137,7 @@ class FeatureOptions(OptionGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions(FeatureOptions, DeviceOptions):
+class TrainingOptions(FeatureOptions, DeviceOptions, QuietOptions):
     """The options for training a model."""
 
     preset: str = option(
@@ -138,7 +149,6 @@ class TrainingOptions(FeatureOptions, DeviceOptions):
     epochs: int | None = option(
         "maximum number of epochs (default: set by the preset)", None, POSITIVE
     )
-    quiet: bool = switch("do not show progress")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +156,8 @@ class GlossaryOptions(OptionGroup):
     """The glossary in which definitions are looked up."""
 
     glossary: Path | None = option(
-        "file in which missing definitions are looked up: TSV (title, text), JSON Lines, or the "
-        "dump of Wikipedia abstracts; the model uses these definitions, but they are not written "
-        "to a taxonomy",
+        "file in which missing definitions are looked up: TSV (title, text) or JSON Lines; the "
+        "model uses these definitions, but they are not written to a taxonomy",
         kind=PATH,
         metavar="FILE",
     )
@@ -266,7 +275,8 @@ class ExpandOptions(
         metavar="FRACTION",
     )
     suggestions: Path | None = option(
-        "CSV file for all suggestions, accepted and undecided (default: OUT.suggestions.csv)",
+        "CSV file for all suggestions, accepted and undecided (default: next to OUT, for example "
+        "topics-v2.suggestions.csv for topics-v2.ttl)",
         kind=PATH,
         metavar="CSV",
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 
@@ -20,7 +20,7 @@ def test_decisions_can_name_parents_by_label_and_path(food: Path, tmp_path: Path
     table = "query,parent_label,path\nkefir,dairy,\nwhey,milk,dairy > milk\noat milk,,food > milk\n"
     decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
     run("apply", food, decisions, "-o", out)
-    new = Taxonomy.read(out)
+    new = read_taxonomy(out)
     placed = {new.concept(id).label: new.parents(id) for id in new if id not in "1234"}
     assert placed == {"kefir": ("3",), "whey": ("4",), "oat milk": ("2",)}
 
@@ -101,8 +101,8 @@ def test_hierarchical_codes_follow_parents_that_are_given_by_label(tmp_path: Pat
     decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
     changes = tmp_path / "changes.kgcl"
     run("apply", goods, decisions, "-o", out, "--changes", changes)
-    new = Taxonomy.read(out)
-    placed = {new.concept(id).label: id for id in new if id not in Taxonomy.read(goods)}
+    new = read_taxonomy(out)
+    placed = {new.concept(id).label: id for id in new if id not in read_taxonomy(goods)}
     assert placed == {"cold drinks": "g-3", "lemonade": "g-3-1", "green tea": "g-1-2"}
     assert "create node g-3-1 'lemonade'" in changes.read_text(encoding="utf-8")
 
@@ -113,7 +113,7 @@ def test_the_template_of_ids_counts_for_parents_that_are_given_by_label(
     decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\nayran,kefir\n")
     out = tmp_path / "out.csv"
     run("apply", food, decisions, "-o", out, "--id-template", "F{number:03}")
-    assert Taxonomy.read(out).parents("F002") == ("F001",)
+    assert read_taxonomy(out).parents("F002") == ("F001",)
 
 
 def test_min_score_leaves_doubtful_concepts_out(pantry: Path, tmp_path: Path) -> None:
@@ -124,8 +124,47 @@ def test_min_score_leaves_doubtful_concepts_out(pantry: Path, tmp_path: Path) ->
         "gadget,gadget,1,food,food,food,0.1\n"
     )
     messages = run("apply", pantry, decisions, "-o", out, "--min-score", "0.5").err
-    assert "gadget" not in Taxonomy.read(out)
+    assert "gadget" not in read_taxonomy(out)
     assert "1 concept left out: no parent with a score of 0.5 or more" in messages
+
+
+@pytest.mark.parametrize(
+    ("confidence", "decision", "options", "count"),
+    [
+        ("", "", [], 2),
+        ("0.9", "", [], 0),
+        ("", "accepted", [], 0),
+        ("", "", ["--all"], 0),
+    ],
+)
+def test_concepts_that_are_added_without_a_confidence_and_a_decision_are_counted(
+    pantry: Path, tmp_path: Path, confidence: str, decision: str, options: list[str], count: int
+) -> None:
+    """A concept without a suitable parent is not added, and a row without a rank is a decision."""
+    rows = [f"{each} milk,1,milk,{confidence},{decision}," for each in ("cashew", "yak")]
+    rows += [f"gadget,1,food,{confidence},,none", "mead,,tea,,,"]
+    table = "\n".join(["query,rank,parent_id,confidence,decision,place", *rows])
+    decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
+    messages = run("apply", pantry, decisions, "-o", out, *options).err
+    assert {"cashew milk", "yak milk", "mead"} <= set(read_taxonomy(out))
+    assert messages.count("without a confidence") == min(count, 1)
+    assert f"{count} concepts were added below the first suggestion" in messages or not count
+
+
+@pytest.mark.parametrize(("decision", "parents"), [("", ("milk",)), ("rejected", None)])
+def test_a_rejected_parent_is_not_chosen_for_a_coarse_placement_either(
+    pantry: Path, tmp_path: Path, decision: str, parents: tuple[str, ...] | None
+) -> None:
+    rows = [
+        "query,rank,parent_id,path,score,confidence,decision,levels,sure_from",
+        "yak milk,1,tea,food > tea,0.6,0.6,rejected,0.99 > 0.3,0.9",
+        "yak milk,2,oat milk,food > milk > oat milk,0.2,0.2,,0.99 > 0.95 > 0.2,0.9",
+        f"yak milk,3,milk,food > milk,0.1,0.1,{decision},0.99 > 0.95,0.9",
+    ]
+    decisions, out = write_file(tmp_path / "d.csv", "\n".join(rows)), tmp_path / "out.csv"
+    run("apply", pantry, decisions, "-o", out)
+    grown = read_taxonomy(out)
+    assert (grown.parents("yak milk") if "yak milk" in grown else None) == parents
 
 
 def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
@@ -135,7 +174,7 @@ def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("query,query_id,parent_id\noat milk,2,1\n")
     files = [str(tmp_path / name) for name in ("d.csv", "new.csv")]
     run("apply", old, files[0], "--concepts", files[1], "-o", out)
-    concept = Taxonomy.read(out).concept("2")
+    concept = read_taxonomy(out).concept("2")
     assert (concept.definition, concept.synonyms) == ("of oats, mostly", ("a", "b"))
 
 
@@ -146,7 +185,7 @@ def test_a_pair_of_files_is_written_and_named_as_a_pair(tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("old.terms", "d.csv")]
     messages = run("apply", *files, "-o", tmp_path / "new").err
     assert f"{tmp_path}/new.terms and {tmp_path}/new.taxo" in messages
-    assert Taxonomy.read(tmp_path / "new.taxo").parents("2") == ("1",)
+    assert read_taxonomy(tmp_path / "new.taxo").parents("2") == ("1",)
 
 
 def test_apply_refuses_a_cycle_and_writes_nothing(pantry: Path, tmp_path: Path) -> None:
@@ -166,4 +205,4 @@ def test_ids_come_from_a_range(tmp_path: Path) -> None:
     assert needed in messages
     assert not out.exists()
     run(*command, "700-799")
-    assert {"N700", "N701"} <= set(Taxonomy.read(out))
+    assert {"N700", "N701"} <= set(read_taxonomy(out))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy, expand_file
+from taxoexpan import TaxoExpan, Taxonomy, expand_file, read_taxonomy
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "2", "--device", "cpu", "--quiet"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "2", "--device", "cpu"]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_expand_never_writes_definitions_of_the_glossary(
     pantry: Path, new: Path, glossary: Path, tmp_path: Path, options: list[str]
 ) -> None:
     taxonomy = tmp_path / "defined.csv"
-    known = Taxonomy.read(pantry)
+    known = read_taxonomy(pantry)
     rows = [f"{id},{known.concept(id).label},{'|'.join(known.parents(id))}," for id in known]
     table = ["id,label,parents,definition", *rows]
     taxonomy.write_text("\n".join(table) + "\n", encoding="utf-8")
@@ -84,7 +84,7 @@ def test_expand_never_writes_definitions_of_the_glossary(
         out = tmp_path / f"{name}.csv"
         run("expand", taxonomy, new, "-o", out, *options, *more, *QUICK)
         assert out.read_bytes().startswith(taxonomy.read_bytes())
-        expanded[name] = Taxonomy.read(out)
+        expanded[name] = read_taxonomy(out)
     assert set(expanded["with"].concepts) == set(expanded["without"].concepts)
     assert definitions(expanded["with"]) == {"white tea": "a pale tea"}
 

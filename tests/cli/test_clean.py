@@ -33,11 +33,12 @@ def messy(pantry: Path) -> Path:
 
 def test_the_most_suspicious_relations_are_written(messy: Path, tmp_path: Path) -> None:
     before, out = messy.read_bytes(), tmp_path / "suspicious.csv"
-    messages = run("clean", messy, "-o", out, "--top", "7", *options_of(SMALL)).err
-    assert f"80 relations checked; the 7 most suspicious are in {out}" in messages
+    messages = run("clean", messy, "-o", out, "--top", "1", *options_of(SMALL)).err
+    assert messages.splitlines()[-1].startswith("80 relations checked; another parent is ")
+    assert messages.endswith(f"; the 1 most suspicious are in {out}\n")
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 7
+    assert len(rows) == 1
     assert tuple(rows[0]) == SUSPICION_COLUMNS
     assert (rows[0]["concept"], rows[0]["parent_label"]) == ("oat milk", "tea")
     assert (rows[0]["better_label"], rows[0]["better_path"]) == ("milk", "food > milk")
@@ -52,7 +53,8 @@ def test_the_output_is_json_if_its_name_ends_so(messy: Path, tmp_path: Path) -> 
     out = tmp_path / "suspicious.json"
     run("clean", messy, "-o", out, "--inner", "--quiet", "--work", tmp_path / "work", *QUICK)
     relations = json.loads(out.read_text(encoding="utf-8"))["suspicious_relations"]
-    assert len(relations) == 88
+    assert 0 < len(relations) < 88
+    assert all(relation["rank"] > 1 and relation["suspicion"] > 0 for relation in relations)
     assert list(relations[0]) == [*SUSPICION_COLUMNS, "evidence"]
     for relation in relations:
         better, parent = relation["evidence"]["suggestions"]
@@ -61,18 +63,17 @@ def test_the_output_is_json_if_its_name_ends_so(messy: Path, tmp_path: Path) -> 
         assert " > ".join(better["path"]) == relation["better_path"]
         assert " > ".join(parent["path"]) == relation["path"]
         assert relation["confidence"] is None
-    assert "food" in {relation["parent_id"] for relation in relations}
     assert list(tmp_path.iterdir()) == [out]
 
 
 def test_a_report_can_be_written_in_addition_to_the_table(messy: Path, tmp_path: Path) -> None:
     out, report = tmp_path / "suspicious.csv", tmp_path / "suspicious.html"
-    command = ["clean", messy, "-o", out, "--report", report, "--top", "7"]
-    assert f"the 7 most suspicious are in {out} and {report}" in run(*command, *QUICK).err
+    command = ["clean", messy, "-o", out, "--report", report, "--top", "1"]
+    assert f"the 1 most suspicious are in {out} and {report}" in run(*command, *QUICK).err
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     with out.open(encoding="utf-8", newline="") as file:
         whys = [row["why"] for row in csv.DictReader(file)]
-    assert len(whys) == 7
+    assert len(whys) == 1
     page = html.unescape(report.read_text(encoding="utf-8"))
     assert f"Suspicious relations of {messy.name}" in page
     assert all(why in page for why in whys)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import taxoexpan
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.cli import train
 from taxoexpan.cli.examples import GROUPS
 from taxoexpan.cli.parser import add_options
@@ -25,7 +25,7 @@ from tests.support.ctrl_c import interrupt_cli
 from tests.support.expanded_files import write_file
 from tests.support.full_disk import no_file_larger_than
 
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--device", "cpu"]
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_a_setting_without_effect_is_reported(
 ) -> None:
     command = ["train", pantry, "-o", tmp_path / "model", *QUICK, "--set", change]
     lines = [line for line in run(*command).err.splitlines() if "no effect" in line]
-    assert lines == ([f"note: tower_epochs has no effect, because {note}"] if note else [])
+    assert lines == ([f"warning: tower_epochs has no effect, because {note}"] if note else [])
 
 
 def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_pat
     ]
     run("apply", pantry, suggestions, "-o", out)
     assert out.read_bytes().startswith(pantry.read_bytes())
-    expanded = Taxonomy.read(out)
-    assert set(expanded) - set(Taxonomy.read(pantry)) == {"cashew milk", "tea, white"}
+    expanded = read_taxonomy(out)
+    assert set(expanded) - set(read_taxonomy(pantry)) == {"cashew milk", "tea, white"}
     assert expanded.parents("cashew milk") == (rows[0]["parent_id"],)
 
 
@@ -167,7 +167,7 @@ def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
     assert captured.out == ""
     assert "2 concepts and 4 relations added" in captured.err
     assert out.read_bytes().startswith(pantry.read_bytes())
-    assert len(Taxonomy.read(out).parents("cashew milk")) == 2
+    assert len(read_taxonomy(out).parents("cashew milk")) == 2
     assert len(rows_of(kept)) == 10
     answer = json.loads(run("suggest", model, new, "--json").out)
     assert [r["rank"] for r in answer["suggestions"]] == [1, 2, 3, 4, 5] * 2
@@ -176,7 +176,7 @@ def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
 
 def test_the_demo_places_new_foods_and_saves_its_outputs(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    command = ["demo", "-o", str(folder), "--epochs", "1", "--quiet", "--device", "cpu"]
+    command = ["demo", "-o", str(folder), "--epochs", "1", "--device", "cpu"]
     command += ["--preset", "fast", "--features", "static", "--seed", "2"]
     captured = run(*command)
     assert "oat milk" in captured.out
@@ -228,7 +228,7 @@ def test_a_range_below_every_parent_may_be_smaller_than_the_list(tmp_path: Path)
     new.write_text("tea 9\nmilk 9\n", encoding="utf-8")
     command = ["expand", old, new, "-o", out, *QUICK, "--all"]
     run(*command, "--id-template", "{parent}-{number}", "--id-range", "7-7")
-    added = {*Taxonomy.read(out)} - {*Taxonomy.read(old)}
+    added = {*read_taxonomy(out)} - {*read_taxonomy(old)}
     assert len(added) == 2
     assert all(id.endswith("-7") for id in added)
 

@@ -122,7 +122,7 @@ def test_fields_that_one_format_lacks_are_not_compared(
     for files in ([str(old), str(new)], [str(new), str(old)]):
         captured = run("diff", *files)
         assert "0 redescribed" in captured.out
-        note = f"note: {kinds} are not compared: new.csv has no place for them\n"
+        note = f"warning: {kinds} are not compared: new.csv has no place for them\n"
         assert captured.err == note
 
 
@@ -154,4 +154,6 @@ def test_a_note_about_both_versions_is_printed_once(tmp_path: Path) -> None:
     new = write_file(tmp_path / "new.ttl", unlabeled.replace("feature", "part"))
     messages = run("diff", old, new, status=1).err
     iri = "http://purl.obolibrary.org/obo/SO_0000001"
-    assert messages == (f"note: {old} and {new}, {iri}: no preferred label; 'SO_0000001' is used\n")
+    assert messages == (
+        f"warning: {old} and {new}, {iri}: no preferred label; 'SO_0000001' is used\n"
+    )

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cli.evaluate import DEFAULT_METHODS
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.evaluation.growth import growth_between
-from taxoexpan.evaluation.rules import RULES
+from taxoexpan.evaluation.methods import METHODS, default_methods
 from taxoexpan.training.metrics import compute_metrics
 from tests.support.command_line import run
 from tests.support.metric_probes import PROBES
@@ -62,7 +61,7 @@ def test_methods_are_compared_by_their_ranks(pantry: Path, new: Path, tmp_path: 
 def test_the_table_is_printed_for_people(pantry: Path, new: Path) -> None:
     output = run("evaluate", pantry, new, *CHEAP)
     assert output.err == (
-        "note: only 4 new concepts to place; with fewer than 30, figures vary by chance\n"
+        "warning: only 4 new concepts to place; with fewer than 30, figures vary by chance\n"
     )
     first, blank, *table, _, overlap = output.out.splitlines()
     assert first == (
@@ -80,8 +79,8 @@ def test_the_table_is_printed_for_people(pantry: Path, new: Path) -> None:
 def test_methods_without_knowledge_have_the_mean_rank_of_chance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for rule, method in zip(RULES, PROBES.values(), strict=True):
-        monkeypatch.setitem(RULES, rule, method)
+    for rule, method in zip(CHEAP[1].split(","), PROBES.values(), strict=True):
+        monkeypatch.setitem(METHODS, rule, method)
     kinds = [f"kind {number}" for number in range(50)]
     old, new = tmp_path / "old.csv", tmp_path / "new.csv"
     old.write_text("child,parent\n" + "".join(f"{kind},thing\n" for kind in kinds))
@@ -95,6 +94,24 @@ def test_methods_without_knowledge_have_the_mean_rank_of_chance(
     hits = [one["figures"]["hit_at_1"] for one in output["methods"]]
     assert (hits[0], hits[2]) == (0, 0)
     assert hits[1] < 0.05
+
+
+def test_methods_of_ones_own_and_of_a_clone_are_compared(
+    pantry: Path, new: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def last_word(taxonomy, concepts):\n"
+        "    new = [concept.label for concept in concepts]\n"
+        "    return [[label.endswith(own) for label in new] for own in taxonomy.labels]\n"
+    )
+    methods = f"{file}:last_word, first-word,popularity"
+    output = json.loads(run("evaluate", pantry, new, *CHEAP, "--methods", methods, "--json").out)
+    names = [one["method"] for one in output["methods"]]
+    assert names == [f"{file}:last_word", "first-word", "popularity"]
+    hits = [one["figures"]["hit_at_1"] for one in output["methods"]]
+    assert hits[0] == pytest.approx(3.5 / 4)  # white tea is also below food
+    assert hits[2] == 0
 
 
 def test_averaging_decides_how_several_parents_count(pantry: Path, new: Path) -> None:
@@ -113,13 +130,15 @@ def test_all_default_methods_run(pantry: Path, new: Path, tmp_path: Path) -> Non
     command += ["--features", "static"]
     shown = run(*command, "-o", out)
     lines = shown.out.splitlines()
-    assert tuple(line.split()[0] for line in lines[3:8]) == DEFAULT_METHODS
+    assert [line.split()[0] for line in lines[3:8]] == default_methods()
     assert [" ".join(line.split()) for line in lines[-2:]] == [
         "taxoexpan-paper no confidence learned",
         "taxoexpan no confidence learned",
     ]
+    assert "LEVELS ABOVE" not in shown.out
+    assert "What expand would place is not known: no confidence can be learned from " in shown.out
     assert [line for line in shown.err.splitlines() if "training on 89 concepts" in line] == [
-        f"{name}: training on 89 concepts" for name in DEFAULT_METHODS
+        f"{name}: training on 89 concepts" for name in default_methods()
     ]
     assert "epoch   1" in shown.err
     first = out.read_bytes()
@@ -135,7 +154,7 @@ def test_models_have_the_figures_of_a_fitted_model(pantry: Path, new: Path) -> N
     output = json.loads(run("evaluate", pantry, new, *MODELS, "--seed", "3", "--json").out)
     closest, fast, best = output["methods"]
     assert "confidence" not in closest
-    growth = growth_between(Taxonomy.read(pantry), Taxonomy.read(new))
+    growth = growth_between(read_taxonomy(pantry), read_taxonomy(new))
     settings = {"features": "static", "epochs": 3, "validation_fraction": 0.7}
     for preset, one in (("fast", fast), ("best", best)):
         model = TaxoExpan(preset, 3, "cpu", **settings).fit(growth.taxonomy)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from tests.support.command_line import run
 from tests.support.messy_pantry import large_pantry
 
-QUICK = ["--preset", "fast", "--features", "static", "--quiet", "--device", "cpu", "--seed", "1"]
+QUICK = ["--preset", "fast", "--features", "static", "--device", "cpu", "--seed", "1"]
 CALIBRATED = ["--epochs", "25", "--set", "validation=leaves", "--set", "validation_fraction=0.35"]
 NEW = [
     *("yak cheese", "cashew milk", "rice milk", "lime sauce", "pea soup", "corn bread"),
@@ -55,7 +55,7 @@ def first_rows(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def added(path: Path, old: Path) -> set[str]:
-    return set(Taxonomy.read(path)) - set(Taxonomy.read(old))
+    return set(read_taxonomy(path)) - set(read_taxonomy(old))
 
 
 def test_only_concepts_with_a_sure_place_are_written(folder: Path) -> None:
@@ -77,7 +77,7 @@ def test_only_concepts_with_a_sure_place_are_written(folder: Path) -> None:
         row for row in rows_of(folder / "out.suggestions.csv") if row["decision"] == "accepted"
     ]
     assert sorted(row["query"] for row in accepted) == sorted(good)
-    grown = Taxonomy.read(folder / "out.csv")
+    grown = read_taxonomy(folder / "out.csv")
     assert {row["query"]: (row["parent_id"],) for row in accepted} == {
         query: grown.parents(query) for query in good
     }
@@ -119,7 +119,7 @@ def test_an_undecided_row_that_a_person_accepts_is_applied_to_the_expanded_file(
     table, out = write_rows(tmp_path / "edited.csv", rows), tmp_path / "out.csv"
     messages = run("apply", folder / "out.csv", table, "-o", out).err
     assert added(out, folder / "out.csv") == {chosen["query_id"]}
-    assert Taxonomy.read(out).parents(chosen["query_id"]) == (chosen["parent_id"],)
+    assert read_taxonomy(out).parents(chosen["query_id"]) == (chosen["parent_id"],)
     assert "1 concept and 1 relation added" in messages
 
 
@@ -159,6 +159,14 @@ def test_expand_all_writes_every_concept_and_says_nothing_of_undecided_ones(
     messages = run(*command, *QUICK, *CALIBRATED, "--epochs", "2").err
     assert added(out, folder / "old.csv") == set(NEW)
     assert "undecided" not in messages
+
+
+def test_a_precision_replaces_the_rule_for_branches(folder: Path, tmp_path: Path) -> None:
+    command = ["expand", folder / "old.csv", folder / "new.txt", "-o", tmp_path / "out.csv"]
+    precision = ["--accept-at-precision", "0.2"]
+    messages = run(*command, *precision, *QUICK, *CALIBRATED).err
+    assert "(20% precision on held-out concepts)" in messages
+    assert "branch" not in messages
 
 
 def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
@@ -206,7 +214,9 @@ def test_the_advised_fraction_gives_a_confidence_which_is_coarse(
     new.write_text("cashew milk\nwhite tea\n")
     advised = ["--set", "validation_fraction=0.38", "--model", model]
     messages = run("expand", pantry, new, "-o", out, "--epochs", "2", *QUICK, *advised).err
-    coarse = "note: the confidence is coarse, because it was learned from only 30 held-out leaves"
+    coarse = (
+        "warning: the confidence is coarse, because it was learned from only 30 held-out leaves"
+    )
     assert messages.count(coarse) == 1
     assert "no confidence can be learned" not in messages
     assert "" not in {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.taxonomy import Concept
 from tests.support.command_line import run
 from tests.support.desk_cases import (
@@ -69,7 +69,7 @@ def test_a_list_replaces_the_exported_definitions(
     run("convert", taxonomy, old)
     assert "3 accepted concepts" in run("export", decisions, "-o", table).err
     run("apply", old, table, "-o", out, "--allow-moves", "--allow-merges", "--concepts", listed)
-    (oat_milk,) = [each for each in Taxonomy.read(out).concepts if each.label == "Oat Milk"]
+    (oat_milk,) = [each for each in read_taxonomy(out).concepts if each.label == "Oat Milk"]
     assert (oat_milk.definition, oat_milk.synonyms) == ("a drink", ("oat drink",))
 
 
@@ -86,7 +86,7 @@ def test_labels_like_formulas_survive_export_and_apply(taxonomy: Path, tmp_path:
     typed = tmp_path / "taxonomy.json"
     run("convert", taxonomy, typed)
     run("apply", typed, table, "-o", out)
-    assert set(FORMULAS) < {concept.label for concept in Taxonomy.read(out).concepts}
+    assert set(FORMULAS) < {concept.label for concept in read_taxonomy(out).concepts}
 
 
 def test_the_changes_are_written_as_kgcl_and_sssom(

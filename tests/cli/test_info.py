@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 from tests.support.resealing import change_json
@@ -78,7 +78,7 @@ def test_info_tells_the_mrr_from_the_scaled_one(model_directory: Path, tmp_path:
 
 def test_info_of_a_model_tells_of_its_linear_maps(pantry: Path, tmp_path: Path) -> None:
     model = TaxoExpan("fast", seed=1, device="cpu", validation_fraction=0.0)
-    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
+    model.fit(read_taxonomy(pantry)).save(tmp_path / "model")
     assert (
         "adapted encoder       by linear maps and vectors of words"
         in run("info", tmp_path / "model").out

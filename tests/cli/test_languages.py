@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from tests.support.bilingual_pantry import ENGLISH, GERMAN, bilingual_pantry
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
@@ -45,4 +45,4 @@ def test_a_model_says_that_terms_look_like_another_language(pantry: Path, tmp_pa
         new = write_file(tmp_path / "new.txt", "\n".join(names))
         messages = run("suggest", model, new, "-o", table, "--force").err
         assert ("new terms look like names in another language" in messages) == expected
-    assert len(Taxonomy.read(pantry)) == 71
+    assert len(read_taxonomy(pantry)) == 71

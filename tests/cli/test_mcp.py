@@ -139,7 +139,7 @@ def test_text_of_people_is_data_and_nothing_else(assistant: Assistant, name: str
         ("concept", {"id": "no\x1b[31m"}, r"'no\x1b[31m'", "search for its name with the tool"),
         ("concept", {"id": "x", "offset": -1}, "offset", "greater than or equal to 0"),
         ("suggest", {"concepts": [{"label": "x"}] * 51}, "concepts", "at most 50 items"),
-        ("suggest", {"concepts": ["milk"]}, "concepts.0", "an object"),
+        ("suggest", {"concepts": [5]}, "concepts.0", "an object"),
         ("suggest", {"concepts": [{"label": " "}]}, "concepts.0.label", "send a name"),
         ("suggest", {"concepts": [{"label": "x"}], "top_k": 21}, "top_k", "equal to 20"),
     ],

@@ -47,4 +47,4 @@ def test_a_note_about_a_whole_file_names_only_the_file(
         f'<x:a> <{skos}prefLabel> "a" . <x:b> <{skos}prefLabel> "b" .'
     )
     print_file_notes(TaxonomyFile.open(path))
-    assert f"note: {path}: skos:broaderTransitive (1)" in capsys.readouterr().err
+    assert f"warning: {path}: skos:broaderTransitive (1)" in capsys.readouterr().err

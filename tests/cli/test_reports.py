@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Suggestion, TaxoExpan, Taxonomy
+from taxoexpan import Suggestion, TaxoExpan, read_taxonomy
 from taxoexpan.cli.suggestion_output import SuggestionSummary, print_merges, print_no_parent
 from taxoexpan.explain import describe
 from taxoexpan.taxonomy import Concept
@@ -21,7 +21,7 @@ from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 from tests.support.full_disk import no_file_larger_than
 
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--device", "cpu"]
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_train_reports_what_it_learned(pantry: Path, tmp_path: Path) -> None:
     assert "A model of pantry.csv" in text
     assert "Trained on 89 concepts and 88 relations" in text
     assert "What could not be learned" in text
-    assert TaxoExpan.load(tmp_path / "model", device="cpu").taxonomy == Taxonomy.read(pantry)
+    assert TaxoExpan.load(tmp_path / "model", device="cpu").taxonomy == read_taxonomy(pantry)
 
 
 def test_expand_reports_synonyms_and_does_not_add_them(synonyms: Path, tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_expand_reports_synonyms_and_does_not_add_them(synonyms: Path, tmp_path:
     assert note in messages
     assert "left out" not in messages
     assert "1 concept and 1 relation added" in messages
-    assert set(Taxonomy.read(out)) - set(Taxonomy.read(synonyms)) == {"cashew milk"}
+    assert set(read_taxonomy(out)) - set(read_taxonomy(synonyms)) == {"cashew milk"}
     text = unescape(report.read_text(encoding="utf-8"))
     assert "new.csv in pantry.csv" in text
     assert "1 added; 1 more already in the taxonomy" in text

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -183,3 +184,45 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(ConfigurationError, match=r"needs uvicorn.*pip install 'taxoexpan\[web\]'"):
         require_extra("web", "fastapi", "uvicorn")
+
+
+def requested(model: Path, *options: str) -> str:
+    """What the service prints on standard error, with a request with a token and a refused one."""
+    token = "0123456789abcdef"
+    with running(model, "--token", token, *options) as (process, url):
+        assert httpx.get(f"{url}v1/search?q=milk&token={token}").status_code == 200
+        assert httpx.get(f"{url}v1/search?q=milk").status_code == 401
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+    assert token not in errors
+    assert "q=milk" not in errors
+    return str(errors)
+
+
+def test_requests_are_logged_without_parameters(model_directory: Path) -> None:
+    lines = requested(model_directory).splitlines()
+    first, second = (line.split() for line in lines if " GET " in line)
+    assert first[1:5] == ["INFO", "GET", "/v1/search", "200"]
+    assert second[1:5] == ["INFO", "GET", "/v1/search", "401"]
+    assert datetime.fromisoformat(first[0]).utcoffset() is not None
+    assert any("concepts; press Ctrl+C" in line for line in lines)
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--log-level=warning"])
+def test_requests_are_not_logged_on_request(model_directory: Path, option: str) -> None:
+    printed = requested(model_directory, option)
+    assert " GET " not in printed
+    assert ("press Ctrl+C" in printed) == (option != "--quiet")
+
+
+def test_the_log_level_comes_from_the_option_the_environment_or_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TAXOEXPAN_LOG_LEVEL", raising=False)
+    assert ServerOptions().chosen_level("info") == "info"
+    monkeypatch.setenv("TAXOEXPAN_LOG_LEVEL", "error")
+    assert ServerOptions().chosen_level("info") == "error"
+    assert ServerOptions(log_level="debug").chosen_level("info") == "debug"
+    monkeypatch.setenv("TAXOEXPAN_LOG_LEVEL", "loud")
+    with pytest.raises(ConfigurationError, match="'loud'; choose from debug"):
+        ServerOptions().chosen_level("info")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.taxonomy import Concept
 from tests.support.builders import pantry_csv
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two versions of a hostile taxonomy, new concepts, suggestions, and a corpus."""
     folder = tmp_path_factory.mktemp("attack")
     source = write_file(folder / "pantry.csv", pantry_csv())
-    pantry = Taxonomy.read(source)
+    pantry = read_taxonomy(source)
     numbers = {id: hostile(id, number) for number, id in enumerate(pantry)}
     concepts = [
         Concept(numbers[c.id], hostile(c.label, n), (hostile("other", n),), hostile("text", n))
@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder_with_model(folder: Path) -> Path:
     """The same folder with a model."""
     model = TaxoExpan("fast", seed=1, device="cpu", **SETTINGS)
-    model.fit(Taxonomy.read(folder / "old.json")).save(folder / "model")
+    model.fit(read_taxonomy(folder / "old.json")).save(folder / "model")
     return folder
 
 
@@ -204,11 +204,11 @@ def test_a_file_gets_the_exact_data(folder: Path, monkeypatch: pytest.MonkeyPatc
     with (folder / "copy.csv").open("w", encoding="utf-8") as output:
         monkeypatch.setattr("sys.stdout", output)
         assert main(["convert", str(folder / "old.json"), "-", "--to", "rows"]) == 0
-    assert Taxonomy.read(folder / "copy.csv").labels == Taxonomy.read(folder / "old.json").labels
+    assert read_taxonomy(folder / "copy.csv").labels == read_taxonomy(folder / "old.json").labels
 
 
 def test_json_has_no_control_character_and_the_exact_labels(folder: Path) -> None:
     printed = run("diff", folder / "old.json", folder / "new.json", "--json", status=1).out
     assert UNSAFE.findall(printed) == []
     (removed,) = json.loads(printed)["removed"]
-    assert removed["id"] in Taxonomy.read(folder / "old.json")
+    assert removed["id"] in read_taxonomy(folder / "old.json")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan import read_taxonomy
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 
@@ -37,7 +37,7 @@ def test_columns_are_chosen_on_the_command_line(tmp_path: Path) -> None:
     assert "relations                      1" in run("info", path, *COLUMNS).out
     run("check", path, *COLUMNS)
     run("convert", path, tmp_path / "x.xlsx", *COLUMNS)
-    assert Taxonomy.read(tmp_path / "x.xlsx").labels == ("fruit", "apple")
+    assert read_taxonomy(tmp_path / "x.xlsx").labels == ("fruit", "apple")
     messages = run("diff", tmp_path / "x.xlsx", tmp_path / "x.xlsx", "--sheet", "x", status=2).err
     assert "there is no sheet 'x'" in messages
 
@@ -88,7 +88,7 @@ def test_a_closed_stream_is_like_the_null_device(tmp_path: Path, closed: str) ->
     done = run_shell(f"convert '{path}' '{output}' --to rows --columns {COLUMNS[1]} {closed}")
     assert done.returncode == 0
     assert done.stdout == b""  # messages go nowhere else
-    assert Taxonomy.read(output).labels == ("fruit", "apple")
+    assert read_taxonomy(output).labels == ("fruit", "apple")
 
 
 def test_a_closed_stream_is_no_input_or_output(tmp_path: Path) -> None:

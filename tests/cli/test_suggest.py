@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from tests.support.command_line import run
 from tests.support.decisions import read_suggestions
 from tests.support.expanded_files import write_file
@@ -92,7 +92,7 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     assert {s.rank for s in suggestions} == {1}
     larger = tmp_path / "larger.csv"
     run("apply", pantry, out, "-o", larger)
-    assert len(Taxonomy.read(larger)) == len(Taxonomy.read(pantry)) + 3
+    assert len(read_taxonomy(larger)) == len(read_taxonomy(pantry)) + 3
     assert "(option --together)" in run(*given, "--force", "--evidence", status=2).err
     report = tmp_path / "report.html"
     run(*given, "--force", "--report", report)
@@ -124,7 +124,7 @@ def test_similar_names_are_reported_and_wait_for_a_decision(
         messages = run("apply", pantry, table, "-o", out, "--force", *option).err
         assert "2 concepts left out: similar to an existing concept" in messages
         assert "'alnond milk' and 'almond milk' differ in one letter" in messages
-        assert set(Taxonomy.read(out)) - set(Taxonomy.read(pantry)) == {"nut milk"}
+        assert set(read_taxonomy(out)) - set(read_taxonomy(pantry)) == {"nut milk"}
     rows = table.read_text(encoding="utf-8").replace(",,attach,", ",accepted,attach,")
     run("apply", pantry, write_file(tmp_path / "decided.csv", rows), "-o", out, "--force")
-    assert {"Oat Milks", "alnond milk"} <= set(Taxonomy.read(out))
+    assert {"Oat Milks", "alnond milk"} <= set(read_taxonomy(out))

@@ -87,7 +87,7 @@ def test_only_the_first_warnings_of_many_blocks_are_shown(
         assert list(with_few_warnings(blocks())) == [BLOCKS[1]] * 13
     expected = [f"there is no vector for {number}" for number in range(10)]
     assert [str(each.message) for each in shown] == expected
-    assert capsys.readouterr().err == "note: … and 3 more warnings of this kind\n"
+    assert capsys.readouterr().err == "warning: … and 3 more warnings of this kind\n"
 
 
 TEA, SOUP = Concept("tea", "tea"), Concept("soup", "soup")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
+from taxoexpan import Concept, Suggestion, TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.files import output_lock
 from taxoexpan.training.run import Checkpoint, State, tower_path
@@ -256,12 +257,30 @@ def test_a_model_learns_what_its_taxonomy_has_got_since(
     captured = run("train", grown, "--device", "cpu", *options)
     assert f"continuing the training of {model_directory}" in captured.err
     record = json.loads(captured.out)
-    assert record["concepts"] == len(Taxonomy.read(grown))
+    assert record["concepts"] == len(read_taxonomy(grown))
     old, new = (TaxoExpan.load(path, "cpu") for path in (model_directory, output))
     assert record["epochs"] < old.training.epochs
     assert new.config == old.config
     assert new.seed == old.seed
     assert {"cashew milk", "white tea"} <= {*new.taxonomy.labels}
+
+
+def test_a_continued_training_without_a_confidence_advises_a_new_one(
+    pantry: Path, tmp_path: Path
+) -> None:
+    model, options = tmp_path / "model", ["--preset", "fast", "--features", "static"]
+    first = run("train", pantry, "-o", model, *options, "--device", "cpu").err
+    (count,) = re.findall(r"(\d+) leaves to validate on", first)
+    assert f"from {count} held-out leaves; it takes 30, so train with the setting " in first
+    grown = tmp_path / "grown.csv"
+    added = "".join(f"thing {number},milk\n" for number in range(8))
+    grown.write_text(pantry.read_text(encoding="utf-8").rstrip() + f"\n{added}", encoding="utf-8")
+    second = continue_training(grown, "--from", model, "-o", tmp_path / "model-2")
+    assert (
+        f"from {count} held-out leaves and the added concepts; it takes 30. A continued" in second
+    )
+    assert "so train a new model with the setting validation_fraction=" in second
+    assert f"{count} leaves to validate on" in second
 
 
 @pytest.mark.parametrize(
@@ -307,7 +326,7 @@ def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
     corrected, wrong = own("", "sauce", "sauce"), Reason.WRONG_PARENTS
     with DecisionStore.open(str(path)) as store:
         store.add_concepts([Concept("", label) for label in new])
-        store.set_proposals("model", model.suggest(new, top_k=2))
+        store.set_proposals("model", model.suggest(new, top_k=2).flat)
         accepts = [("cashew milk", right), ("white tea", corrected)]
         decisions = [Decision(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
         decisions.append(Decision("tomato soup", Action.REJECT, 0, (), wrong))
@@ -324,16 +343,16 @@ def test_a_model_learns_from_a_store(
     start = ["--decisions", reviews, "--from", model_directory]
     outputs = [tmp_path / "one", tmp_path / "two"]
     for output in outputs:
-        message = continue_training(pantry, *start, "-o", output, "--quiet")
+        message = continue_training(pantry, *start, "-o", output)
         assert "learned from 2 accepted concepts, 0 merges and 4 rejected placements" in message
     old, new, same = (TaxoExpan.load(path, "cpu") for path in (model_directory, *outputs))
     for label, parent in (("cashew milk", "milk"), ("white tea", "sauce")):
         (id,) = (id for id in new.taxonomy if new.taxonomy.concept(id).label == label)
         assert new.taxonomy.parents(id) == (parent,)
-    rejected = {s.parent.id for s in old.suggest(["tomato soup"], top_k=2)}
-    suggested = new.suggest(["tomato soup"], top_k=50)
+    rejected = {s.parent.id for s in old.suggest(["tomato soup"], top_k=2).flat}
+    suggested = new.suggest(["tomato soup"], top_k=50).flat
     assert not rejected & {s.parent.id for s in suggested}
-    assert suggested == same.suggest(["tomato soup"], top_k=50)
+    assert suggested == same.suggest(["tomato soup"], top_k=50).flat
 
 
 def test_decisions_that_the_taxonomy_cannot_take_are_counted(
@@ -350,7 +369,7 @@ def test_decisions_that_the_taxonomy_cannot_take_are_counted(
     start = ["--decisions", reviews, "--from", model_directory]
     message = continue_training(changed, *start, "-o", tmp_path / "new")
     assert "note: 1 accepted concept is in the taxonomy by now" in message
-    assert "note: 1 decision is left out: the parent is not in the taxonomy" in message
+    assert "warning: 1 decision is left out: the parent is not in the taxonomy" in message
 
 
 def test_decisions_need_a_model(reviews: Path, pantry: Path, tmp_path: Path) -> None:

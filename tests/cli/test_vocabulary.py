@@ -9,7 +9,7 @@ import pytest
 import rdflib
 from rdflib.compare import isomorphic
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 
@@ -57,7 +57,7 @@ def test_the_result_is_the_input_and_the_additions(expanded: Path) -> None:
 
 def added_by(expanded: Path) -> list[dict[str, object]]:
     """What the list of new instruments brings, with the parents that the file now has."""
-    taxonomy, old = Taxonomy.read(expanded), set(Taxonomy.read(VOCABULARY))
+    taxonomy, old = read_taxonomy(expanded), set(read_taxonomy(VOCABULARY))
     return [
         {
             "id": concept.id,
@@ -72,12 +72,12 @@ def added_by(expanded: Path) -> list[dict[str, object]]:
 
 
 def test_new_uris_follow_the_pattern_of_the_others(expanded: Path) -> None:
-    assert str(HERE["twelve-string-guitar"]) in Taxonomy.read(expanded)
-    assert str(HERE["ukulele"]) in Taxonomy.read(expanded)
+    assert str(HERE["twelve-string-guitar"]) in read_taxonomy(expanded)
+    assert str(HERE["ukulele"]) in read_taxonomy(expanded)
 
 
 def test_nothing_is_placed_under_a_deprecated_concept(expanded: Path) -> None:
-    assert Taxonomy.read(expanded).children(str(HERE.fortepiano)) == ()
+    assert read_taxonomy(expanded).children(str(HERE.fortepiano)) == ()
 
 
 def test_diff_lists_additions(expanded: Path) -> None:
@@ -101,7 +101,7 @@ def test_converting_to_a_table_lists_what_it_cannot_hold(tmp_path: Path) -> None
     messages = run("convert", VOCABULARY, out).err
     for loss in ("labels in other languages", "skos:exactMatch (1)", "skos:member (7)"):
         assert loss in messages
-    assert Taxonomy.read(out) == Taxonomy.read(VOCABULARY)
+    assert read_taxonomy(out) == read_taxonomy(VOCABULARY)
 
 
 def test_a_german_reader_gets_german_labels(tmp_path: Path) -> None:

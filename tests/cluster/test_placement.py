@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -84,7 +85,11 @@ def test_two_workers_write_what_one_process_writes(model_directory: Path, tmp_pa
     assert output.read_bytes() == local(model_directory, new)
     *notes, last = errors.splitlines()
     assert last == f"2,100 new concepts ranked; suggestions written to {output}"
-    expected = ("note: no confidence", "suggestions: ")  # and nothing from Ray
+    assert [note.split(";")[0] for note in notes if note.startswith("ray: ")] == [
+        "ray: starting on this machine",
+        "ray: 2 workers load the model",
+    ]
+    expected = ("ray: ", "warning: no confidence", "suggestions: ")  # and nothing from Ray itself
     assert all(note.startswith(expected) for note in notes), notes
 
 
@@ -100,7 +105,19 @@ def test_a_worker_that_is_killed_changes_nothing(model_directory: Path, tmp_path
         assert second in workers_of(process.pid)
         _, errors = process.communicate(timeout=500)
     assert process.returncode == 0, errors
+    died = [line for line in errors.splitlines() if "died" in line]
+    assert len(died) == 1
+    assert f"{platform.node()} {first}" in died[0]
     assert output.read_bytes() == local(model_directory, new)
+
+
+@pytest.mark.slow
+def test_a_quiet_run_prints_only_warnings(model_directory: Path, tmp_path: Path) -> None:
+    new, output = new_concepts(tmp_path / "new.txt", 10), tmp_path / "ray.csv"
+    with running_cli("suggest", model_directory, new, "-o", output, *RAY, "--quiet") as process:
+        _, errors = process.communicate(timeout=500)
+    assert process.returncode == 0, errors
+    assert all(line.startswith("warning: ") for line in errors.splitlines()), errors
 
 
 @pytest.mark.slow
@@ -117,7 +134,8 @@ def test_a_signal_ends_all_processes(
         os.killpg(process.pid, number)
         _, errors = process.communicate(timeout=300)
     assert process.returncode == status
-    lines = [line for line in errors.splitlines() if not line.startswith("suggestions: ")]
+    progress = ("suggestions: ", "ray: ")
+    lines = [line for line in errors.splitlines() if not line.startswith(progress)]
     assert "\n".join(lines).strip() == message  # besides the progress
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.txt"]
 
@@ -142,8 +160,9 @@ def test_a_worker_error_is_one_message(model_directory: Path, tmp_path: Path) ->
     with running_cli("suggest", model_directory, new, "-o", output, *RAY, *device) as process:
         _, errors = process.communicate(timeout=500)
     assert process.returncode == 2
-    assert errors.startswith("taxoexpan: the device 'abacus' cannot be used here")
-    assert len(errors.splitlines()) == 1
+    lines = [line for line in errors.splitlines() if not line.startswith("ray: ")]
+    assert lines[0].startswith("taxoexpan: the device 'abacus' cannot be used here")
+    assert len(lines) == 1
     assert not output.exists()
 
 

@@ -18,7 +18,7 @@ QUERY = "Oat milks"
 
 def proposals(model: TaxoExpan, top_k: int = 90) -> list[tuple[str, str]]:
     """The concepts and kinds of all suggestions, best first."""
-    suggestions = model.suggest([QUERY], top_k=top_k)
+    suggestions = model.suggest([QUERY], top_k=top_k).flat
     assert [each.rank for each in suggestions] == list(range(1, len(suggestions) + 1))
     return [(each.parent.id, each.kind) for each in suggestions]
 
@@ -59,7 +59,7 @@ def test_later_rejections_are_added_to_the_earlier_ones(refitted: TaxoExpan) -> 
     rejected = [own(QUERY, "tea"), own(QUERY, "bread"), own("white tea", "milk")]
     again.refit(refitted.taxonomy, Feedback(rejected=rejected), recipe=RECIPE)
     assert {*proposals(again)} == {*proposals(refitted)} - {("bread", "attach")}
-    assert "milk" not in {each.parent.id for each in again.suggest(["white tea"], top_k=90)}
+    assert "milk" not in {each.parent.id for each in again.suggest(["white tea"], top_k=90).flat}
 
 
 def test_without_decisions_everything_is_proposed(model: TaxoExpan) -> None:

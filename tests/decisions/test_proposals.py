@@ -138,7 +138,7 @@ def test_whether_a_concept_has_a_suitable_parent_does_not_depend_on_the_others(
     model = abstaining_model(model_directory, least_similarity=0.3)
 
     def places(labels: list[str]) -> list[str]:
-        return [each.place for each in model.suggest(labels, top_k=1) if each.rank == 1]
+        return [each.place for each in model.suggest(labels, top_k=1).flat if each.rank == 1]
 
     alone = {word: places([f"{word} 0"]) for word in ("oat milk", "zinc")}
     assert alone == {"oat milk": [""], "zinc": ["none"]}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from taxoexpan import Suggestion, TaxoExpan, Taxonomy
+from taxoexpan import Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.evaluation.confidence import (
     PRECISIONS,
     TRUTHS,
@@ -30,7 +30,7 @@ PARENTS = ["milk", "tea", "bread", "bread", "apple", "apple", "sauce"]
 
 @pytest.fixture(scope="module")
 def growth(pantry: Path) -> Growth:
-    old = Taxonomy.read(pantry)
+    old = read_taxonomy(pantry)
     new = tuple(Concept(name, name) for name in NEW)
     return growth_between(old, old.expanded(Additions(new, tuple(zip(PARENTS, NEW, strict=True)))))
 
@@ -41,7 +41,7 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
     measured, calibration = measure_confidence(model, growth.queries), model.calibrators.calibration
     assert measured is not None
     assert calibration is not None
-    firsts = model.suggest(growth.queries.concepts, top_k=1)
+    firsts = model.suggest(growth.queries.concepts, top_k=1).flat
     firsts = [s for s in firsts if s.kind != "merge"]
     confidence = [s.confidence for s in firsts]
     true = dict(zip(NEW, PARENTS, strict=True))

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.errors import ModelError, TaxonomyError
-from taxoexpan.evaluation.growth import Growth, evaluate_growth, growth_between
-from taxoexpan.evaluation.rules import RULES
+from taxoexpan.evaluation.growth import Growth, growth_between
+from taxoexpan.evaluation.methods import METHODS, make_method
+from taxoexpan.evaluation.results import evaluate_methods
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
@@ -30,7 +31,7 @@ ADDED = [
 
 @pytest.fixture(scope="module")
 def old(pantry: Path) -> Taxonomy:
-    known = Taxonomy.read(pantry)
+    known = read_taxonomy(pantry)
     return Taxonomy(
         [*known.concepts, Concept("curd", "curd", deprecated=True)],
         [*known.relations, ("cheese", "curd")],
@@ -99,9 +100,9 @@ def test_two_versions_without_growth_are_refused(old: Taxonomy, new: Taxonomy) -
 
 def test_every_active_concept_is_an_anchor(growth: Growth) -> None:
     begun: list[str] = []
-    methods = {"closest": RULES["closest-parent"](), "popular": RULES["popularity"]()}
-    ranks = evaluate_growth(growth, methods, StaticEncoder(), begin=begun.append)
-    assert list(ranks) == begun == ["closest", "popular"]
+    methods = {name: make_method(name) for name in ("closest-parent", "popularity")}
+    ranks = evaluate_methods(growth.queries, methods, StaticEncoder(), begin=begun.append)
+    assert list(ranks) == begun == ["closest-parent", "popularity"]
     encoder, taxonomy = StaticEncoder(), growth.taxonomy
     anchors = embed_concepts(encoder, taxonomy.concepts)[0]
     queries = embed_concepts(encoder, growth.queries.concepts)[0]
@@ -110,14 +111,19 @@ def test_every_active_concept_is_an_anchor(growth: Growth) -> None:
             others = [i for i in range(len(taxonomy)) if i not in parents]
             cosines = anchors @ queries[place]
             ahead = (cosines[others] > cosines[parent]).sum()
-            assert ranks["closest"].ranks[place][nth] == 1 + ahead
+            assert ranks["closest-parent"].ranks[place][nth] == 1 + ahead
     # All eight kinds have ten children: half of the seven others count as higher.
-    assert [r.tolist() for r in ranks["popular"].ranks] == [[4.5], [4.5], [8.0, 4.5]]
+    assert [r.tolist() for r in ranks["popularity"].ranks] == [[4.5], [4.5], [8.0, 4.5]]
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_a_method_without_knowledge_ranks_in_the_middle(growth: Growth, name: str) -> None:
-    (result,) = evaluate_growth(growth, {name: PROBES[name]()}, StaticEncoder()).values()
+def test_a_method_without_knowledge_ranks_in_the_middle(
+    growth: Growth, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, name, PROBES[name])
+    (result,) = evaluate_methods(
+        growth.queries, {name: make_method(name)}, StaticEncoder()
+    ).values()
     anchors, metrics = len(growth.taxonomy), compute_metrics(result.ranks)
     # Other true parents are not counted.
     last = [[anchors - len(ranks) + 1.0] * len(ranks) for ranks in result.ranks]
@@ -134,7 +140,7 @@ def suggested_ranks(model: TaxoExpan, growth: Growth) -> list[list[float]]:
     ranks = []
     for concept, parents in zip(growth.queries.concepts, growth.queries.parents, strict=True):
         true = {growth.taxonomy.ids[i] for i in parents}
-        ranked = model.suggest([concept], top_k=len(growth.taxonomy))
+        ranked = model.suggest([concept], top_k=len(growth.taxonomy)).flat
         scores = {s.parent.id: s.score for s in ranked if s.kind != "merge"}
         others = np.array([score for id, score in scores.items() if id not in true])
         own = [scores[growth.taxonomy.ids[i]] for i in parents]
@@ -147,7 +153,7 @@ def suggested_ranks(model: TaxoExpan, growth: Growth) -> list[list[float]]:
 @pytest.mark.parametrize("settings", [{}, {"use_mentions": True}, {"learn_fusion": False}])
 def test_models_are_ranked_as_they_suggest(growth: Growth, settings: dict[str, bool]) -> None:
     model = TaxoExpan("fast", 2, "cpu", **QUICK, **settings)
-    (result,) = evaluate_growth(growth, {"model": model}, StaticEncoder()).values()
+    (result,) = evaluate_methods(growth.queries, {"model": model}, StaticEncoder()).values()
     again = TaxoExpan("fast", 2, "cpu", **QUICK, **settings).fit(growth.taxonomy)
     assert [ranks.tolist() for ranks in result.ranks] == suggested_ranks(again, growth)
     assert result.features == "static"
@@ -163,11 +169,11 @@ def test_an_interrupted_model_is_not_compared(
     monkeypatch.setattr(TrainingLog, "write", interrupt)
     model = TaxoExpan("fast", 2, "cpu", **QUICK)
     with pytest.raises(KeyboardInterrupt):
-        evaluate_growth(growth, {"model": model}, StaticEncoder())
+        evaluate_methods(growth.queries, {"model": model}, StaticEncoder())
 
 
 def test_too_little_to_learn_from_is_refused() -> None:
     old = Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")])
     new = Taxonomy([*old.concepts, Concept("c", "c")], [("a", "b"), ("a", "c")])
-    with pytest.raises(ModelError, match="the old release has 1 active relation; give a release"):
-        evaluate_growth(growth_between(old, new), {}, StaticEncoder())
+    with pytest.raises(ModelError, match="the taxonomy has 1 active relation; give one with"):
+        evaluate_methods(growth_between(old, new).queries, {}, StaticEncoder())

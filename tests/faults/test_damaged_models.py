@@ -78,12 +78,12 @@ def test_damaged_models(model: TaxoExpan, tmp_path: Path, damage: Damage) -> Non
     TaxoExpan.from_archive(model._fitted(), "cpu").save(other)
     weights = other / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\0")
-    expected = model.suggest(NEW, 3)
+    expected = model.suggest(NEW, 3).flat
     for seed in range(ROUNDS // 6):
         shutil.copytree(intact, directory)
         damage(directory, Random(seed), other)
         try:
-            found = TaxoExpan.load(directory, "cpu").suggest(NEW, 3)
+            found = TaxoExpan.load(directory, "cpu").suggest(NEW, 3).flat
         except TaxoExpanError as error:
             message, found = str(error), None
         if found is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.features import embedding
 from taxoexpan.features.embedding import (
@@ -170,7 +170,7 @@ def test_training_warns_before_it_begins(vegetables: Path) -> None:
     model = TaxoExpan("fast", device="cpu", **SMALL | {"epochs": 1})
     message = "the encoder 'static' knows only English; .*: transformer:NAME_OR_PATH$"
     with pytest.warns(UserWarning, match=message):
-        model.fit(Taxonomy.read(vegetables))
+        model.fit(read_taxonomy(vegetables))
 
 
 @pytest.mark.filterwarnings("always")
@@ -194,4 +194,4 @@ def test_a_command_warns_once(
 def test_english_taxonomies_train_without_a_warning(pantry: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        TaxoExpan("fast", device="cpu", **SMALL | {"epochs": 1}).fit(Taxonomy.read(pantry))
+        TaxoExpan("fast", device="cpu", **SMALL | {"epochs": 1}).fit(read_taxonomy(pantry))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.cached_encoder import CachedEncoder
@@ -20,7 +20,7 @@ from tests.support.small_models import SIZES
 @pytest.fixture
 def word_vectors(tmp_path: Path, pantry: Path) -> Path:
     """A file with random vectors for all words of the pantry."""
-    words = sorted({word for name in Taxonomy.read(pantry).labels for word in name.split()})
+    words = sorted({word for name in read_taxonomy(pantry).labels for word in name.split()})
     rng = np.random.default_rng(0)
     lines = [f"{len(words)} 20"]
     for word in words:
@@ -98,11 +98,11 @@ def test_unknown_names_are_refused_or_cause_a_warning(pantry: Path, tmp_path: Pa
     path.write_text("2 3\nquasar 1 2 3\npulsar 3 2 1\n", encoding="utf-8")
     model = TaxoExpan(features=f"vectors:{path}", **SIZES)
     with pytest.raises(ModelError, match="no vector for any name of the taxonomy"):
-        model.fit(Taxonomy.read(pantry))
+        model.fit(read_taxonomy(pantry))
     path.write_text("2 3\nmilk 1 2 3\ntea 3 2 1\n", encoding="utf-8")
     model = TaxoExpan(features=f"vectors:{path}", **SIZES | {"epochs": 1})
     with pytest.warns(UserWarning, match="concepts have no vector in 'vectors:"):
-        model.fit(Taxonomy.read(pantry))
+        model.fit(read_taxonomy(pantry))
     with pytest.warns(UserWarning, match="there is no vector for 'quasar' and 1 other concept"):
         model.suggest(["quasar", "moon milk", "pulsar"])
 
@@ -120,7 +120,7 @@ def test_a_model_refuses_vectors_that_differ_from_the_training(
     changes = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
     assert main([*command, *changes, "--quiet"]) == 0
     loaded = TaxoExpan.load(model)
-    assert loaded.suggest(["almond cheese milk"], top_k=1)
+    assert loaded.suggest(["almond cheese milk"], top_k=1).flat
     word_vectors.write_text(word_vectors.read_text().replace("0.1", "0.2"), encoding="utf-8")
     with pytest.raises(ModelError, match="differ from the training"):
         TaxoExpan.load(model)
@@ -130,7 +130,7 @@ def test_moved_vectors_are_found_with_an_option(
     pantry: Path, word_vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = TaxoExpan(features=f"vectors:{word_vectors}", **SIZES | {"epochs": 1})
-    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
+    model.fit(read_taxonomy(pantry)).save(tmp_path / "model")
     moved = word_vectors.rename(tmp_path / "moved.vec")
     new = tmp_path / "new.txt"
     new.write_text("almond milk cheese\n", encoding="utf-8")
@@ -146,7 +146,7 @@ def test_moved_vectors_are_found_with_an_option(
 def test_the_default_model_names_its_encoder_everywhere(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    taxonomy = Taxonomy.read(pantry)
+    taxonomy = read_taxonomy(pantry)
     drinks = taxonomy.without([name for name in taxonomy if not name.endswith(("milk", "tea"))])
     model, best = TaxoExpan(device="cpu", **SIZES | {"epochs": 2}).fit(drinks), "static+pretrained"
     assert (model.preset, model.config.features, model.encoder.name) == ("best", best, best)
@@ -158,4 +158,4 @@ def test_the_default_model_names_its_encoder_everywhere(
     assert main(["info", str(tmp_path / "model"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model"]["validation"]["queries"] > 0
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
-    assert loaded.suggest(["cashew milk"], 3) == model.suggest(["cashew milk"], 3)
+    assert loaded.suggest(["cashew milk"], 3).flat == model.suggest(["cashew milk"], 3).flat

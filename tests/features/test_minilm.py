@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from reproduction.pretraining.start import load_start
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.features.minilm import MiniLM, dequantize, quantize
 from taxoexpan.features.sentence_model import MAX_TOKENS
 from taxoexpan.features.transformer.model_files import find_model
@@ -26,7 +26,7 @@ def start() -> MiniLM:
 
 def varied_texts() -> list[str]:
     """Names of foods, names in odd letters, very long texts, and texts without any word."""
-    food = Taxonomy.read(Path(str(resources.files("taxoexpan"))) / "data" / "food.csv")
+    food = read_taxonomy(Path(str(resources.files("taxoexpan"))) / "data" / "food.csv")
     rng = np.random.default_rng(0)
     labels = [food.labels[row] for row in rng.permutation(len(food))]
     odd = [*"aeiouñçßøłéü中文茶日жщαβ½²&%-'/().,:<☕🍵\u0301\u00ad\t ", "##s", "[MASK]", "A"]

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy import Concept
 from tests.support.corruptions import FOOD
 from tests.support.expanded_files import refusal, under, write_expanded
 
@@ -43,7 +44,7 @@ def test_every_text_format_may_be_compressed(format: str, tmp_path: Path) -> Non
     assert len(file.taxonomy) == len(FOOD)
     id = f"{file.taxonomy.ids[0]}-new"
     file.write(under(file.taxonomy.ids[0], concept=Concept(id, "kiwi")), output)
-    assert "kiwi" in Taxonomy.read(output).labels
+    assert "kiwi" in read_taxonomy(output).labels
     written = gzip.decompress(output.read_bytes())
     old = gzip.decompress(path.read_bytes())
     assert all(line in written for line in old.splitlines())
@@ -90,7 +91,7 @@ def test_a_file_that_grows_too_much_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.csv.gz"
     path.write_bytes(gzip.compress(b"a" * (65 << 20), mtime=0))
     with pytest.raises(FormatError, match=r"x\.csv\.gz: the file has more than 67,108,864 bytes"):
-        Taxonomy.read(path)
+        read_taxonomy(path)
 
 
 def _tar(path: Path, mode: str) -> None:

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError, TaxonomyError
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS, find_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept
 from tests.support.expanded_files import KIWI, refusal, under, write_expanded, write_file
 from tests.support.strategies import Growth, growths, names, quickly
 
@@ -256,4 +257,4 @@ def test_a_table_of_suggestions_is_no_taxonomy(tmp_path: Path) -> None:
     path = tmp_path / "suggestions.csv"
     path.write_text("query,query_id,rank,parent_id\nkiwi,k,1,\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"suggestions\.csv, line 1: this is a table of sugges"):
-        Taxonomy.read(path)
+        read_taxonomy(path)

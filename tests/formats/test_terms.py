@@ -146,7 +146,7 @@ READ_AND_MEASURE = """
 import json, resource, sys, time
 from taxoexpan import Taxonomy
 began = time.monotonic()
-taxonomy = Taxonomy.read(sys.argv[1])
+taxonomy = read_taxonomy(sys.argv[1])
 print(json.dumps({
     "concepts": len(taxonomy),
     "relations": len(taxonomy.relations),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taxoexpan import read_taxonomy
 from taxoexpan.github.versions import (
     base_commit,
     fetch_commit,
@@ -23,7 +24,6 @@ from taxoexpan.github.versions import (
     write_version,
 )
 from taxoexpan.github.workflow import ActionError
-from taxoexpan.taxonomy import Taxonomy
 from tests.support.expanded_files import write_file
 
 
@@ -63,14 +63,14 @@ def test_a_changed_file_has_an_old_version(repository: Path, tmp_path: Path) -> 
     assert is_changed("main", name)
     old = write_version("main", Path(name), tmp_path / "old")
     assert old == tmp_path / "old" / "ä b.csv"
-    assert set(Taxonomy.read(old)) == {"fig", "food"}
+    assert set(read_taxonomy(old)) == {"fig", "food"}
 
 
 def test_the_old_version_of_a_pair_has_both_files(repository: Path, tmp_path: Path) -> None:
     write_file(repository / "food.taxo", "2\t1\n")
     old = write_version("main", Path("food.terms"), tmp_path / "old")
     assert old is not None
-    assert list(Taxonomy.read(old).relations) == [("1", "2")]
+    assert list(read_taxonomy(old).relations) == [("1", "2")]
 
 
 def test_a_folder_has_an_old_version(repository: Path, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_patch_of_a_folder_changes_its_files(repository: Path) -> None:
         shutil.copytree(path, new)
         write_file(new / "ä b.csv", "child,parent\nfig,fruit\n")
         apply(patch_of(path, Path(name)), repository)
-    assert set(Taxonomy.read(path / "ä b.csv")) == {"fig", "fruit"}
+    assert set(read_taxonomy(path / "ä b.csv")) == {"fig", "fruit"}
 
 
 def test_no_change_is_an_empty_patch(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from taxoexpan.curation.cleaning.self_cleaning import clean
 from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
@@ -24,7 +24,7 @@ driver = chromium.driver
 @pytest.fixture
 def page(driver: Any, pantry: Path, tmp_path: Path) -> Opened:
     """Return a page of relations with increasing confidence; the last one has none."""
-    taxonomy = Taxonomy.read(pantry)
+    taxonomy = read_taxonomy(pantry)
     options = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     found = clean(taxonomy, options, folds=2)[:8]
     calibrated = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import Taxonomy, read_taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from taxoexpan.curation.cleaning.folds import SuspiciousRelation
 from taxoexpan.curation.cleaning.self_cleaning import clean
@@ -22,7 +22,7 @@ Cleaned = tuple[Taxonomy, list[SuspiciousRelation]]
 @pytest.fixture(scope="module")
 def cleaned(pantry: Path) -> Cleaned:
     """The result of a short cleaning of the pantry, with evidence for half of the relations."""
-    taxonomy = Taxonomy.read(pantry)
+    taxonomy = read_taxonomy(pantry)
     options = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     return taxonomy, clean(taxonomy, options, folds=2, explained=20)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy
+from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.archive import load_archive
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
@@ -93,7 +93,7 @@ def apply(folder: Path, taxonomy: Taxonomy, rows: str, *options: object) -> Appl
     output = folder / "expanded.csv"
     inputs = _inputs(folder, taxonomy, rows)
     messages = run("apply", *inputs, "-o", output, "--force", *options).err
-    return Applied(taxonomy, Taxonomy.read(output), messages)
+    return Applied(taxonomy, read_taxonomy(output), messages)
 
 
 def refusal(folder: Path, taxonomy: Taxonomy, rows: str, *options: object) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from taxoexpan import Concept, Taxonomy
+from taxoexpan import Concept, Taxonomy, read_taxonomy
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from tests.support.builders import KINDS, SORTS, pantry_csv
 from tests.support.small_models import SMALL
@@ -29,7 +29,7 @@ def messy_pantry() -> Taxonomy:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "messy.csv"
         path.write_text(text, encoding="utf-8")
-        return Taxonomy.read(path)
+        return read_taxonomy(path)
 
 
 @cache

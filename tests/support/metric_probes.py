@@ -5,15 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from taxoexpan.evaluation.rules import Method
+from taxoexpan.evaluation.methods import Method, RegisteredMethod
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 
 
 class Zeros(Method):
     """The same score for every pair."""
-
-    name = "zeros"
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:  # noqa: ARG002
         self.size = len(taxonomy)
@@ -25,8 +23,6 @@ class Zeros(Method):
 class RandomScores(Zeros):
     """Random scores without ties."""
 
-    name = "random"
-
     def score(self, queries: Queries) -> Tensor:
         generator = torch.Generator().manual_seed(0)
         columns = [torch.randperm(self.size, generator=generator) for _ in range(len(queries))]
@@ -36,8 +32,6 @@ class RandomScores(Zeros):
 class Reversed(RandomScores):
     """Random scores, but the lowest ones for the true parents."""
 
-    name = "reversed"
-
     def score(self, queries: Queries) -> Tensor:
         assert isinstance(queries, LabeledQueries)
         scores = super().score(queries)
@@ -46,8 +40,7 @@ class Reversed(RandomScores):
         return scores
 
 
-PROBES: dict[str, type[Method]] = {
-    "zeros": Zeros,
-    "random": RandomScores,
-    "reversed": Reversed,
+PROBES: dict[str, RegisteredMethod] = {
+    name: RegisteredMethod(f"{__name__}:{method.__name__}", "a probe")
+    for name, method in (("zeros", Zeros), ("random", RandomScores), ("reversed", Reversed))
 }

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.report.page import ChartSection, KeyFigures, Page, Table, TextSection, Tree
 from taxoexpan.taxonomy import Concept
 
@@ -24,7 +24,7 @@ def food_model() -> TaxoExpan:
     """Return a barely trained model of the foods, with enough leaves for a calibration."""
     food = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
     return TaxoExpan("fast", device="cpu", seed=1, epochs=1, features="static").fit(
-        Taxonomy.read(food)
+        read_taxonomy(food)
     )
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from starlette.testclient import TestClient
 
-from taxoexpan import TaxoExpan
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.desk.review.app import create_app
 from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, filter_listed
 from taxoexpan.desk.review.improvement import Improvement
@@ -211,7 +211,7 @@ def downloaded(review: Review, path: Path) -> Taxonomy:
     response = review.browser.get("/export/taxonomy")
     assert response.status_code == 200, response.text
     path.write_bytes(response.content)
-    return Taxonomy.read(path)
+    return read_taxonomy(path)
 
 
 def parents_of(taxonomy: Taxonomy, label: str) -> list[str]:

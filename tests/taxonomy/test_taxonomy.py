@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import CycleError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from tests.support.strategies import Growth, growths, quickly, taxonomies
@@ -231,8 +232,8 @@ def test_a_chain_of_twenty_thousand_concepts_needs_no_recursion() -> None:
 def test_a_taxonomy_is_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "food.csv"
     path.write_text("child,parent\napple,fruit\n")
-    assert Taxonomy.read(path) == Taxonomy(named("fruit", "apple"), [("fruit", "apple")])
-    assert Taxonomy.read(str(path), "edges").children("fruit") == ("apple",)
+    assert read_taxonomy(path) == Taxonomy(named("fruit", "apple"), [("fruit", "apple")])
+    assert read_taxonomy(str(path), "edges").children("fruit") == ("apple",)
 
 
 def test_concepts_and_relations_are_sequences() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
 from taxoexpan.training.log import TrainingLog
@@ -37,7 +37,7 @@ def same(one: TaxoExpan, other: TaxoExpan) -> bool:
 
 
 def test_a_resumed_training_equals_an_uninterrupted_one(pantry: Path, tmp_path: Path) -> None:
-    taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
+    taxonomy, checkpoint = read_taxonomy(pantry), tmp_path / "checkpoint"
     whole = TaxoExpan("fast", seed=3, device="cpu", **QUICK).fit(taxonomy)
     TaxoExpan("fast", seed=3, device="cpu", **{**QUICK, "epochs": 2}).fit(
         taxonomy, checkpoint=checkpoint
@@ -53,7 +53,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(pantry: Path, tmp_path: 
 def test_a_checkpoint_of_another_training_is_refused(
     pantry: Path, tmp_path: Path, change: dict[str, object]
 ) -> None:
-    taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
+    taxonomy, checkpoint = read_taxonomy(pantry), tmp_path / "checkpoint"
     settings: dict[str, Any] = {"preset": "fast", "seed": 3, "device": "cpu", **QUICK, "epochs": 1}
     TaxoExpan(**settings).fit(taxonomy, checkpoint=checkpoint)
     with pytest.raises(ModelError, match="belongs to another training"):
@@ -66,7 +66,7 @@ def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: 
     checkpoint.write_bytes(content)
     message = f"^{checkpoint}: not a readable checkpoint, or a damaged one.*; remove the file to "
     with pytest.raises(ModelError, match=message):
-        TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+        TaxoExpan("fast", device="cpu", **QUICK).fit(read_taxonomy(pantry), checkpoint=checkpoint)
 
 
 TENSORS = {"weight": torch.arange(100.0)}
@@ -115,19 +115,19 @@ def test_an_unusable_checkpoint_of_the_fine_tuning_is_refused_before_the_network
     settings = {**QUICK, "epochs": 1, "features": f"transformer:{tiny_transformer}"}
     with pytest.raises(ModelError, match=r"checkpoint\.tower: "):
         TaxoExpan("thorough", device="cpu", **settings).fit(
-            Taxonomy.read(pantry), checkpoint=checkpoint
+            read_taxonomy(pantry), checkpoint=checkpoint
         )
     assert not checkpoint.exists()
     untuned = TaxoExpan("fast", device="cpu", **settings)
     with pytest.raises(ModelError, match=r"checkpoint\.tower: .* fine-tunes no encoder; use"):
-        untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+        untuned.fit(read_taxonomy(pantry), checkpoint=checkpoint)
     assert not checkpoint.exists()
     assert left.exists()
 
 
 def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    model = TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), log=log)
+    model = TaxoExpan("fast", device="cpu", **QUICK).fit(read_taxonomy(pantry), log=log)
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert model.history is not None
     assert [line["loss"] for line in lines] == [epoch.loss for epoch in model.history.epochs]
@@ -138,7 +138,7 @@ def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:
 def test_a_full_disk_at_the_checkpoint_and_the_log_does_not_end_the_training(
     pantry: Path, tmp_path: Path
 ) -> None:
-    taxonomy, log = Taxonomy.read(pantry), tmp_path / "log.jsonl"
+    taxonomy, log = read_taxonomy(pantry), tmp_path / "log.jsonl"
     whole = TaxoExpan("fast", seed=3, device="cpu", **QUICK).fit(taxonomy)
     disk_is_full = no_file_larger_than(400)  # one line of the log, and a part of the second
     with warnings.catch_warnings(record=True) as caught, disk_is_full:

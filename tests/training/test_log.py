@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.cli.main import main
 from tests.support.small_models import SMALL
 
@@ -32,7 +32,7 @@ def losses_of(model: TaxoExpan) -> list[tuple[int, float]]:
 
 def test_every_metric_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Path) -> None:
     folder = tmp_path / "curves"
-    model = TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), tensorboard=folder)
+    model = TaxoExpan("fast", device="cpu", **QUICK).fit(read_taxonomy(pantry), tensorboard=folder)
     curves = curves_in(folder)
     assert curves["loss"] == losses_of(model)
     assert model.history is not None
@@ -49,7 +49,7 @@ def test_every_metric_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Pat
 
 
 def test_a_resumed_training_continues_its_curves(pantry: Path, tmp_path: Path) -> None:
-    taxonomy, folder, checkpoint = Taxonomy.read(pantry), tmp_path / "c", tmp_path / "checkpoint"
+    taxonomy, folder, checkpoint = read_taxonomy(pantry), tmp_path / "c", tmp_path / "checkpoint"
     for epochs in (2, 4):
         model = TaxoExpan("fast", device="cpu", **{**QUICK, "epochs": epochs})
         model.fit(taxonomy, checkpoint=checkpoint, tensorboard=folder)
@@ -59,7 +59,7 @@ def test_a_resumed_training_continues_its_curves(pantry: Path, tmp_path: Path) -
 def test_another_training_in_the_same_folder_replaces_the_first(
     pantry: Path, tmp_path: Path
 ) -> None:
-    taxonomy, folder = Taxonomy.read(pantry), tmp_path / "curves"
+    taxonomy, folder = read_taxonomy(pantry), tmp_path / "curves"
     for seed in (1, 2):
         model = TaxoExpan("fast", seed=seed, device="cpu", **QUICK).fit(
             taxonomy, tensorboard=folder

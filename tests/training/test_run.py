@@ -36,8 +36,8 @@ def test_the_default_training_loads_neither_the_compiler_of_torch_nor_transforme
 ) -> None:
     """Loading them takes seconds."""
     program = (
-        "import sys; from taxoexpan import TaxoExpan, Taxonomy\n"
-        "TaxoExpan(epochs=1, map_epochs=1).fit(Taxonomy.read(sys.argv[1]))\n"
+        "import sys; from taxoexpan import TaxoExpan, read_taxonomy\n"
+        "TaxoExpan(epochs=1, map_epochs=1).fit(read_taxonomy(sys.argv[1]))\n"
         "print({*sys.modules} & {'torch._dynamo', 'transformers', 'sentence_transformers'})"
     )
     done = subprocess.run(

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from taxoexpan import read_taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.features.pretrained import PretrainedEncoder
 from taxoexpan.network.text_tower import (
@@ -209,7 +210,7 @@ def test_there_are_no_maps_if_none_is_better(kitchen: Taxonomy, texts: Texts) ->
 
 def test_maps_raise_the_parents_of_held_out_concepts() -> None:
     """Without a trace of the held-out concepts: only their names are known."""
-    food = Taxonomy.read(Path(str(resources.files("taxoexpan"))) / "data" / "food.csv")
+    food = read_taxonomy(Path(str(resources.files("taxoexpan"))) / "data" / "food.csv")
     kept = descendants(food, "beverage#n#1")
     drinks = food.without([id for id in food if id not in kept])
     leaves = [id for id in drinks if drinks.parents(id) and not drinks.children(id)]

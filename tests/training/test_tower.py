@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from taxoexpan import read_taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ModelError
 from taxoexpan.features.sentence_model import SentenceModel
@@ -43,7 +44,7 @@ def make_tower(tiny_transformer: Path) -> MakeTower:
 def held(pantry: Path) -> Holdout:
     """The pantry without two sorts of each kind, which are to be placed."""
     ids = [f"{sort} {kind}" for kind in KINDS for sort in SORTS[:2]]
-    return hold_out(Taxonomy.read(pantry), ids)
+    return hold_out(read_taxonomy(pantry), ids)
 
 
 def settings(epochs: int = 4, batch_size: int = 16) -> Config:

@@ -115,11 +115,13 @@ def test_the_command_runs_measurements_and_shows_the_stored_ones(
     old, new = releases
     stored = ["--runs", str(old.parent / "runs")]
     given = ["--taxonomy", str(old), "--newer", str(new), "--features", "static"]
-    options = [*given, "--device", "cpu", "--seeds", "1", "--quiet"]
+    options = [*given, "--device", "cpu", "--seeds", "1"]
     assert main(["run", "updating/releases", *options, *stored]) == 0
     printed = capsys.readouterr()
     assert "the growth of a release, seed 0: " in printed.err
     assert "| trained anew |" in printed.out
+    assert main(["run", "updating/releases", *options, *stored, "--quiet"]) == 0
+    assert capsys.readouterr() == (printed.out, "")
     assert main(["table", "updating", *stored]) == 0
     assert capsys.readouterr().out == printed.out
     assert main(["table", "review", *stored]) == 2

@@ -65,6 +65,19 @@ def test_the_table_has_both_parts_of_speech_and_published_scores(
     assert len(rows) == len(find_experiments(["semeval"]))
 
 
+def test_a_run_prints_the_scores_of_the_task(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--runs", str(folder / "runs"), "--semeval", str(folder), "--wordnet", str(folder)]
+    assert main(["run", FIRST_WORD, *where, "--joined", "--seeds", "1", "--device", "cpu"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[2] == "| | Wu&P | paper | recall | paper | F1 | paper | runs |"
+    assert "MR" not in shown.out
+    # Both slow steps are announced.
+    assert "WordNet and SemEval, nouns: reading and encoding with static" in shown.err
+    assert "reading WordNet, scoring the placements" in shown.err
+
+
 def test_keys_need_both_parts(folder: Path, tmp_path: Path) -> None:
     (experiment,) = find_experiments([FIRST_WORD])
     both = SemEvalResults([experiment], folder / "runs", folder, folder)

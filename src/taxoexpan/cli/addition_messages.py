@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, note_some, spell_files
+from taxoexpan.cli.messages import note, spell_files, warn, warn_some
 from taxoexpan.cli.suggestion_output import print_merges
-from taxoexpan.cli.taxonomy_messages import print_other_language, print_present
+from taxoexpan.cli.taxonomy_messages import named_present, print_other_language, print_present
 from taxoexpan.phrasing import pluralize, visible
 
 if TYPE_CHECKING:
@@ -24,25 +24,62 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
         parent = chosen.get(new.id, known)
         if parent.id not in (known.id, *taxonomy.parents(known.id)):
             fix = "apply to a version without it, or move it yourself"
-            note(f"note: {new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
+            warn(f"{new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
     print_present(accepted.already_present, "not added")
-    for message in _deprecated_notes(taxonomy, applied.additions):
-        note(message)
+    for message in _deprecated_warnings(taxonomy, applied.additions):
+        warn(message)
     fix = "; not added; accept the row of a parent instead, or use --allow-merges"
     print_merges(accepted.merged, "" if acceptance.allow_merges else fix)
-    rejected = [f"note: {reason}" for reason in accepted.rejected_changes]
-    note_some(rejected, " moves and synonyms were rejected")
+    warn_some(accepted.rejected_changes, " moves and synonyms were rejected")
     if accepted.left_out:
         note(f"{pluralize(accepted.left_out, 'concept')} left out{_reason(acceptance)}")
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
-        note(f"note: this file has no place for {lost}; they were not written")
+        warn(f"this file has no place for {lost}; they were not written")
     print_protected(applied.protected)
     if applied.written.left_blank:
         note(f"note: left blank in the new concepts: {', '.join(applied.written.left_blank)}")
     files = spell_files(applied.written.files)
     where = f"; expanded taxonomy in {files}" if files else ""
     note(f"{_counts(applied.additions, acceptance)}{where}")
+    if accepted.unmeasured:
+        count = pluralize(accepted.unmeasured, "concept was", "concepts were")
+        note(f"without a confidence, {count} added below the first suggestion; review them")
+
+
+def applied_figures(taxonomy: Taxonomy, applied: AppliedSuggestions) -> dict[str, object]:
+    """Return what was added and what was not, for JSON."""
+    accepted = applied.accepted
+    additions = applied.additions
+    parents: dict[str, list[str]] = {}
+    for parent, child in additions.relations:
+        parents.setdefault(child, []).append(parent)
+    new = {concept.id: concept for concept in additions.concepts}
+
+    def named(id: str) -> dict[str, str]:
+        return {"id": id, "label": (new.get(id) or taxonomy.concept(id)).label}
+
+    return {
+        "files": list(map(str, applied.written.files)),
+        "concepts": [
+            {**named(id), "parents": [named(parent) for parent in parents.get(id, ())]}
+            for id in new
+        ],
+        "relations": len(additions.relations),
+        "moves": [move._asdict() for move in additions.moves],
+        "synonyms": [{"id": id, "name": name} for id, name in additions.synonyms],
+        "already_present": named_present(accepted.already_present),
+        "merged": [
+            {"query": each.query.label, "id": each.parent.id, "label": each.parent.label}
+            for each in accepted.merged
+        ],
+        "rejected_changes": accepted.rejected_changes,
+        "undecided": dict(accepted.undecided),
+        "left_out": accepted.left_out,
+        "lost": applied.written.lost,
+        "left_blank": applied.written.left_blank,
+        "protected": applied.protected,
+    }
 
 
 def print_protected(count: int) -> None:
@@ -53,17 +90,17 @@ def print_protected(count: int) -> None:
         note(f"note: {texts} with an added apostrophe, {reason}")
 
 
-def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:
-    """Return one note per deprecated concept that gets a child or a synonym."""
+def _deprecated_warnings(taxonomy: Taxonomy, additions: Additions) -> list[str]:
+    """Return one warning per deprecated concept that gets a child or a synonym."""
     notes = []
     for parent, child in additions.relations:
         if parent in taxonomy and taxonomy.concept(parent).deprecated:
             label = taxonomy.concept(parent).label
-            notes.append(f"note: {label!r}, the parent of {visible(child)}, is deprecated")
+            notes.append(f"{label!r}, the parent of {visible(child)}, is deprecated")
     for id, name in additions.synonyms:
         if taxonomy.concept(id).deprecated:
             label = taxonomy.concept(id).label
-            notes.append(f"note: {label!r}, which gets the synonym {name!r}, is deprecated")
+            notes.append(f"{label!r}, which gets the synonym {name!r}, is deprecated")
     return notes
 
 

@@ -7,12 +7,20 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.addition_messages import print_applied
-from taxoexpan.cli.arguments import open_taxonomy
-from taxoexpan.cli.messages import note, note_some
-from taxoexpan.option_declarations import PATH, argument, option, output_option, repeated, switch
+from taxoexpan.cli.addition_messages import applied_figures, print_applied
+from taxoexpan.cli.arguments import open_taxonomy, refuse_json_beside
+from taxoexpan.cli.messages import note, note_some, print_json, warn
+from taxoexpan.option_declarations import (
+    PATH,
+    argument,
+    json_option,
+    option,
+    output_option,
+    repeated,
+    switch,
+)
 from taxoexpan.phrasing import join_counts, join_words, pluralize
-from taxoexpan.shared_options import AcceptanceOptions, ReadingOptions
+from taxoexpan.shared_options import AcceptanceOptions, QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions, AcceptanceOptions):
+class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
     """The options of `apply`."""
 
     taxonomy: Path = argument("TAXONOMY", "taxonomy file, or - for standard input")
@@ -44,6 +52,7 @@ class Options(ReadingOptions, AcceptanceOptions):
         PATH,
         metavar="FILE",
     )
+    json: bool = json_option("print what was added, and what was not,")
 
 
 def run(options: Options) -> int:
@@ -71,6 +80,8 @@ def run(options: Options) -> int:
         note(f"{count} left out: {join_counts(undecided)}; to add one, {fix}")
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
+    if options.json:
+        print_json(applied_figures(file.taxonomy, applied))
     return 0
 
 
@@ -79,6 +90,8 @@ def _refuse_outputs(options: Options) -> None:
     from taxoexpan.files import preflight
     from taxoexpan.formats.changes.change_set import change_format
 
+    if options.json:
+        refuse_json_beside(options.output)
     for path in options.changes:
         change_format(path)
     inputs = [options.decisions, *filter(None, [options.concepts])]
@@ -105,6 +118,6 @@ def _write_changes(
         text, notes = changes.text(change_format(path), f"Changes in {options.taxonomy.name}")
         contents[path] = text.encode()
         for message in notes:
-            note(f"note: {message}")
+            warn(message)
     write_whole(contents, options.force)
     note(f"changes in {join_words([str(path) for path in options.changes])}")

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import note, warn
 from taxoexpan.cli.taxonomy_messages import print_file_notes, print_language
 from taxoexpan.cli.training_messages import print_training_advice
 from taxoexpan.errors import ConfigurationError
@@ -51,6 +51,13 @@ def require_extra(extra: str, *modules: str) -> None:
             raise ConfigurationError(message, fix=f"pip install 'taxoexpan[{extra}]'")
 
 
+def refuse_json_beside(output: Path) -> None:
+    """Refuse to print JSON on standard output if another output is already there."""
+    if str(output) == "-":
+        message = "standard output has no place for JSON besides the taxonomy"
+        raise ConfigurationError(message, fix="write the taxonomy to a file", option="json")
+
+
 def open_taxonomies(paths: Sequence[Path], options: ReadingOptions) -> list[TaxonomyFile]:
     """Open taxonomy files, and print each note of their readers once."""
     from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
@@ -87,14 +94,14 @@ def read_taxonomy(
 
 
 def defined_concepts(
-    glossary: Path | None, concepts: Sequence[Concept], taxonomy: Taxonomy
+    glossary: Path | None, concepts: Sequence[Concept], taxonomy: Taxonomy, quiet: bool
 ) -> Sequence[Concept]:
     """Return new concepts with definitions from a glossary, if there is one."""
     if not glossary:
         return concepts
     from taxoexpan.features.glossary.glossary import Glossary
 
-    entries = Glossary.read(glossary, concepts, progress=True)
+    entries = Glossary.read(glossary, concepts, progress=not quiet)
     defined = entries.define_concepts(concepts, taxonomy)
     print_glossary(glossary, entries, {"new concepts": defined.matches})
     return defined.concepts
@@ -105,7 +112,7 @@ def print_glossary(path: Path, glossary: Glossary, matches: Mapping[str, Glossar
     broken = glossary.broken
     if broken.count:
         lines = pluralize(broken.count, "line")
-        note(f"note: {path}, line {broken.first}: not an entry; {lines} skipped in all")
+        warn(f"{path}, line {broken.first}: not an entry; {lines} skipped in all")
     groups = [_group(noun, each) for noun, each in matches.items() if each.concepts]
     note(f"glossary: definitions for {' and '.join(groups)}")
 

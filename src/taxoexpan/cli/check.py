@@ -11,7 +11,15 @@ from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_declarations import PATH, OptionKind, argument, option, repeated, switch
+from taxoexpan.option_declarations import (
+    PATH,
+    OptionKind,
+    argument,
+    json_option,
+    option,
+    repeated,
+    switch,
+)
 from taxoexpan.shared_options import ReadingOptions
 
 MAX_SHOWN = 50
@@ -61,7 +69,7 @@ class Options(ReadingOptions):
         "text",
         choices=("text", "json", "github", "gitlab", "markdown", "sarif"),
     )
-    json: bool = switch("the same as --to json")
+    json: bool = json_option("the same as --to json: print the findings")
     output: tuple[Path, ...] = repeated(
         "also write all findings to FILE; the suffix (.sarif, .md or .json) selects the format; "
         "can be repeated",

@@ -7,9 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from taxoexpan.cli.arguments import read_taxonomy
-from taxoexpan.cli.messages import as_json, note
+from taxoexpan.cli.messages import announce, as_json, note, print_json
 from taxoexpan.errors import FormatError
-from taxoexpan.option_declarations import PATH, POSITIVE, option, output_option, switch
+from taxoexpan.option_declarations import (
+    PATH,
+    POSITIVE,
+    json_option,
+    option,
+    output_option,
+    switch,
+)
 from taxoexpan.shared_options import (
     GlossaryOptions,
     TaxonomyOptions,
@@ -36,10 +43,11 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
         metavar="DIR",
     )
     report: Path | None = option("also write an HTML report", kind=PATH, metavar="HTML")
+    json: bool = json_option("also print the suspicious relations")
 
 
 def run(options: Options) -> int:
-    """Score the relations of all leaves, and write the most suspicious ones."""
+    """Score the relations of all leaves, and write those for which another parent is likelier."""
     from taxoexpan.files import output_lock, preflight, write_whole
 
     if options.output.suffix not in EXTENSIONS:
@@ -76,11 +84,13 @@ def run(options: Options) -> int:
             )
     except KeyboardInterrupt:
         if work.exists():
-            note(f"\nthe finished folds are saved in {work}; run the same command to resume")
+            announce(f"\nthe finished folds are saved in {work}; run the same command to resume")
         raise
-    shown = relations[: options.top]
+    doubted = [each for each in relations if each.has_better_parent]
+    shown = doubted[: options.top]
+    found = {"suspicious_relations": [each.as_json() for each in shown]}
     if options.output.suffix == ".json":
-        text = as_json({"suspicious_relations": [each.as_json() for each in shown]}) + "\n"
+        text = as_json(found) + "\n"
     else:
         text = suspicious_relations_csv(shown)
     texts = {options.output: text}
@@ -93,5 +103,10 @@ def run(options: Options) -> int:
     if not relations:
         note("note: no relation has another possible parent to compare with, so none is suspicious")
     where = " and ".join(map(str, outputs))
-    note(f"{len(relations):,} relations checked; the {len(shown):,} most suspicious are in {where}")
+    note(
+        f"{len(relations):,} relations checked; another parent is more likely for "
+        f"{len(doubted):,}; the {len(shown):,} most suspicious are in {where}"
+    )
+    if options.json:
+        print_json({"checked": len(relations), "files": list(map(str, outputs)), **found})
     return 0

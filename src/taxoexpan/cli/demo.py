@@ -10,7 +10,7 @@ from pathlib import Path
 from taxoexpan.cli.expand import expand_with_messages
 from taxoexpan.cli.messages import note
 from taxoexpan.errors import FormatError
-from taxoexpan.option_declarations import output_option, switch
+from taxoexpan.option_declarations import json_option, output_option, switch
 from taxoexpan.shared_options import ExpandOptions, TrainingOptions
 
 
@@ -20,6 +20,7 @@ class Options(TrainingOptions):
 
     output: Path = output_option("output directory", Path("demo-output"))
     force: bool = switch("overwrite existing output files")
+    json: bool = json_option("instead of a table of placements, print what was added,")
 
 
 def run(options: Options) -> int:
@@ -44,11 +45,13 @@ def run(options: Options) -> int:
                     model=folder / "model",
                     force=options.force,
                     **training,
-                )
+                ),
+                options.json,
             )
     finally:
         with suppress(OSError):  # removes the folder only if it is empty
             folder.rmdir()
-    print(placements_table(applied.accepted.suggestions))
+    if not options.json:
+        print(placements_table(applied.accepted.suggestions))
     note(f"\nWith your own files: taxoexpan expand TAXONOMY NEW -o OUT (results are in {folder})")
     return 0

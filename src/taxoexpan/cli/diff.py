@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.arguments import open_taxonomies
-from taxoexpan.cli.messages import note, print_json, print_line
-from taxoexpan.option_declarations import argument, option, switch
+from taxoexpan.cli.messages import note, print_json, print_line, warn
+from taxoexpan.option_declarations import argument, json_option, option
 from taxoexpan.phrasing import pluralize
-from taxoexpan.shared_options import ReadingOptions
+from taxoexpan.shared_options import QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy import Concept, Taxonomy
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions):
+class Options(ReadingOptions, QuietOptions):
     """The options of `diff`."""
 
     old: Path = argument("OLD", "old taxonomy, in any supported format")
@@ -29,7 +29,7 @@ class Options(ReadingOptions):
         "text",
         choices=("text", "json", "kgcl", "markdown", "sssom"),
     )
-    json: bool = switch("the same as --to json")
+    json: bool = json_option("the same as --to json: print the differences")
 
 
 def run(options: Options) -> int:
@@ -40,7 +40,7 @@ def run(options: Options) -> int:
     changes = ChangeSet.between(old, new)
     comparison = changes.comparison
     for message in changes.notes:
-        note(f"note: {message}")
+        warn(message)
     if options.json or options.to == "json":
         print_json(_as_dict(comparison))
     elif options.to == "text":
@@ -50,8 +50,9 @@ def run(options: Options) -> int:
         title = f"Changes in {options.new.name}"
         text, notes = changes.text(ChangeFormat(options.to), title)
         print(text, end="")
-        for message in (*notes, _matched(comparison)):
-            note(f"note: {message}")
+        for message in notes:
+            warn(message)
+        note(f"note: {_matched(comparison)}")
     return int(bool(comparison))
 
 

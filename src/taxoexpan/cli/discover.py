@@ -8,13 +8,21 @@ from pathlib import Path
 from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
-from taxoexpan.option_declarations import PATH, POSITIVE, argument, option, output_option, switch
+from taxoexpan.option_declarations import (
+    PATH,
+    POSITIVE,
+    argument,
+    json_option,
+    option,
+    output_option,
+    switch,
+)
 from taxoexpan.phrasing import pluralize
-from taxoexpan.shared_options import ReadingOptions
+from taxoexpan.shared_options import QuietOptions, ReadingOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions):
+class Options(ReadingOptions, QuietOptions):
     """The options of `discover`."""
 
     corpus: Path = argument(
@@ -37,8 +45,7 @@ class Options(ReadingOptions):
     workers: int | None = option(
         "number of worker processes (default: one per core)", None, POSITIVE
     )
-    json: bool = switch("write JSON instead of CSV")
-    quiet: bool = switch("do not show progress")
+    json: bool = json_option("instead of CSV, write the concepts")
 
 
 def run(options: Options) -> int:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 
 from taxoexpan.cli.messages import print_json, print_line
-from taxoexpan.option_declarations import OptionGroup, switch
+from taxoexpan.option_declarations import OptionGroup, json_option
 
 EXTRAS = {
     "cluster": "ray",
@@ -29,7 +29,7 @@ EXTRAS = {
 class Options(OptionGroup):
     """The options of `doctor`."""
 
-    json: bool = switch("print JSON")
+    json: bool = json_option("print the state of every part")
 
 
 def run(options: Options) -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from taxoexpan.cli.arguments import open_taxonomies, print_glossary
-from taxoexpan.cli.messages import note, print_json
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.cli.messages import note, print_json, warn
+from taxoexpan.evaluation.methods import METHODS, default_methods
 from taxoexpan.option_declarations import (
     POSITIVE,
     SEED,
     argument,
+    json_option,
     option,
     output_option,
     repeated,
@@ -25,41 +26,31 @@ from taxoexpan.shared_options import (
     DeviceOptions,
     FeatureOptions,
     GlossaryOptions,
+    QuietOptions,
     ReadingOptions,
 )
 from taxoexpan.thresholds import LIKELY, MIN_FOR_COMPARISON
 
 if TYPE_CHECKING:
-    from taxoexpan.evaluation.growth import Growth, MethodResult
-    from taxoexpan.evaluation.rules import Method
-    from taxoexpan.model import TaxoExpan
+    from taxoexpan.evaluation.growth import Growth
+    from taxoexpan.evaluation.results import MethodResult
 
-BASELINES = ("popularity", "closest-parent", "closest-neighbor")
-"""The paper's baselines without training."""
 
-MODELS = {
-    "taxoexpan-authors": "authors",
-    "taxoexpan-paper": "paper",
-    "taxoexpan-fast": "fast",
-    "taxoexpan-thorough": "thorough",
-    "taxoexpan": "best",
-}
-"""The models, as `train` fits them, and their presets."""
-
-METHODS = (*BASELINES, *MODELS)
-DEFAULT_METHODS = (*BASELINES, "taxoexpan-paper", "taxoexpan")
+def _listed(needs_clone: bool) -> str:
+    """List the methods with their descriptions."""
+    chosen = {name: each for name, each in METHODS.items() if each.needs_clone == needs_clone}
+    return ", ".join(f"{name} ({each.description})" for name, each in chosen.items())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions):
+class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, QuietOptions):
     """The options of `evaluate`."""
 
     old: Path = argument("OLD", "old release: a taxonomy file")
     new: Path = argument("NEW", "new release, in any supported format")
     methods: str | None = option(
-        f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors, "
-        "-fast and -thorough). The last five are the models that train makes with the presets "
-        "authors, paper, fast, thorough and best",
+        f"comma-separated list of {_listed(False)}; in a clone also {_listed(True)}. A method of "
+        f"your own is FILE.py:NAME (default: {','.join(default_methods())})",
         metavar="NAMES",
     )
     features: str | None = option(
@@ -86,32 +77,29 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions):
         "output CSV file with the rank of every true parent, by method"
     )
     force: bool = switch("overwrite existing output files")
-    json: bool = switch("print the results as JSON")
-    quiet: bool = switch("do not show progress")
+    json: bool = json_option("print the results")
 
 
 def run(options: Options) -> int:
     """Train each method on OLD, and compare its placements of the new concepts of NEW."""
     from taxoexpan.config import changed_settings, load_preset
-    from taxoexpan.device import choose_device
-    from taxoexpan.evaluation.growth import evaluate_growth, growth_between
-    from taxoexpan.evaluation.rules import RULES
+    from taxoexpan.evaluation.growth import growth_between
+    from taxoexpan.evaluation.methods import make_method
+    from taxoexpan.evaluation.results import evaluate_methods
     from taxoexpan.features.embedding import warn_of_language
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.model import TaxoExpan
 
     if options.output:
         inputs = filter(None, (options.old, options.new, options.glossary))
         preflight([options.output], list(inputs), options.force)
     settings = changed_settings(options, options.epochs)
-    methods: dict[str, Method | TaxoExpan] = {
-        name: TaxoExpan(MODELS[name], options.seed, options.device, **settings)
-        if name in MODELS
-        else RULES[name]()
+    methods = {
+        name: make_method(name, seed=options.seed, device=options.device, **settings)
+        if name in METHODS and METHODS[name].is_model
+        else make_method(name)
         for name in _chosen(options.methods)
     }
-    device = choose_device(options.device)
     options = replace(options, features=load_preset("best", **settings).features)
     assert options.features is not None
     encoder = make_encoder(options.features, device=options.device)
@@ -124,17 +112,14 @@ def run(options: Options) -> int:
     count = len(growth.queries.concepts)
     if count < MIN_FOR_COMPARISON:
         few = pluralize(count, "new concept")
-        note(
-            f"note: only {few} to place; with fewer than {MIN_FOR_COMPARISON}, "
-            "figures vary by chance"
-        )
+        warn(f"only {few} to place; with fewer than {MIN_FOR_COMPARISON}, figures vary by chance")
 
     def begin(name: str) -> None:
-        if not options.quiet:
-            note(f"{name}: training on {len(growth.taxonomy):,} concepts")
+        note(f"{name}: training on {len(growth.taxonomy):,} concepts")
 
     progress = not options.quiet
-    results = evaluate_growth(growth, methods, encoder, device, progress, begin)
+    chosen = (encoder, options.seed, options.device, progress, begin)
+    results = evaluate_methods(growth.queries, methods, *chosen)
     if options.output:
         text = ranks_csv(growth, results)
         write_whole({options.output: text.encode()}, options.force)
@@ -158,16 +143,10 @@ def _with_definitions(growth: Growth, options: Options) -> Growth:
     return replace(growth, queries=defined)
 
 
-def _chosen(names: str | None) -> list[str]:
-    """Return the names of the chosen methods; refuse names that are not known."""
-    given = names.split(",") if names else DEFAULT_METHODS
-    chosen = list(dict.fromkeys(map(str.strip, given)))
-    for name in chosen:
-        if name not in METHODS:
-            raise ConfigurationError(
-                f"unknown method {name!r}", fix=f"choose from {', '.join(METHODS)}"
-            )
-    return chosen
+def _chosen(names: str | None) -> Sequence[str]:
+    """Return the names of the chosen methods."""
+    given = names.split(",") if names else default_methods()
+    return list(dict.fromkeys(map(str.strip, given)))
 
 
 def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
@@ -215,15 +194,32 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
         f"{overlap_hits(growth, ranks, options.averaging)}"
     )
     models = {name: each.confidence for name, each in results.items() if each.features is not None}
-    if models:
+    if any(models.values()):
         print(
             "\nPlaced as deep as is sure (expand's default is truth 0.9), or by exact parents with "
-            f"a confidence of {LIKELY} or more:\n\n"
-            f"{aligned_text(placement_table(models))}\n"
-            "Confidence in first suggestions, and exact parents accepted at thresholds learned on "
-            f"held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",
+            f"a confidence of {LIKELY} or more:\n\n{aligned_text(placement_table(models))}",
             end="",
         )
+    elif models:
+        print(f"\nWhat expand would place is not known: {_missing(growth, [*models], options)}")
+    if models:
+        print(
+            "\nConfidence in first suggestions, and exact parents accepted at thresholds learned "
+            f"on held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",
+            end="",
+        )
+
+
+def _missing(growth: Growth, models: Sequence[str], options: Options) -> str:
+    """Return why no model has a confidence."""
+    from taxoexpan.config import changed_settings, load_preset
+    from taxoexpan.placement.learned.calibrators import missing_confidence
+
+    settings = changed_settings(options, options.epochs)
+    presets = [str(METHODS[name].settings["preset"]) for name in models]
+    configs = [load_preset(preset, **settings) for preset in presets]
+    reasons = [missing_confidence(growth.taxonomy, config) for config in configs]
+    return next(filter(None, reasons), "the models have no confidence")
 
 
 def ranks_csv(growth: Growth, results: Mapping[str, MethodResult]) -> str:

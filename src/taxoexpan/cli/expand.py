@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.addition_messages import print_applied
-from taxoexpan.cli.arguments import print_glossary
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.addition_messages import applied_figures, print_applied
+from taxoexpan.cli.arguments import print_glossary, refuse_json_beside
+from taxoexpan.cli.messages import note, print_json, warn
 from taxoexpan.cli.suggestion_output import print_no_parent
-from taxoexpan.cli.taxonomy_messages import print_file_notes, print_filtered, print_language
+from taxoexpan.cli.taxonomy_messages import (
+    named_present,
+    print_file_notes,
+    print_filtered,
+    print_language,
+)
 from taxoexpan.cli.training_messages import begin_training, print_training
+from taxoexpan.option_declarations import json_option
 from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.shared_options import ExpandOptions
 
@@ -20,23 +28,31 @@ if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions, Expansion
     from taxoexpan.model import TaxoExpan
 
-Options = ExpandOptions
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ExpandOptions):
+    """The options of `expand`, also those that Python does not need."""
+
+    json: bool = json_option("print what was added, and what was not,")
 
 
-def run(options: ExpandOptions) -> int:
+def run(options: Options) -> int:
     """Expand a taxonomy: train, suggest and apply."""
-    expand_with_messages(options)
+    if options.json:
+        refuse_json_beside(options.output)
+    expand_with_messages(options, options.json)
     return 0
 
 
-def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
-    """Expand a taxonomy file, and print a message about every step."""
+def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSuggestions:
+    """Expand a taxonomy file, and print a message about every step, and JSON if requested."""
     from taxoexpan.expansion import ExpansionObserver, expand
 
     class Messages(ExpansionObserver):
         """An observer that prints the steps of an expansion."""
 
         shows_progress = not options.quiet
+        figures: Mapping[str, object] = {}
 
         def prepared(self, expansion: Expansion) -> None:
             print_file_notes(expansion.file)
@@ -48,10 +64,10 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
                 print_glossary(options.glossary, found.glossary, matches)
 
         def training(self, expansion: Expansion, model: TaxoExpan) -> None:
-            begin_training(model, expansion.training_taxonomy, options.quiet)
+            begin_training(model, expansion.training_taxonomy)
 
         def trained(self, model: TaxoExpan) -> None:
-            print_training(model, options.quiet)
+            print_training(model)
 
         def placed(self, expansion: Expansion) -> None:
             from taxoexpan.placement.adding.acceptance import no_suitable_parent
@@ -68,8 +84,17 @@ def expand_with_messages(options: ExpandOptions) -> AppliedSuggestions:
             _print_coarse(expansion)
             if applied.accepted.undecided:
                 _print_undecided(expansion, applied.accepted.undecided)
+            self.figures = {
+                **applied_figures(expansion.taxonomy, applied),
+                "already_present": named_present(expansion.concepts.present),
+                "suggestions": str(options.suggestions_file),
+            }
 
-    return expand(options, Messages())
+    messages = Messages()
+    applied = expand(options, messages)
+    if with_json:
+        print_json(messages.figures)
+    return applied
 
 
 def _print_rule(expansion: Expansion) -> None:
@@ -88,12 +113,12 @@ def _print_rule(expansion: Expansion) -> None:
     elif expansion.acceptance.has_threshold:
         return
     elif expansion.options.together:
-        note(
+        warn(
             "no confidence is computed for concepts that are placed together, so all placements "
             "are written; review them"
         )
     elif not have_confidence(expansion.suggestions):
-        note(
+        warn(
             "without a confidence, all concepts that have a suitable parent are written; review "
             "them"
         )
@@ -104,7 +129,8 @@ def _print_coarse(expansion: Expansion) -> None:
     from taxoexpan.placement.adding.acceptance import places_safely
     from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
-    if places_safely(expansion.acceptance, expansion.suggestions):
+    is_replaced = expansion.options.accept_at_precision is not None
+    if not is_replaced and places_safely(expansion.acceptance, expansion.suggestions):
         least = f"{expansion.min_branch:.3g} or more"
         note(f"placed: where a branch has a confidence of {least} ({expansion.truth:.3g} truth)")
     coarse = [s for s in expansion.suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]

@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import open_taxonomy, require_extra
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import as_json, note, warn
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.option_declarations import PATH, TEXT, argument, option, output_option, switch
+from taxoexpan.option_declarations import (
+    PATH,
+    TEXT,
+    argument,
+    json_option,
+    option,
+    output_option,
+    switch,
+)
 from taxoexpan.phrasing import pluralize
-from taxoexpan.shared_options import ReadingOptions
+from taxoexpan.shared_options import QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.desk.store.decision_store import DecisionStore
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions):
+class Options(ReadingOptions, QuietOptions):
     """The options of `export`."""
 
     store: str = argument(
@@ -42,6 +50,13 @@ class Options(ReadingOptions):
     backup: Path | None = option(
         "instead, copy the SQLite file, also while review uses it", kind=PATH, metavar="FILE"
     )
+    json: bool = json_option("instead of CSV, write the decisions, or the history,")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.json and (self.taxonomy or self.backup):
+            message = "JSON has the decisions, without a taxonomy or a backup"
+            raise ConfigurationError(message, fix="omit one of them", option="json")
 
 
 def run(options: Options) -> int:
@@ -86,6 +101,8 @@ def _change_format(options: Options) -> ChangeFormat | None:
     """Return the format of the changes, or None for a CSV table of the decisions."""
     from taxoexpan.formats.changes.change_set import change_format
 
+    if options.json:
+        return None
     if options.output is None or options.output.suffix.lower() == ".csv":
         if options.taxonomy:
             raise ConfigurationError(
@@ -110,20 +127,25 @@ def _content(
 ) -> tuple[str, str]:
     """Return the text to write, and a summary of it."""
     from taxoexpan.desk.store.exports import changes_text
-    from taxoexpan.desk.store.history import history_csv
-    from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
+    from taxoexpan.desk.store.history import history_csv, history_rows
+    from taxoexpan.placement.suggesting.suggestion_tables import suggestion_rows, suggestions_csv
     from taxoexpan.placement.suggesting.suggestions import Verdict
 
     if options.history:
         logged = store.log()
-        return history_csv(reversed(logged)), pluralize(len(logged), "decision")
+        summary = pluralize(len(logged), "decision")
+        if options.json:
+            return as_json({"history": history_rows(reversed(logged))}) + "\n", summary
+        return history_csv(reversed(logged)), summary
     decided = store.export_suggestions()
     accepted = {s.query.label for s in decided if s.decision == Verdict.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")
+    if options.json:
+        return as_json({"decisions": list(suggestion_rows(decided, details=True))}) + "\n", summary
     if format is None or options.taxonomy is None:
         return suggestions_csv(decided, details=True), summary
     file = open_taxonomy(options.taxonomy, options)
     text, notes = changes_text(file.taxonomy, file, decided, format)
     for message in notes:
-        note(f"note: {message}")
+        warn(message)
     return text, summary

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import open_taxonomy
 from taxoexpan.cli.messages import print_json, print_line
 from taxoexpan.cli.taxonomy_messages import print_language
-from taxoexpan.option_declarations import argument, switch
+from taxoexpan.option_declarations import argument, json_option
 from taxoexpan.phrasing import percent, pluralize
-from taxoexpan.shared_options import ReadingOptions
+from taxoexpan.shared_options import QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -27,11 +27,11 @@ _SHARES = ("with_synonyms", "with_definition")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions):
+class Options(ReadingOptions, QuietOptions):
     """The options of `info`."""
 
     taxonomy: Path = argument("TAXONOMY", "a taxonomy file, or a model directory")
-    json: bool = switch("print JSON")
+    json: bool = json_option("print the figures")
 
 
 def run(options: Options) -> int:

@@ -14,7 +14,7 @@ from importlib import import_module, resources
 from pathlib import Path
 
 from taxoexpan.cli.examples import GROUPS, WORKFLOW, indented, with_examples
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import announce, warn, without_notes
 from taxoexpan.cli.parser import (
     ArgumentParser,
     Version,
@@ -26,7 +26,7 @@ from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import ChangedFileError, TaxoExpanError, is_out_of_memory
 from taxoexpan.option_declarations import OptionGroup
-from taxoexpan.shared_options import FeatureOptions
+from taxoexpan.shared_options import FeatureOptions, QuietOptions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (sys.argv[1:] if arguments is None else arguments):
         with suppress(OSError):  # the reader may be gone
             parser.print_help(sys.stderr)
-        note("\ntaxoexpan: no command is given; try taxoexpan demo")
+        announce("\ntaxoexpan: no command is given; try taxoexpan demo")
         return 2
     options = parser.parse_args(arguments)
     with StopSignals() as signals:
@@ -54,7 +54,8 @@ def _run(options: argparse.Namespace) -> int:
     """Run a command, and print its warnings as messages."""
     command = options.command
     given = options_of(command.Options, options)
-    with warnings.catch_warnings(), standard_output(), _inherited_privacy(given):
+    quiet = without_notes(isinstance(given, QuietOptions) and given.quiet)
+    with warnings.catch_warnings(), standard_output(), _inherited_privacy(given), quiet:
         warnings.showwarning = _print_once()
         status: int = command.run(given)
         if sys.stdout is not None:
@@ -83,16 +84,16 @@ def _inherited_privacy(options: OptionGroup) -> Iterator[None]:
 def _explain(error: BaseException) -> int:
     """Print an error as a message, unless it is a bug in the program."""
     if isinstance(error, TaxoExpanError):
-        note(f"taxoexpan: {error.spelled(flag)}")
+        announce(f"taxoexpan: {error.spelled(flag)}")
         return 3 if isinstance(error, ChangedFileError) else 2
     if isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
-        note(
+        announce(
             "taxoexpan: out of memory; use a smaller file, or a smaller model (--set hidden_dim=16)"
         )
     elif isinstance(error, OSError):
         if sys.stdout is not None:  # otherwise, Python would report another error at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
+        announce(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
     else:
         raise error
     return 2
@@ -108,7 +109,7 @@ def _print_once() -> Callable[..., None]:
 
             shown.add(str(message))
             with tqdm.external_write_mode(file=sys.stderr):  # above a progress bar
-                note(f"note: {message}")
+                warn(str(message))
 
     return show
 

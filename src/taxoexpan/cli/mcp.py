@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from taxoexpan.cli.arguments import ModelOptions, require_extra
 from taxoexpan.cli.messages import note
+from taxoexpan.shared_options import QuietOptions
 
 MAX_WAITING = 1000
 """Concepts that may wait to be placed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ModelOptions):
+class Options(ModelOptions, QuietOptions):
     """The options of `mcp`."""
 
 

@@ -1,11 +1,15 @@
-"""Messages of several commands on standard error, and JSON on standard output."""
+"""Messages on standard error, which are results, warnings or notes, and JSON on standard output.
+
+The option --quiet hides the notes.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +21,40 @@ if TYPE_CHECKING:
 MAX_NOTES = 10
 
 
+_hides_notes: ContextVar[bool] = ContextVar("hides_notes", default=False)
+
+
+@contextmanager
+def without_notes(hidden: bool) -> Iterator[None]:
+    """Hide the notes of a command if it is quiet."""
+    token = _hides_notes.set(hidden)
+    try:
+        yield
+    finally:
+        _hides_notes.reset(token)
+
+
 def note(message: str) -> None:
-    """Print a message on standard error, and ignore a closed pipe or a full disk.
+    """Print what a command does or has done, unless it is quiet."""
+    if not _hides_notes.get():
+        announce(message)
+
+
+def note_above(message: str) -> None:
+    """Print a note above a progress bar, if there is one."""
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode(file=sys.stderr):
+        note(message)
+
+
+def warn(message: str) -> None:
+    """Print what may be wrong with the input or the result, also if the command is quiet."""
+    announce(f"warning: {message}")
+
+
+def announce(message: str) -> None:
+    """Print an error or a result on standard error, and ignore a closed pipe or a full disk.
 
     It is escaped and indented, so that no label or file name in it can look like another message.
     """
@@ -34,11 +70,19 @@ def print_line(text: str) -> None:
 
 
 def note_some(messages: Sequence[str], rest: str) -> None:
-    """Print the first messages, and the number of the others."""
+    """Print the first notes, and the number of the others."""
     for message in messages[:MAX_NOTES]:
         note(message)
     if len(messages) > MAX_NOTES:
         note(f"note: … and {len(messages) - MAX_NOTES:,} more{rest}")
+
+
+def warn_some(messages: Sequence[str], rest: str) -> None:
+    """Print the first warnings, and the number of the others."""
+    for message in messages[:MAX_NOTES]:
+        warn(message)
+    if len(messages) > MAX_NOTES:
+        warn(f"… and {len(messages) - MAX_NOTES:,} more{rest}")
 
 
 def as_json(content: object) -> str:

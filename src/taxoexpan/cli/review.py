@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import announce, note
 from taxoexpan.cli.serve import REVIEW_PORT, TOKEN_VARIABLE, ServerOptions
 from taxoexpan.cli.taxonomy_messages import print_filtered, print_other_language
 from taxoexpan.option_declarations import PATH, option, switch
@@ -21,6 +21,7 @@ from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (
     GlossaryOptions,
     NewConceptOptions,
+    QuietOptions,
     ReadingOptions,
 )
 
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ModelOptions, NewConceptOptions, GlossaryOptions, ServerOptions, ReadingOptions):
+class Options(
+    ModelOptions, NewConceptOptions, GlossaryOptions, ServerOptions, ReadingOptions, QuietOptions
+):
     """The options of `review`."""
 
     decisions: str = option(
@@ -50,12 +53,12 @@ class Options(ModelOptions, NewConceptOptions, GlossaryOptions, ServerOptions, R
         "your name, as recorded in the history (default: the login name)", metavar="NAME"
     )
     no_browser: bool = switch("do not open the browser")
-    quiet: bool = switch("do not show progress")
 
 
 def run(options: Options) -> int:
     """Fill the queue, and serve the pages until the command is stopped."""
     allowed = options.access()
+    level = options.chosen_level("warning")
     from taxoexpan.desk.review.app import create_app
     from taxoexpan.desk.review.desk import refuse_other_file
     from taxoexpan.desk.store.decision_store import DecisionStore
@@ -74,8 +77,8 @@ def run(options: Options) -> int:
         port, or_next = (REVIEW_PORT, True) if options.port is None else (options.port, False)
         with training as improvement:
             app = protect_pages(create_app(desk, improvement), allowed)
-            announce = partial(_announce, allowed, options)
-            run_server(app, allowed, port, announce, or_next=or_next)
+            on_start = partial(_announce, allowed, options)
+            run_server(app, allowed, port, on_start, or_next=or_next, log_level=level)
         desk.counts()  # this fails if the store is gone or was replaced
     note(f"stopped; the decisions are in {store.name}")
     return 0
@@ -101,7 +104,7 @@ def _prepare(
     concepts = filter_listed(store, model.taxonomy, listed, file)
     print_other_language(model.taxonomy, listed)
     print_filtered(model.taxonomy, concepts)
-    looked_up = defined_concepts(options.glossary, concepts.new, model.taxonomy)
+    looked_up = defined_concepts(options.glossary, concepts.new, model.taxonomy, options.quiet)
     definitions = {c.label: c.definition for c in set(looked_up).difference(concepts.new)}
     name = model_name(options.model, options.glossary)
     computed = fill_queue(store, model, name, concepts, definitions, not options.quiet)
@@ -150,12 +153,12 @@ def login_name() -> str:
 def _announce(access: Access, options: Options, url: str) -> None:
     """Print the address, and open the browser."""
     if options.port is None and urlsplit(url).port != REVIEW_PORT:
-        note(f"port {REVIEW_PORT} is taken, so another one is used; --port selects one")
+        announce(f"port {REVIEW_PORT} is taken, so another one is used; --port selects one")
     # Others may read a log, but only the user sees a terminal.
     shown = access.entry(url) if sys.stderr.isatty() else url
-    note(f"review at {shown} (Ctrl+C stops it)")
+    announce(f"review at {shown} (Ctrl+C stops it)")
     if shown != access.entry(url):
-        note(f"to open it, add ?token= and the token of --token or {TOKEN_VARIABLE}")
+        announce(f"to open it, add ?token= and the token of --token or {TOKEN_VARIABLE}")
     if not options.no_browser:
         import webbrowser
 

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import ModelOptions, require_extra
 from taxoexpan.cli.messages import note
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import NATURAL, POSITIVE, OptionGroup, option, repeated
+from taxoexpan.shared_options import QuietOptions
 
 if TYPE_CHECKING:
     from taxoexpan.desk.web.access import Access
 
 
 TOKEN_VARIABLE = "TAXOEXPAN_TOKEN"
+LEVEL_VARIABLE = "TAXOEXPAN_LOG_LEVEL"
+LEVELS = ("debug", "info", "warning", "error")
 REVIEW_PORT = 8001
 """The same port every time, so that bookmarks of pages work."""
 WEB_MODULES = ("fastapi", "prometheus_client", "multipart", "sqlalchemy", "uvicorn")
@@ -39,6 +43,12 @@ class ServerOptions(OptionGroup):
         f"the environment variable {TOKEN_VARIABLE}, if set)",
         metavar="TEXT",
     )
+    log_level: str | None = option(
+        "messages to log on standard error; info and debug log every request, without its "
+        f"parameters (default: the environment variable {LEVEL_VARIABLE}, if set; otherwise info "
+        "for serve without --quiet, and warning for review)",
+        choices=LEVELS,
+    )
 
     def access(self) -> Access:
         """Return the access rules; refuse a missing token or a busy port before slow imports."""
@@ -50,9 +60,17 @@ class ServerOptions(OptionGroup):
         listen(allowed.host, self.port or 0).close()
         return allowed
 
+    def chosen_level(self, default: str) -> str:
+        """Return the log level of the option or the environment, or `default`."""
+        level = self.log_level or os.environ.get(LEVEL_VARIABLE) or default
+        if level not in LEVELS:
+            message = f"{LEVEL_VARIABLE} is {level!r}"
+            raise ConfigurationError(message, fix=f"choose from {', '.join(LEVELS)}")
+        return level
+
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ModelOptions, ServerOptions):
+class Options(ModelOptions, ServerOptions, QuietOptions):
     """The options of `serve`."""
 
     port: int = option("port to listen on; 0 selects a free port", 8000, NATURAL)
@@ -83,6 +101,7 @@ class Options(ModelOptions, ServerOptions):
 def run(options: Options) -> int:
     """Serve until SIGTERM or Ctrl+C, and finish requests that have begun."""
     granted = options.access()
+    level = options.chosen_level("warning" if options.quiet else "info")
     from taxoexpan.desk.service.app import service_app
     from taxoexpan.desk.service.suggester import ServiceLimits, ServiceState
     from taxoexpan.desk.web.protection import ANY_ORIGIN
@@ -97,5 +116,5 @@ def run(options: Options) -> int:
         print(url, flush=True)
 
     app = service_app(state, granted, options.origins or (ANY_ORIGIN,))
-    run_server(app, granted, options.port, announce)
+    run_server(app, granted, options.port, announce, log_level=level)
     return 0

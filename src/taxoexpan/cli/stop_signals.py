@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import announce
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -50,7 +50,7 @@ class StopSignals:
         for number in self._handlers:
             signal.signal(number, signal.SIG_IGN)
         if status == 128 + signal.SIGINT:
-            note("\ntaxoexpan: stopped")
+            announce("\ntaxoexpan: stopped")
         return status
 
     def _stop(self, number: int, _: FrameType | None) -> None:

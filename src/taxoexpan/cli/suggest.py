@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import ModelOptions, defined_concepts
-from taxoexpan.cli.messages import note, write_report
+from taxoexpan.cli.messages import note, note_above, warn, write_report
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     placements_table,
@@ -19,16 +19,17 @@ from taxoexpan.cli.suggestion_output import (
     write_csv,
     write_json,
 )
-from taxoexpan.cli.taxonomy_messages import print_filtered, print_other_language
+from taxoexpan.cli.taxonomy_messages import named_present, print_filtered, print_other_language
 from taxoexpan.cli.training_messages import print_confidence_limits, print_training_advice
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.option_declarations import POSITIVE, option, output_option, switch
+from taxoexpan.option_declarations import POSITIVE, json_option, option, output_option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (
     GlossaryOptions,
     IdOptions,
     NewConceptOptions,
     PlacementOptions,
+    QuietOptions,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ RAY = "ray"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions, IdOptions):
+class Options(
+    ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions, IdOptions, QuietOptions
+):
     """The options of `suggest`."""
 
     output: Path | None = output_option(
@@ -56,7 +59,7 @@ class Options(ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions
         "add a column named why, which explains the first suggestion of each concept; with "
         "--json, also include the underlying numbers"
     )
-    json: bool = switch("write JSON instead of CSV")
+    json: bool = json_option("instead of CSV, write the suggestions")
     table: bool = switch("write a human-readable table instead of CSV")
     engine: str = option(
         "execution engine: local (this process) or ray (several processes or machines, with Ray)",
@@ -121,11 +124,12 @@ def run(options: Options) -> int:
         model = TaxoExpan.from_archive(archive, options.device)
     print_other_language(about.taxonomy, new)
     print_filtered(about.taxonomy, concepts)
-    defined = defined_concepts(options.glossary, concepts.new, about.taxonomy)
+    defined = defined_concepts(options.glossary, concepts.new, about.taxonomy, options.quiet)
     concepts = replace(concepts, new=tuple(defined))
     summary = SuggestionSummary()
     # Without -o the suggestions themselves may go to the terminal, where they show the progress.
-    bar = Progress("suggestions", len(concepts.new), "concepts", shown=bool(options.output))
+    shown = bool(options.output) and not options.quiet
+    bar = Progress("suggestions", len(concepts.new), "concepts", shown=shown)
     with ExitStack() as outputs:  # the suggestions appear after the report
         with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks, bar:
             kept = _write_suggestions(options, blocks, concepts, summary, bar, outputs)
@@ -200,11 +204,7 @@ def _write_suggestions(
         suggestions = [each for block in noted() for each in block.suggestions]
         write(placements_table(suggestions) + "\n")
     elif options.json:
-        present = [
-            {"query": concept.label, "id": known.id, "label": known.label}
-            for concept, known in concepts.present
-        ]
-        write_json(noted(), write, options.needs_evidence, present)
+        write_json(noted(), write, options.needs_evidence, named_present(concepts.present))
     else:
         write_csv(noted(), write)
     return kept
@@ -232,10 +232,11 @@ def _blocks(
             explain=explain,
             device=options.device,
             features=options.features,
+            report=note_above,
         )
     elif options.together:
         _ensure_joint_prior(model, options.model)
-        yield SuggestedBlock(model.suggest_together(concepts.new), [])
+        yield SuggestedBlock(model.suggest_together(concepts.new).flat, [])
     else:
         for block in query_blocks(concepts.new):
             yield model.suggest_block(block, options.top_k, explain)
@@ -249,7 +250,7 @@ def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
     try:
         model.save(directory, force=True)
     except FormatError as error:
-        note(f"note: the prior for joint placement could not be saved ({error.message})")
+        warn(f"the prior for joint placement could not be saved ({error.message})")
     else:
         note(f"note: learned the prior for joint placement and saved it in {directory}")
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import MAX_NOTES, as_json, note, note_some
+from taxoexpan.cli.messages import MAX_NOTES, as_json, note, note_some, warn
 from taxoexpan.phrasing import ranked_numbers, visible
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def with_few_warnings(blocks: Iterable[SuggestedBlock]) -> Iterator[SuggestedBlo
     for message in caught[:MAX_NOTES]:
         warnings.warn(message, stacklevel=2)
     if len(caught) > MAX_NOTES:
-        note(f"note: … and {len(caught) - MAX_NOTES:,} more warnings of this kind")
+        warn(f"… and {len(caught) - MAX_NOTES:,} more warnings of this kind")
 
 
 def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> str:

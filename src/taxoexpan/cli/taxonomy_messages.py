@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, note_some
+from taxoexpan.cli.messages import note, note_some, warn, warn_some
 from taxoexpan.phrasing import join_words, visible
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ def print_file_notes(*files: TaxonomyFile) -> None:
             _, paths = found.setdefault((each.id or each.place, each.message), (each.place, {}))
             paths[str(file.path)] = None
     notes = [
-        f"note: {', '.join(filter(None, (join_words(list(paths)), place)))}: {message}"
+        f"{', '.join(filter(None, (join_words(list(paths)), place)))}: {message}"
         for (_, message), (place, paths) in found.items()
     ]
-    note_some(notes, f"; see taxoexpan check {files[-1].path}")
+    warn_some(notes, f"; see taxoexpan check {files[-1].path}")
 
 
 def print_language(file: TaxonomyFile) -> None:
@@ -36,14 +36,14 @@ def print_language(file: TaxonomyFile) -> None:
 
 
 def print_other_language(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
-    """Print a note if new terms look like the names in other languages, which a model ignores."""
+    """Warn if new terms look like the names in other languages, which a model ignores."""
     from taxoexpan.taxonomy.language_guess import other_language
 
     foreign = [name for names in taxonomy.foreign_names.values() for name in names]
     known = {"own": taxonomy.labels, "other": foreign}
     if found := other_language(known, "own", [concept.label for concept in concepts]):
-        note(
-            f"note: {found.count:,} of {len(concepts):,} new terms look like names in another "
+        warn(
+            f"{found.count:,} of {len(concepts):,} new terms look like names in another "
             "language than the labels that are read; read the taxonomy in their language "
             "(--language), and train a model with it"
         )
@@ -64,6 +64,13 @@ def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
         if (found := taxonomy.similar_names.find(concept.label))
     ]
     note_some(similar, " are similar to existing names")
+
+
+def named_present(present: Sequence[tuple[Concept, Concept]]) -> list[dict[str, str]]:
+    """Return the new concepts that the taxonomy already has, for JSON."""
+    return [
+        {"query": concept.label, "id": known.id, "label": known.label} for concept, known in present
+    ]
 
 
 def print_present(present: Sequence[tuple[Concept, Concept]], outcome: str) -> None:

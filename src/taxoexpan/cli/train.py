@@ -8,10 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import read_taxonomy, require_extra
-from taxoexpan.cli.messages import note, print_json, write_report
+from taxoexpan.cli.messages import announce, note, print_json, warn, write_report
 from taxoexpan.cli.training_messages import begin_training, print_training
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.option_declarations import PATH, declared_options, option, output_option, switch
+from taxoexpan.option_declarations import (
+    PATH,
+    declared_options,
+    json_option,
+    option,
+    output_option,
+    switch,
+)
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import GlossaryOptions, TaxonomyOptions, TrainingOptions
 
@@ -40,7 +47,7 @@ class Options(TaxonomyOptions, TrainingOptions, GlossaryOptions):
         "again; requires --from",
         metavar="STORE",
     )
-    json: bool = switch("print the training metrics as JSON")
+    json: bool = json_option("print the training metrics")
     resume: bool = switch("resume an interrupted training run with the same OUT")
     log: Path | None = option(
         "append the metrics of each epoch to this file, as JSON Lines", kind=PATH, metavar="FILE"
@@ -87,7 +94,7 @@ def run(options: Options) -> int:
         model = _train(options)
     except KeyboardInterrupt:
         for path in options.checkpoints[-1:]:
-            note(f"\n--resume continues the training from {path}")
+            announce(f"\n--resume continues the training from {path}")
         raise
     if options.report:
         from taxoexpan.report.training_page import training_page
@@ -118,7 +125,7 @@ def _train(options: Options) -> TaxoExpan:
                 if is_finished:
                     path.unlink()
                 else:
-                    note(f"--resume continues the training from {path}")
+                    announce(f"--resume continues the training from {path}")
     return model
 
 
@@ -130,7 +137,7 @@ def _trained(options: Options) -> TaxoExpan:
     model = new_model(options)
     _begin_checkpoint(options)
     taxonomy = read_taxonomy(options.taxonomy, options, options.glossary, options.quiet)
-    begin_training(model, taxonomy, options.quiet)
+    begin_training(model, taxonomy)
     model.fit(
         taxonomy,
         progress=not options.quiet,
@@ -138,7 +145,7 @@ def _trained(options: Options) -> TaxoExpan:
         checkpoint=options.checkpoint,
         tensorboard=options.tensorboard,
     )
-    print_training(model, options.quiet)
+    print_training(model)
     return model
 
 
@@ -151,12 +158,11 @@ def _continued(options: Options, start: Path) -> TaxoExpan:
     model = TaxoExpan.load(start, options.device)
     if options.seed is not None:
         model.seed = options.seed
-    if not options.quiet:
-        note(f"continuing the training of {start}")
+    note(f"continuing the training of {start}")
     judged = model.refit(taxonomy, feedback, not options.quiet, options.log, options.tensorboard)
     if feedback:
         _print_decisions(judged)
-    print_training(model, options.quiet)
+    print_training(model, is_continued=True)
     return model
 
 
@@ -201,7 +207,7 @@ def _begin_checkpoint(options: Options) -> None:
     """Refuse to discard an existing checkpoint without --force."""
     existing = options.checkpoints
     if options.resume and not existing:
-        note(f"note: {options.checkpoint} does not exist; the training starts from the beginning")
+        warn(f"{options.checkpoint} does not exist; the training starts from the beginning")
     elif existing and not options.resume:
         if not options.force:
             message = "holds an interrupted training"
@@ -222,4 +228,4 @@ def _print_decisions(judged: JudgedTaxonomy) -> None:
         note(f"note: {count} in the taxonomy by now, where the parents may differ")
     if judged.without_parent:
         count = pluralize(judged.without_parent, "decision is", "decisions are")
-        note(f"note: {count} left out: the parent is not in the taxonomy, or deprecated")
+        warn(f"{count} left out: the parent is not in the taxonomy, or deprecated")

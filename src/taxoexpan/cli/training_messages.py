@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import announce, note, warn
 from taxoexpan.phrasing import pluralize
 from taxoexpan.thresholds import MIN_FOR_FINE_CONFIDENCE, MIN_FOR_VALIDATION
 
@@ -18,35 +18,35 @@ PRECISIONS = (0.95, 0.9, 0.8)
 """Precisions for which `train` prints the confidence threshold and the coverage."""
 
 
-def begin_training(model: TaxoExpan, taxonomy: Taxonomy, quiet: bool) -> None:
+def begin_training(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Load the libraries of the encoder, and print the size of the taxonomy."""
     model.encoder.prepare(["ready"])  # first: its libraries may lose a Ctrl-C while they load
-    if not quiet:
-        note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
+    note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
 
 
-def print_training(model: TaxoExpan, quiet: bool) -> None:
+def print_training(model: TaxoExpan, is_continued: bool = False) -> None:
     """Print the confidence that a model has learned, and problems of its training."""
-    if not quiet:
-        print_confidence(model.calibrators)
-    print_confidence_limits(model)
+    print_confidence(model.calibrators)
     metrics = model.training.validation
     count = 0 if metrics is None else metrics.queries
+    print_confidence_limits(model, count if is_continued else None)
     if count < MIN_FOR_VALIDATION:
-        note(
-            f"note: {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
+        warn(
+            f"{pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
             "for good results"
         )
     history = model.history
     if history is not None and history.interrupted:
         skipped = ", and the encoder was not fine-tuned" if history.skipped_fine_tuning else ""
-        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best}){skipped}")
+        announce(
+            f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best}){skipped}"
+        )
     tuning = model.tower_history
     if tuning is not None and tuning.interrupted:
         kept = f"the best state so far is kept (epoch {tuning.best})"
         if not tuning.best:
             kept = "no epoch was better than the encoder as it came, which is kept"
-        note(f"fine-tuning stopped by Ctrl-C; {kept}")
+        announce(f"fine-tuning stopped by Ctrl-C; {kept}")
 
 
 def print_confidence(calibrators: Calibrators) -> None:
@@ -71,18 +71,21 @@ def print_confidence(calibrators: Calibrators) -> None:
         )
 
 
-def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
-    """Print that a model has no confidence, with the fix, or that its confidence is coarse."""
+def print_confidence_limits(model: TaxoExpan | ModelSummary, kept: int | None = None) -> None:
+    """Print that a model has no confidence, with the fix, or that its confidence is coarse.
+
+    `kept` is the number of held-out leaves if the training was continued.
+    """
     from taxoexpan.placement.learned.calibrators import missing_confidence
 
     calibration = model.calibrators.calibration
     if calibration is None:
-        missing = missing_confidence(model.taxonomy, model.config)
+        missing = missing_confidence(model.taxonomy, model.config, kept)
         reason = missing or "the model has no confidence"
-        note(f"note: {reason}; scores do not say how often suggestions are right")
+        warn(f"{reason}; scores do not say how often suggestions are right")
     elif (count := len(calibration.reliability.right)) < MIN_FOR_FINE_CONFIDENCE:
-        note(
-            f"note: the confidence is coarse, because it was learned from only {count} held-out "
+        warn(
+            f"the confidence is coarse, because it was learned from only {count} held-out "
             "leaves; review accepted suggestions, too"
         )
 

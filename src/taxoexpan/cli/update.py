@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import ModelOptions, read_taxonomy
 from taxoexpan.cli.messages import note, print_json
 from taxoexpan.cli.training_messages import print_training_advice
-from taxoexpan.option_declarations import argument, output_option, switch
+from taxoexpan.option_declarations import argument, json_option, output_option, switch
 from taxoexpan.phrasing import pluralize
-from taxoexpan.shared_options import GlossaryOptions, ReadingOptions
+from taxoexpan.shared_options import GlossaryOptions, QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.placement.fitting.updating import UpdateReport
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ModelOptions, GlossaryOptions, ReadingOptions):
+class Options(ModelOptions, GlossaryOptions, ReadingOptions, QuietOptions):
     """The options of `update`."""
 
     model: Path = argument("MODEL", "model directory, written by train")
@@ -28,8 +28,7 @@ class Options(ModelOptions, GlossaryOptions, ReadingOptions):
     )
     output: Path | None = output_option("output model directory (default: replace MODEL)")
     force: bool = switch("overwrite existing output files")
-    quiet: bool = switch("do not show progress")
-    json: bool = switch("print the changes as JSON")
+    json: bool = json_option("print the changes")
 
 
 def run(options: Options) -> int:

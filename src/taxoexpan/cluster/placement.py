@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -20,6 +20,7 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence
 from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 from taxoexpan.features.corpus.parallel import available_cores
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -80,10 +81,12 @@ def suggest_on_cluster(
     explain: bool = False,
     device: str = "auto",
     features: str | None = None,
+    report: Callable[[str], object] = lambda _: None,
 ) -> Iterator[SuggestedBlock]:
     """Yield the blocks of suggestions, computed by several processes.
 
     `taxonomy` is the taxonomy of the model in `directory`; the concepts must be new and have ids.
+    `report` gets a message when Ray starts, and when a worker has died.
     """
     check_ray()
     from taxoexpan.cluster.worker import WorkerTask
@@ -94,6 +97,8 @@ def suggest_on_cluster(
         return
     local = WorkerPool.plan(options.workers, [available_cores()])
     digest = model_digest(directory)
+    start = f"connecting to {options.address}" if options.address else "starting on this machine"
+    report(f"ray: {start}; this can take a minute")
     with ray_session(options.address, local.workers * local.threads) as ray:
         pool = local if options.address is None else _cluster_pool(ray, options.workers, device)
         if pool.gpus and device == "auto":
@@ -101,7 +106,9 @@ def suggest_on_cluster(
         task = WorkerTask(
             directory.resolve(), digest, device, features, top_k, explain, pool.threads
         )
-        with closing(_answers(ray, blocks, task, pool)) as answers:
+        count = min(pool.workers, len(blocks))
+        report(f"ray: {pluralize(count, 'worker loads', 'workers load')} the model")
+        with closing(_answers(ray, blocks, task, pool, report)) as answers:
             for block, answer in zip(blocks, answers, strict=True):
                 yield read_block(taxonomy, block, answer)
 
@@ -135,7 +142,11 @@ def _cluster_pool(ray: Any, workers: int | None, device: str) -> WorkerPool:
 
 
 def _answers(
-    ray: Any, blocks: Sequence[Sequence[Concept]], task: WorkerTask, pool: WorkerPool
+    ray: Any,
+    blocks: Sequence[Sequence[Concept]],
+    task: WorkerTask,
+    pool: WorkerPool,
+    report: Callable[[str], object],
 ) -> Generator[str, None, None]:
     """Yield the answers to all blocks in order; a block goes to whichever worker is free."""
     from taxoexpan.cluster.worker import PlacementWorker, query_text
@@ -148,18 +159,24 @@ def _answers(
     idle = deque(workers)
     running = dict[Any, tuple[int, Any]]()
     answers: dict[int, str] = {}
+    processes: dict[Any, str] = {}
     started = 0
     try:
         for number in range(len(blocks)):
             while number not in answers:
                 while idle and started < min(len(blocks), number + WAITING_BLOCKS * len(workers)):
                     free = idle.popleft()
-                    answer = free.place.remote(query_text(blocks[started]))
+                    answer = free.place_and_sign.remote(query_text(blocks[started]))
                     running[answer] = started, free
                     started += 1
                 answer = _finished(ray, list(running))
                 place, free = running.pop(answer)
-                answers[place] = _content(ray, answer)
+                process, replaces, answers[place] = _content(ray, answer)
+                last = processes.get(free)
+                if process != last and (last or replaces):
+                    again = "its unfinished concepts were placed again"
+                    report(f"ray: a worker died ({last or 'while it started'}); {again}")
+                processes[free] = process
                 idle.append(free)
             yield answers.pop(number)
     finally:
@@ -176,10 +193,11 @@ def _finished(ray: Any, running: list[Any]) -> Any:
     return ready[0]
 
 
-def _content(ray: Any, answer: Any) -> str:
-    """Return the text of an answer; convert an error of Ray into one message."""
+def _content(ray: Any, answer: Any) -> tuple[str, bool, str]:
+    """Return the parts of an answer; convert an error of Ray into one message."""
     try:
-        return str(ray.get(answer))
+        process, replaces, text = ray.get(answer)
+        return str(process), bool(replaces), str(text)
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise _workers_failed(lines[-1] if lines else type(error).__name__) from None

@@ -6,6 +6,7 @@ Concepts and suggestions are sent as JSON.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import warnings
 from collections.abc import Sequence
@@ -62,6 +63,13 @@ class PlacementWorker:
             except Exception as error:
                 problem = _described(error, self._task)
         return json.dumps({"error": problem})
+
+    def place_and_sign(self, queries: str) -> tuple[str, bool, str]:
+        """Return this process, whether it replaces one that died, and the suggestions."""
+        import ray
+
+        replaces = ray.get_runtime_context().was_current_actor_reconstructed
+        return f"{platform.node()} {os.getpid()}", bool(replaces), self.place(queries)
 
     def _placed(self, model: TaxoExpan, queries: str) -> str:
         given = json.loads(queries)

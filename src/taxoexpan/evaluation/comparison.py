@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from taxoexpan.evaluation.growth import Growth, Ranks
+from taxoexpan.evaluation.growth import Growth
+from taxoexpan.evaluation.results import Ranks
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.phrasing import pluralize
 from taxoexpan.training.metrics import Averaging, MetricName, compute_metrics

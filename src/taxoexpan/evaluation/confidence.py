@@ -74,7 +74,7 @@ def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | Non
     if calibration is None or measured is None:
         return None
     thresholds = {target: calibration.reliability.threshold(target) for target in PRECISIONS}
-    suggestions = model.suggest(new.concepts, top_k=1)
+    suggestions = model.suggest(new.concepts, top_k=1).flat
     truth = TruePlaces(new)
     targets = TRUTHS if calibration.branches else ()
     return GrowthConfidence(

@@ -1,42 +1,21 @@
-"""The interface of methods that score anchors, and the paper's rules without training (5.1.3)."""
+"""The paper's rules without training (Section 5.1.3)."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from taxoexpan.evaluation.methods import Method
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.taxonomy import Taxonomy
 
 
-class Method(ABC):
-    """A method that scores every anchor of a taxonomy as a parent of a query."""
-
-    name: ClassVar[str]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All settings that affect the scores."""
-        return {}
-
-    @abstractmethod
-    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Use the concepts of a taxonomy as anchors, without training; vectors [2, N, D]."""
-
-    @abstractmethod
-    def score(self, queries: Queries) -> Tensor:
-        """Score all anchors for queries, where higher is better: [N, Q]."""
-
-
 class ClosestParent(Method):
     """A ranking of anchors by their distance to the query."""
-
-    name = "Closest-Parent"
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:  # noqa: ARG002
         """Store the unit vectors of the anchors [N, D]."""
@@ -53,8 +32,6 @@ class ClosestNeighbor(Method):
     The paper does not define the mean for leaf anchors. Here it is 1, the distance of unrelated
     concepts; with the anchor's own distance, leaves would rank above most parents.
     """
-
-    name = "Closest-Neighbor"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -74,8 +51,6 @@ class ClosestNeighbor(Method):
 class Popularity(Method):
     """A ranking of anchors by their number of children, which is the same for every query."""
 
-    name = "Popularity"
-
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Store the numbers of children [N]."""
         self.children = _child_counts(taxonomy, vectors)
@@ -83,14 +58,6 @@ class Popularity(Method):
     def score(self, queries: Queries) -> Tensor:
         """Return the number of each anchor's children: [N, Q]."""
         return self.children[:, None].repeat(1, len(queries))
-
-
-RULES: dict[str, type[Method]] = {
-    "popularity": Popularity,
-    "closest-parent": ClosestParent,
-    "closest-neighbor": ClosestNeighbor,
-}
-"""The rules by their names in `evaluate`."""
 
 
 def _mean_of_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.files import STANDARD_STREAM, write_whole
@@ -60,27 +61,44 @@ def convert(
     new = FORMATS["skos"] if target.syntax else target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
     original.refuse_unused_options()
-    if target.base == DEFAULT_BASE:
-        target = replace(target, base=original.format.base)
-    parsed = original.parsed
-    if parsed.language or parsed.other_tags:
-        target = replace(target, language=parsed.language, other_tags=parsed.other_tags)
-    taxonomy = reread = original.taxonomy
-    protected = 0
-    if is_computed_file(new, target.path):
-        taxonomy, protected = protect_taxonomy(taxonomy)
+    target = like_original(target, original)
     # Where only the syntax of an RDF file changes, all statements are kept.
     if original.format.is_rdf and (new is original.format or (to is None and new.is_rdf)):
         from taxoexpan.formats.rdf.serialization import transcode
 
         text, losses = transcode(original.file, target)
-        copy = Copy({target.path: text})
-        contents = copy.contents()
-    else:
-        copy = new.write(taxonomy, target)
-        contents = copy.contents()
-        reread = _read_back(contents, target.path, new)
-        losses = [*_losses(taxonomy, copy, reread), *_ignored_content(parsed.ignored, new)]
+        contents = Copy({target.path: text}).contents()
+        write_whole(contents, force)
+        taxonomy = original.taxonomy
+        return Conversion(tuple(contents), taxonomy, taxonomy, {}, losses)
+    return write_copy(original.taxonomy, new, target, force, original.parsed.ignored)
+
+
+def like_original(target: Target, original: TaxonomyFile) -> Target:
+    """Return the target with the base and the language tags of the original file."""
+    if target.base == DEFAULT_BASE:
+        target = replace(target, base=original.format.base)
+    parsed = original.parsed
+    if parsed.language or parsed.other_tags:
+        target = replace(target, language=parsed.language, other_tags=parsed.other_tags)
+    return target
+
+
+def write_copy(
+    taxonomy: Taxonomy,
+    format: Format,
+    target: Target,
+    force: bool = False,
+    ignored: Mapping[str, int] = MappingProxyType({}),
+) -> Conversion:
+    """Write a whole taxonomy as new files; `ignored` is content of the original that it lacks."""
+    protected = 0
+    if is_computed_file(format, target.path):
+        taxonomy, protected = protect_taxonomy(taxonomy)
+    copy = format.write(taxonomy, target)
+    contents = copy.contents()
+    reread = _read_back(contents, target.path, format)
+    losses = [*_losses(taxonomy, copy, reread), *_ignored_content(ignored, format)]
     write_whole(contents, force)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
     base = target.base if any(id.startswith(target.base) for id in ids.values()) else ""

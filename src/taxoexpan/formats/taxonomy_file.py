@@ -105,6 +105,11 @@ class TaxonomyFile:
         return self.parsed.taxonomy
 
     @property
+    def digest(self) -> str:
+        """A digest of the bytes that were read."""
+        return self.file.digests
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """The problems in the file that were corrected while reading it."""
         return self.parsed.notes

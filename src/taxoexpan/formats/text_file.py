@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -137,6 +138,12 @@ class TextFile:
             file.digest == (_digest(file.path.read_bytes()) if file.path.exists() else "")
             for file in files
         )
+
+    @property
+    def digests(self) -> str:
+        """A digest of the bytes of all files of the taxonomy that were read."""
+        digests = {path.name: file.digest for path, file in self._siblings.items()}
+        return _digest(json.dumps([self.digest, *sorted(digests.items())]).encode())
 
     def has(self, path: Path) -> bool:
         """Return whether there is another file of the same taxonomy at this path."""

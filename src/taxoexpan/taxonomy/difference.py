@@ -93,6 +93,11 @@ class Difference:
         known = set(self.new.relations)
         return [relation for relation in self.old.relations if relation not in known]
 
+    @property
+    def defined(self) -> list[Change]:
+        """Concepts that have a definition only in the new taxonomy."""
+        return [each for each in self.changed if each.new.definition and not each.old.definition]
+
 
 def _texts(concept: Concept) -> tuple[Any, ...]:
     """Return the content of a concept: neither order nor repetition of synonyms matters."""

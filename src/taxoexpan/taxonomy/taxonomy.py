@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
+from importlib import resources
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from taxoexpan.errors import CycleError, TaxonomyError
+from taxoexpan.errors import ConfigurationError, CycleError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
+from taxoexpan.taxonomy.records import Record, concepts_and_relations, frame_records
 from taxoexpan.taxonomy.sequences import LazySequence
 from taxoexpan.taxonomy.similar_names import SimilarNames
+from taxoexpan.taxonomy.source import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SKIPPED = "…"
 """What stands for the skipped labels of a long path."""
@@ -39,6 +46,9 @@ class Taxonomy:
     >>> food.children("1"), food.roots, food.leaves
     (('2',), ('1',), ('2',))
     """
+
+    source: Source | None = None
+    """The file that the taxonomy came from; `expanded` and `canonical` keep it."""
 
     def __init__(
         self, concepts: Iterable[Concept], relations: Iterable[tuple[str, str]] = ()
@@ -109,31 +119,55 @@ class Taxonomy:
         return taxonomy
 
     @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        format: str | None = None,
-        language: str | None = None,
-        instances: bool = False,
-        columns: str | Mapping[str, str | int] = "",
-        sheet: str | None = None,
-        separator: str | None = None,
+    def from_records(
+        cls, records: Iterable[Record], columns: Mapping[str, str] | None = None
     ) -> Taxonomy:
-        """Read a file in any supported format, which is detected unless `format` is given.
+        """Build a taxonomy from dictionaries, one per concept.
 
-        `language` selects the labels in a file with several languages; with `instances`, the
-        instance hypernyms of WordNet are relations too. `columns` chooses the columns of a table by
-        header or number, such as `{"id": "Unique ID", "label": 3, "parent": "Parent"}`; `sheet`
-        names the sheet of an Excel file; `separator` separates several values in a cell.
+        The keys are `label`, and optionally `id`, `parents` (ids, in a list or in one text with
+        `|`), `synonyms`, `definition` and `deprecated`. Without ids, labels identify concepts.
+
+        Args:
+            records: the dictionaries.
+            columns: other names of the keys, such as `{"label": "name", "parents": "broader"}`.
+
+        Example:
+            >>> from taxoexpan import Taxonomy
+            >>> tools = [{"label": "tool"}, {"label": "saw", "parents": ["tool"]}]
+            >>> Taxonomy.from_records(tools).children("tool")
+            ('saw',)
         """
-        from taxoexpan.formats.tables.columns import checked_columns
-        from taxoexpan.formats.taxonomy_file import TaxonomyFile
-        from taxoexpan.formats.text_file import ReadOptions
+        return cls(*concepts_and_relations(records, columns))
 
-        options = ReadOptions(language, instances, checked_columns(columns), sheet, separator)
-        file = TaxonomyFile.open(Path(path), format, options)
-        file.refuse_unused_options()
-        return file.taxonomy
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, columns: Mapping[str, str] | None = None) -> Taxonomy:
+        """Build a taxonomy from a data frame with one concept per row (see `from_records`).
+
+        Example:
+            >>> import pandas as pd
+            >>> from taxoexpan import Taxonomy
+            >>> frame = pd.DataFrame({"child": ["saw", "fretsaw"], "parent": ["tool", "saw"]})
+            >>> tools = Taxonomy.from_pandas(frame, {"label": "child"})
+            >>> tools.ancestors("fretsaw")
+            ('saw', 'tool')
+        """
+        return cls.from_records(frame_records(frame), columns)
+
+    @classmethod
+    def example(cls, name: Literal["food"] = "food") -> Taxonomy:
+        """Return the taxonomy that the package contains: 2,432 foods, from WordNet.
+
+        Example:
+            >>> from taxoexpan import Taxonomy
+            >>> food = Taxonomy.example("food")
+            >>> food.concept("apple#n#1").label
+            'apple'
+        """
+        if name != "food":
+            problem = f"there is no example {name!r}"
+            raise ConfigurationError(problem, fix="the package has 'food'", option="name")
+        table = resources.files("taxoexpan").joinpath("data/food.csv")
+        return cls.from_records(csv.DictReader(table.read_text("utf-8").splitlines()))
 
     def _fill(
         self,
@@ -347,6 +381,7 @@ class Taxonomy:
         order = np.lexsort((position[parents], position[children]))
         same = self._rearranged(rows, parents[order], children[order])
         same.synonyms = MappingProxyType({i: tuple(sorted(s)) for i, s in same.synonyms.items()})
+        same.source = self.source
         return self if self._has_order_of(same) else same
 
     def _has_order_of(self, same: Taxonomy) -> bool:
@@ -407,6 +442,12 @@ class Taxonomy:
         same._relate(parents[kept], children[kept])
         return same
 
+    def with_source(self, source: Source) -> Taxonomy:
+        """Return the same taxonomy, which remembers the file that it came from."""
+        same = self._copied()
+        same.source = source
+        return same
+
     def _copied(self) -> Taxonomy:
         """Return a copy that shares all columns, without the properties that are derived."""
         same = copy(self)
@@ -438,6 +479,7 @@ class Taxonomy:
         larger = Taxonomy([*named, *additions.concepts], [*kept, *additions.relations])
         larger.foreign_names = self.foreign_names
         larger.reserved = self.reserved
+        larger.source = self.source
         return larger
 
     def _ids(self, indices: Indices) -> tuple[str, ...]:

@@ -23,7 +23,14 @@ MAX_ADVISED_FRACTION = 0.5
 
 @dataclass(frozen=True)
 class Holdout:
-    """The remaining taxonomy, the held-out concepts, and the indices of their remaining parents."""
+    """The remaining taxonomy, the held-out concepts, and the indices of their remaining parents.
+
+    Example:
+        >>> from taxoexpan import Taxonomy, hold_out_leaves
+        >>> held_out = hold_out_leaves(Taxonomy.example("food"), fraction=0.1, seed=1)
+        >>> len(held_out.concepts), len(held_out.taxonomy)
+        (191, 2241)
+    """
 
     taxonomy: Taxonomy
     concepts: tuple[Concept, ...]
@@ -44,6 +51,13 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
     """Hold out these concepts with all their relations, except concepts without a remaining parent.
 
     `remaining` is the taxonomy to place them in, if more than these concepts are removed.
+
+    Example:
+        >>> from taxoexpan import Taxonomy, hold_out
+        >>> rows = [{"label": "saw", "parent": "tool"}, {"label": "fretsaw", "parent": "saw"}]
+        >>> held_out = hold_out(Taxonomy.from_records(rows), ["fretsaw"])
+        >>> [held_out.taxonomy.labels[i] for i in held_out.parents[0]]
+        ['saw']
     """
     remaining = remaining or taxonomy.without(ids)
     concepts = []
@@ -77,9 +91,19 @@ def leaf_count(taxonomy: Taxonomy) -> int:
 
 
 def hold_out_leaves(
-    taxonomy: Taxonomy, fraction: float | Literal["auto"], max_leaves: int, seed: int
+    taxonomy: Taxonomy,
+    fraction: float | Literal["auto"] = "auto",
+    max_leaves: int = 10_000,
+    seed: int = 0,
 ) -> Holdout:
-    """Hold out a random fraction of the leaves with a parent, at most `max_leaves`."""
+    """Hold out a random fraction of the leaves with a parent, at most `max_leaves`.
+
+    Example:
+        >>> from taxoexpan import Taxonomy, hold_out_leaves
+        >>> held_out = hold_out_leaves(Taxonomy.example("food"), fraction=0.01, seed=1)
+        >>> held_out.concepts[0].label
+        'crab cocktail'
+    """
     leaves = np.flatnonzero(_is_leaf(taxonomy))
     count = held_out_count(len(leaves), fraction, max_leaves)
     chosen = np.random.default_rng(seed).permutation(leaves)[:count]

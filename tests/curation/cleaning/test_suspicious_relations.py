@@ -52,6 +52,16 @@ def test_there_is_no_confidence_if_too_few_leaves_are_held_out(
     assert {(row["confidence"], row["parent_confidence"]) for row in rows} == {("", "")}
 
 
+@pytest.mark.parametrize(
+    ("rank", "suspicion", "expected"), [(2, 0.5, True), (1, 0.5, False), (2, -0.5, False)]
+)
+def test_a_parent_that_is_ranked_first_is_not_doubted(
+    relations: list[SuspiciousRelation], rank: int, suspicion: float, expected: bool
+) -> None:
+    relation = replace(relations[0], rank=rank, suspicion=suspicion)
+    assert relation.has_better_parent is expected
+
+
 def test_no_cell_is_a_formula(relations: list[SuspiciousRelation]) -> None:
     relation = replace(relations[0], concept=Concept("=1", "@x"), path=("-a",))
     (row,) = csv.DictReader(io.StringIO(suspicious_relations_csv([relation])))

@@ -91,7 +91,7 @@ def test_proposals_of_the_same_model_are_not_computed_again(
     assert open_review(model, store, more, name="one").computed == 0
     review = open_review(model, store, more, name="two")
     assert review.computed == 3
-    expected = [each.parent.id for each in model.suggest([NEW], top_k=5)]
+    expected = [each.parent.id for each in model.suggest([NEW], top_k=5).flat]
     assert review.proposed("hemp milk") == expected
     assert expected[0] == "milk"
 
@@ -103,8 +103,8 @@ def test_definitions_of_a_glossary_are_used_and_shown_but_not_kept(
     review = open_review(model, store, LISTED, definitions={"hemp milk": definition})
     assert review.concept("hemp milk").concept.definition == ""
     assert definition in text_of(review.get("/?concept=hemp+milk"))
-    with_definition = model.suggest([replace(NEW, definition=definition)], top_k=5)
-    without = model.suggest([NEW], top_k=5)
+    with_definition = model.suggest([replace(NEW, definition=definition)], top_k=5).flat
+    without = model.suggest([NEW], top_k=5).flat
     scores = review.scores("hemp milk")
     assert scores == pytest.approx([each.score for each in with_definition], rel=1e-3)
     assert scores != pytest.approx([each.score for each in without], rel=1e-3)
@@ -140,7 +140,7 @@ def test_proposals_are_computed_again_for_a_changed_text(
     review = open_review(model, store, [edited, LISTED[1]])
     assert review.computed == 1
     assert open_review(model, store, [edited, LISTED[1]]).computed == 0
-    expected = [each.score for each in model.suggest([edited], top_k=5)]
+    expected = [each.score for each in model.suggest([edited], top_k=5).flat]
     assert review.scores("hemp milk") == pytest.approx(expected, rel=1e-3)
 
 

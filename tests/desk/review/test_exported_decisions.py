@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.taxonomy import Concept
 from tests.support.command_line import run
 from tests.support.desk_cases import DecisionStore, Lesson, cells, exported, history, lessons
@@ -228,7 +228,7 @@ def expanded(url: str, pantry: Path, tmp_path_factory: pytest.TempPathFactory) -
     run("convert", pantry, old)
     run("export", url, "-o", decisions)
     run("apply", old, decisions, "-o", new, "--allow-moves", "--allow-merges")
-    return Taxonomy.read(new)
+    return read_taxonomy(new)
 
 
 def test_the_accepted_concepts_are_applied_and_no_others(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.continuation import Recipe
 from tests.support.command_line import run
@@ -117,7 +117,7 @@ def test_the_new_file_has_the_next_number(
     model: TaxoExpan, store: DecisionStore, tmp_path: Path
 ) -> None:
     def offered(path: Path) -> str:
-        review = open_review(model, store, taxonomy=path, known=Taxonomy.read(path))
+        review = open_review(model, store, taxonomy=path, known=read_taxonomy(path))
         page = review.get("/export")
         assert 'href="/export/taxonomy"' in page
         return printed_command(page)[-1]
@@ -209,7 +209,7 @@ def test_a_merge_with_a_learned_concept_is_its_synonym(learned: Review, tmp_path
     table = write_file(tmp_path / "decisions.csv", learned.get("/export/decisions.csv"))
     applied = tmp_path / "applied.csv"
     run("apply", tmp_path / "foods.csv", table, "-o", applied, "--allow-merges")
-    for new in (downloaded(learned, tmp_path / "new.csv"), Taxonomy.read(applied)):
+    for new in (downloaded(learned, tmp_path / "new.csv"), read_taxonomy(applied)):
         (milk,) = (each for each in new.concepts if each.label == "hemp milk")
         assert milk.synonyms == ("hemp drink", "white tea")
         assert "corn bread" in new.labels

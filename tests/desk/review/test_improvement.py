@@ -116,7 +116,7 @@ def test_a_new_model_proposes_again_and_no_decision_is_lost(
         for each in [first, other, *rest]:
             found = review.concept(each.key)
             assert (found.model, found.version) == (model_name(directory), each.version)
-            expected = improved.suggest([each.concept], top_k=5)
+            expected = improved.suggest([each.concept], top_k=5).flat
             assert [p.parent.id for p in found.proposals] == [p.parent.id for p in expected]
         for each in [*learned, meanwhile]:
             assert review.concept(each.key).status == Status.ACCEPTED

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.taxonomy import Concept
 from tests.support.desk_cases import DecisionStore
 from tests.support.expanded_files import write_file
@@ -63,7 +63,7 @@ def test_a_concept_with_two_parents_is_left_out_of_a_file_with_one_parent_and_na
     model: TaxoExpan, store: DecisionStore, tmp_path: Path, name: str
 ) -> None:
     path = write_file(tmp_path / name, SINGLE_PARENTS[name])
-    known = Taxonomy.read(path)
+    known = read_taxonomy(path)
     ids = {each.label: each.id for each in known.concepts}
     review = open_review(model, store, taxonomy=path, known=known)
     review.decide("hemp milk", accept=ids["milk"])
@@ -99,7 +99,7 @@ def test_texts_that_the_file_has_no_place_for_are_named_before_the_download(
     lost: Sequence[str],
 ) -> None:
     path = write_file(tmp_path / name, text)
-    known = Taxonomy.read(path)
+    known = read_taxonomy(path)
     ids = {each.label: each.id for each in known.concepts}
     review = open_review(model, store, taxonomy=path, known=known)
     review.decide("white tea", accept=ids["tea"])
@@ -136,7 +136,7 @@ def test_a_concept_that_the_file_cannot_hold_is_left_out_named_and_linked(
     button: str,
 ) -> None:
     path = write_file(tmp_path / name, text)
-    known = Taxonomy.read(path)
+    known = read_taxonomy(path)
     ids = {each.label: each.id for each in known.concepts}
     others = [Concept("", f"hemp, number {number}") for number in range(5)]
     review = open_review(model, store, [*others, concept], taxonomy=path, known=known)
@@ -158,7 +158,7 @@ def test_a_concept_below_one_that_the_file_cannot_hold_is_named_too(
     path = write_file(tmp_path / "foods.csv", FOODS)
     kimchi = Concept("", "kimchi", ("kim|chee",))
     listed = [kimchi, Concept("", "white kimchi")]
-    review = open_review(model, store, listed, taxonomy=path, known=Taxonomy.read(path))
+    review = open_review(model, store, listed, taxonomy=path, known=read_taxonomy(path))
     review.decide("kimchi", accept="milk")
     later = after_learning(review, "kimchi")
     later.decide("white kimchi", accept=later.concept("kimchi").concept.id)

@@ -29,7 +29,7 @@ def expected(model: TaxoExpan, concept: Concept, top_k: int, explain: bool = Fal
     """The suggestions of the model for one concept alone, as the service writes them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        suggestions = model.suggest([concept], top_k, explain)
+        suggestions = model.suggest([concept], top_k, explain).flat
     rows = [suggestion.as_dict() for suggestion in suggestions]
     return [
         {
@@ -156,10 +156,10 @@ def test_odd_names_come_back_as_they_are(service_client: TestClient, name: str) 
         ({"label": "x", "definition": "y " * 500_000}, "concepts[0].definition", "at most 20,000"),
         ({"label": " \t"}, "concepts[0].label", "send a name"),
         ({"label": ""}, "concepts[0].label", "/openapi.json"),
-        ({"label": 5}, "concepts[0].label", "/openapi.json"),
+        ({"label": 5}, "concepts[0].label", "text in quotes"),
         ({}, "concepts[0].label", "add it"),
         ({"label": "x", "lable": "y"}, "concepts[0].lable", "remove it"),
-        ({"label": "x", "synonyms": "y"}, "concepts[0].synonyms", "/openapi.json"),
+        ({"label": "x", "synonyms": "y"}, "concepts[0].synonyms", "square brackets"),
         ({"label": "x", "synonyms": ["y", ""]}, "concepts[0].synonyms[1]", "/openapi.json"),
     ],
 )
@@ -179,24 +179,53 @@ def test_an_invalid_concept_names_the_field_and_the_fix(
     assert len(answer.content) < 2000  # the text is not sent back
 
 
+def test_a_concept_may_be_its_label(service_client: TestClient) -> None:
+    body = {"concepts": ["cashew milk", {"label": "white tea"}, "oat bread"]}
+    answer = service_client.post("/v1/suggest", json=body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["results"] == post(service_client, "cashew milk", "white tea", "oat bread")
+
+
 @pytest.mark.parametrize(
-    ("body", "field"),
+    ("body", "field", "fix"),
     [
-        ({"concepts": ["oat milk", {"label": "rye bread"}]}, "concepts[0]"),
-        ({"concepts": [["oat milk"]]}, "concepts[0]"),
-        (["oat milk", "rye bread"], "body"),
-        ("oat milk", "body"),
+        ({"concepts": ["oat milk", " "]}, "concepts[1].label", "send a name"),
+        ({"concepts": ["x" * 1_001]}, "concepts[0].label", "at most 1,000"),
+        ({"concepts": [["oat milk"]]}, "concepts[0]", '"cashew milk" or {"label": "cashew milk"}'),
+        ({"concepts": [5]}, "concepts[0]", '"cashew milk" or {"label": "cashew milk"}'),
+        ({"concepts": "oat milk"}, "concepts", "a list in square brackets"),
+        (["oat milk", "rye bread"], "body", '{"concepts": ["cashew milk"]}'),
+        ("oat milk", "body", '{"concepts": ["cashew milk"]}'),
     ],
 )
-def test_names_without_objects_are_refused_with_the_expected_form(
-    service_client: TestClient, body: object, field: str
+def test_names_in_another_form_are_refused_with_the_expected_form(
+    service_client: TestClient, body: object, field: str, fix: str
 ) -> None:
     answer = service_client.post("/v1/suggest", json=body)
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
     assert error["field"] == field
-    assert '{"label": "cashew milk"}' in error["fix"]
-    assert ('"concepts": [' in error["fix"]) == (field == "body")
+    assert fix in error["fix"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "fix"),
+    [
+        ("explain", 0, "true or false"),
+        ("explain", "true", "true or false"),
+        ("top_k", "3", "a whole number"),
+        ("top_k", True, "a whole number"),
+        ("top_k", 2.5, "a whole number"),
+    ],
+)
+def test_an_option_of_another_type_is_refused(
+    service_client: TestClient, option: str, value: object, fix: str
+) -> None:
+    body = {"concepts": ["cashew milk"], option: value}
+    answer = service_client.post("/v1/suggest", json=body)
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert (error["field"], fix in error["fix"]) == (option, True)
 
 
 @pytest.mark.parametrize(
@@ -246,6 +275,17 @@ def test_wrong_paths_and_methods_are_problems_too(
     answer = service_client.request(method, path)
     assert answer.status_code == status
     assert "/openapi.json" in answer.json()["detail"]
+
+
+def test_a_wrong_method_names_all_methods_of_the_path(service_client: TestClient) -> None:
+    for path, methods in (
+        ("/reconcile", "GET, POST"),
+        ("/v1/suggest", "POST"),
+        ("/healthz", "GET"),
+    ):
+        answer = service_client.request("DELETE", path)
+        assert answer.status_code == 405
+        assert answer.headers["allow"] == methods
 
 
 def test_health_and_metrics(service_client: TestClient, odd_model: TaxoExpan) -> None:

@@ -16,8 +16,9 @@ import httpx
 import pytest
 
 from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.logs import log_settings
 from taxoexpan.desk.web.protection import MAX_INCOMING
-from taxoexpan.desk.web.server import SEND_SECONDS, listen, log_settings, run_server, server_url
+from taxoexpan.desk.web.server import SEND_SECONDS, listen, run_server, server_url
 from taxoexpan.errors import ConfigurationError
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.document import LINES_SUFFIXES
 from taxoexpan.formats.registry import FORMATS
@@ -367,7 +368,7 @@ def test_labels_by_language_are_read_and_written(tmp_path: Path) -> None:
     assert file.taxonomy.labels == ("fruit", "apple")
     assert file.taxonomy.concept("2").definition == "round"
     assert (file.parsed.language, file.taxonomy.foreign_names[0]) == ("en-gb", ("Obst",))
-    assert Taxonomy.read(path, language="de").labels == ("Obst", "apple")
+    assert read_taxonomy(path, language="de").labels == ("Obst", "apple")
     file.write(under("1", concept=Concept("3", "kiwi", definition="green")), output)
     new = '{"id": "3", "label": {"en_GB": "kiwi"}, "definition": {"en_GB": "green"}, "parent": "1"}'
     assert output.read_text() == TRANSLATED.replace("}\n]", f"}},\n  {new}\n]")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from tests.support.expanded_files import write_file
 
@@ -16,7 +16,7 @@ def test_a_lone_carriage_return_is_not_a_line_end(tmp_path: Path) -> None:
         b' xmlns:s="http://www.w3.org/2004/02/skos/core#">\r<s:Concept rdf:about="http://f.org/a">'
         b"<s:prefLabel>a</s:prefLabel></s:Concept></rdf:RDF>"
     )
-    assert Taxonomy.read(path).labels[0] == "a"
+    assert read_taxonomy(path).labels[0] == "a"
 
 
 NAMESPACES = " ".join(f'xmlns:n{n}="http://f.org/{n}#"' for n in range(600))
@@ -45,10 +45,10 @@ def test_too_many_namespaces_and_attributes_are_refused(
 ) -> None:
     path = write_file(tmp_path / "x.rdf", document(root, element))
     with pytest.raises(FormatError, match="more than 1,000 attributes or namespaces") as caught:
-        Taxonomy.read(path)
+        read_taxonomy(path)
     assert (caught.value.path, caught.value.line) == (path, line)
 
 
 def test_hundreds_of_namespaces_are_read(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.rdf", document(NAMESPACES, 's:n="1"'))
-    assert Taxonomy.read(path).labels == ("b", "a")
+    assert read_taxonomy(path).labels == ("b", "a")

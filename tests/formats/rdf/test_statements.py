@@ -6,12 +6,13 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf.statements import TURTLE, respell_tags
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move
 from tests.support.expanded_files import under, write_expanded, write_file
 
 COLOURS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -66,7 +67,7 @@ def test_a_text_that_is_too_long_for_the_parser_is_named_by_its_line(
     statement = f"<http://e.org/a> <http://e.org/b> {quote}{'é' * 8_500_000}{quote} .\n"
     path = write_file(tmp_path / "x.ttl", f"{COLOURS}\n{statement}")
     with pytest.raises(FormatError, match="a text has more than 16,777,216 bytes") as caught:
-        Taxonomy.read(path)
+        read_taxonomy(path)
     assert (caught.value.path, caught.value.line) == (path, 10)
 
 
@@ -120,7 +121,7 @@ def test_relative_iris_without_a_base_stay_relative_in_turtle(tmp_path: Path) ->
 def test_a_conversion_gives_relative_iris_the_chosen_base(tmp_path: Path) -> None:
     path, output = write_file(tmp_path / "acm.xml", ACM), tmp_path / "acm.ttl"
     convert(path, Target(output, base="https://dl.acm.org/ccs/"))
-    assert "https://dl.acm.org/ccs/10002944" in Taxonomy.read(output)
+    assert "https://dl.acm.org/ccs/10002944" in read_taxonomy(output)
 
 
 DEFAULT_GRAPH = "<http://x/a> a skos:Concept .\n<http://x/b> skos:broader <http://x/a> .\n"

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.tables.codes import code_parents
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.shared_options import ReadingOptions
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
 from tests.support.expanded_files import refusal, under, write_expanded, write_file
 
@@ -146,7 +147,7 @@ def test_a_column_of_codes_can_be_chosen(tmp_path: Path) -> None:
     assert "the option codes" in message
     options = read_options(ReadingOptions(codes="number"))
     assert TaxonomyFile.open(path, options=options).taxonomy.parents("11") == ("1",)
-    assert Taxonomy.read(path, columns={"codes": 1}).parents("21") == ("2",)
+    assert read_taxonomy(path, columns={"codes": 1}).parents("21") == ("2",)
     flat = code_table(tmp_path / "flat.csv", ["1", "2", "3"])
     with pytest.raises(FormatError, match="no code begins with another"):
         TaxonomyFile.open(flat, options=ReadOptions(columns={"codes": "code"}))

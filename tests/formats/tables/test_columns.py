@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.tables.columns import (
     Columns,
@@ -87,7 +88,7 @@ def test_usual_headers_are_recognized(tmp_path: Path, header: str, by_label: boo
 )
 def test_columns_are_chosen_by_name_or_number(tmp_path: Path, text: str, columns: str) -> None:
     path = write_file(tmp_path / "x.csv", text)
-    assert read(path, columns) == Taxonomy.read(path, columns=columns) == FRUIT
+    assert read(path, columns) == read_taxonomy(path, columns=columns) == FRUIT
 
 
 @pytest.mark.parametrize(
@@ -338,10 +339,10 @@ def test_doubtful_cells_are_noted(tmp_path: Path, text: str, ids: str, noted: li
 def test_options_of_tables_are_refused_for_other_files(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.obo", "[Term]\nid: F:1\nname: fruit\n")
     with pytest.raises(FormatError, match=r"not a table \(obo\).*option columns"):
-        Taxonomy.read(path, columns="id=1")
+        read_taxonomy(path, columns="id=1")
     table = write_file(tmp_path / "x.csv", "child,parent\nb,a\n")
     with pytest.raises(FormatError, match=r"not an Excel file \(edges\).*option sheet"):
-        Taxonomy.read(table, sheet="Terms")
+        read_taxonomy(table, sheet="Terms")
 
 
 @pytest.mark.parametrize(

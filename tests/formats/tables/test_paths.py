@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
@@ -414,7 +415,7 @@ OVERTURE = (
 
 def test_paths_in_brackets_are_read_and_written(tmp_path: Path) -> None:
     path, output = write_file(tmp_path / "x.csv", OVERTURE), tmp_path / "y.csv"
-    taxonomy = Taxonomy.read(path)
+    taxonomy = read_taxonomy(path)
     assert list(taxonomy.relations) == [
         ("eat_and_drink", "restaurant"),
         ("restaurant", "afghan_restaurant"),
@@ -434,4 +435,4 @@ def test_the_header_is_found_where_cells_contain_another_delimiter(tmp_path: Pat
 
 def test_the_separator_of_paths_can_be_chosen(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "path\nfood\nfood-fruit\nfood-fruit-red/green apple\n")
-    assert Taxonomy.read(path, separator="-").labels[-1] == "red/green apple"
+    assert read_taxonomy(path, separator="-").labels[-1] == "red/green apple"

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from taxoexpan import read_taxonomy
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
-from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move
 from tests.support.expanded_files import under, write_file
 
 SCHEMA_ORG = (
@@ -28,14 +29,14 @@ def test_several_parents_in_a_cell_are_recognized_and_written_alike(
 ) -> None:
     text = FRUIT.format(cell)
     path, output = write_file(tmp_path / "x.csv", text), tmp_path / "y.csv"
-    assert Taxonomy.read(path).parents("4") == ("2", "3")
+    assert read_taxonomy(path).parents("4") == ("2", "3")
     TaxonomyFile.open(path).write(under("1", "2", concept=Concept("5", "kiwi")), output)
     assert output.read_text() == f"{text}5,kiwi,{cell.replace('2', '1').replace('3', '2')}\n"
 
 
 def test_the_types_of_schema_org_are_read_with_their_parents(tmp_path: Path) -> None:
     path = write_file(tmp_path / "types.csv", SCHEMA_ORG)
-    taxonomy = Taxonomy.read(path)
+    taxonomy = read_taxonomy(path)
     assert len(taxonomy.parents("https://schema.org/AutoShop")) == 2
     # Labels are not split.
     assert taxonomy.concept("https://schema.org/Shop").label == "Shop, store"
@@ -50,7 +51,7 @@ def test_a_moved_parent_is_replaced_between_the_separators_of_the_cell(tmp_path:
 
 def test_labels_that_contain_the_separator_are_not_split(tmp_path: Path) -> None:
     text = "label,parent\nfruit,\nnuts,\n" + '"fruit, nuts",\nmuesli,"fruit, nuts"\n'
-    assert Taxonomy.read(write_file(tmp_path / "x.csv", text)).parents("muesli") == ("fruit, nuts",)
+    assert read_taxonomy(write_file(tmp_path / "x.csv", text)).parents("muesli") == ("fruit, nuts",)
 
 
 @pytest.mark.parametrize(
@@ -62,14 +63,14 @@ def test_unclear_parents_are_refused_with_the_option_that_names_the_separator(
     tmp_path: Path, text: str, line: int
 ) -> None:
     with pytest.raises(FormatError, match=r"several parents.*option separator") as caught:
-        Taxonomy.read(write_file(tmp_path / "x.csv", text))
+        read_taxonomy(write_file(tmp_path / "x.csv", text))
     assert caught.value.line == line
 
 
 def test_a_chosen_separator_splits_parents_and_synonyms(tmp_path: Path) -> None:
     text = "id,label,parent,synonyms\n1,fruit,,\n2,snack,,\n3,lime,1 and 2,limes and lima\n"
     path, output = write_file(tmp_path / "x.csv", text), tmp_path / "y.csv"
-    taxonomy = Taxonomy.read(path, separator=" and ")
+    taxonomy = read_taxonomy(path, separator=" and ")
     assert (taxonomy.parents("3"), taxonomy.concept("3").synonyms) == (
         ("1", "2"),
         ("limes", "lima"),
@@ -84,21 +85,21 @@ def test_a_chosen_separator_splits_parents_and_synonyms(tmp_path: Path) -> None:
 def test_a_separator_is_refused_where_it_has_no_meaning(tmp_path: Path) -> None:
     table = write_file(tmp_path / "x.csv", "child,parent\nb,a\n")
     with pytest.raises(FormatError, match=r"\(edges\).*option separator"):
-        Taxonomy.read(table, separator=",")
+        read_taxonomy(table, separator=",")
 
 
 @pytest.mark.parametrize("thing", ["http://www.w3.org/2002/07/owl#Thing", "owl:Thing"])
 @pytest.mark.parametrize("header", ["id,parent", "child,parent"])
 def test_owl_thing_is_a_blank_parent(tmp_path: Path, thing: str, header: str) -> None:
     path = write_file(tmp_path / "x.csv", f"{header}\nfruit,{thing}\napple,fruit\n")
-    taxonomy = Taxonomy.read(path)
+    taxonomy = read_taxonomy(path)
     assert (taxonomy.roots, len(taxonomy)) == (("fruit",), 2)
 
 
 def test_descriptions_of_codes_are_labels(tmp_path: Path) -> None:
     text = "section,hscode,description,parent,level\nI,01,Animals; live,,2\nI,0101,Horses,01,4\n"
     path, output = write_file(tmp_path / "hs.csv", text), tmp_path / "y.csv"
-    taxonomy = Taxonomy.read(path)
+    taxonomy = read_taxonomy(path)
     assert taxonomy.labels == ("Animals; live", "Horses")
     assert list(taxonomy.relations) == [("01", "0101")]
     TaxonomyFile.open(path).write(under("01", concept=Concept("0102", "Cattle")), output)
@@ -108,5 +109,5 @@ def test_descriptions_of_codes_are_labels(tmp_path: Path) -> None:
 def test_an_id_is_only_asked_for_where_a_column_could_have_it(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "label,parent,definition\nfruit,,\nfruit,,\n")
     with pytest.raises(FormatError, match="already used on line 2") as caught:
-        Taxonomy.read(path)
+        read_taxonomy(path)
     assert "columns" not in caught.value.message

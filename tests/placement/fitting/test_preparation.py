@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.encoder_registry import make_encoder
@@ -35,7 +35,7 @@ from tests.support.small_models import SMALL
 
 
 def test_the_vectors_of_remaining_concepts_share_the_memory_of_all_vectors(pantry: Path) -> None:
-    whole = Taxonomy.read(pantry)
+    whole = read_taxonomy(pantry)
     config = load_preset("fast", **SMALL, validation_fraction=0.5)
     embedder = Embedder(make_encoder("static"), config, torch.device("cpu"))
     prepared = prepare_taxonomy(whole, embedder, seed=0)
@@ -223,7 +223,7 @@ def test_the_network_and_the_tower_learn_from_decisions(
     assert one.calibrators == same.calibrators
     assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 4
     assert {*NEW} <= {*one.taxonomy.labels}
-    assert {s.parent.label for s in one.suggest(["white oat milk"], top_k=40)} & {*NEW}
+    assert {s.parent.label for s in one.suggest(["white oat milk"], top_k=40).flat} & {*NEW}
 
 
 def test_ctrl_c_keeps_the_earlier_tower(
@@ -237,4 +237,4 @@ def test_ctrl_c_keeps_the_earlier_tower(
     assert tuned_model._tower is not None
     assert stopped._tower.tuned is tuned_model._tower.tuned
     assert stopped._tower.maps is tuned_model._tower.maps
-    assert stopped.suggest(["white oat milk"])
+    assert stopped.suggest(["white oat milk"]).flat

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from taxoexpan import Taxonomy
+from taxoexpan import Taxonomy, read_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.network.text_tower import EncodedTexts, TextMaps, anchor_texts, vocabulary_of
@@ -19,7 +19,7 @@ from tests.support.small_models import SMALL
 def prepared(
     pantry: Path, features: str, **settings: object
 ) -> tuple[Taxonomy, PreparedTaxonomy, Embedder]:
-    whole = Taxonomy.read(pantry)
+    whole = read_taxonomy(pantry)
     changes = {**SMALL, "validation_fraction": 0.5, "features": features, **settings}
     embedder = Embedder(
         make_encoder(features, device="cpu"), load_preset("best", **changes), torch.device("cpu")

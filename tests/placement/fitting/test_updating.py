@@ -168,7 +168,7 @@ def test_an_equal_version_changes_nothing(model: TaxoExpan) -> None:
     report = updated.update(model.taxonomy)
     assert (report.vectors, report.keys, report.texts) == (0, 0, 0)
     assert not updated.growth
-    assert updated.suggest(["cashew milk"]) == model.suggest(["cashew milk"])
+    assert updated.suggest(["cashew milk"]).flat == model.suggest(["cashew milk"]).flat
 
 
 def with_new(taxonomy: Taxonomy, *labels: str) -> Taxonomy:
@@ -182,7 +182,7 @@ def test_added_concepts_are_suggested_as_parents(model: TaxoExpan) -> None:
     updated = copy.copy(model)
     newer = with_new(model.taxonomy, "nut milk").canonical
     assert updated.update(newer).changes.added == {"nut milk"}
-    best = updated.suggest(["roasted nut milk"])
+    best = updated.suggest(["roasted nut milk"]).flat
     assert "nut milk" in {suggestion.parent.label for suggestion in best}
     same, anew = updated._ranker, model._ranker_of(newer)
     queries = model._queries([Concept("x", "roasted nut milk")])

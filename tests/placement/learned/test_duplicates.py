@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taxoexpan import read_taxonomy
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
@@ -33,7 +34,7 @@ def name_vectors(encoder: Encoder) -> Embed:
 @pytest.fixture(scope="module")
 def food() -> tuple[Taxonomy, list[tuple[int, Concept]]]:
     """The foods, where one synonym of every third concept was made a new concept."""
-    whole = Taxonomy.read(FOOD)
+    whole = read_taxonomy(FOOD)
     several = [i for i, c in enumerate(whole.concepts) if len(distinct_names(c)) > 1][::3]
     concepts, taken = list(whole.concepts), []
     for index in several:

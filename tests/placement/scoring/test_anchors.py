@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.text_tower import TextMaps, TextTower
 from taxoexpan.placement.scoring.anchors import AnchorTexts
@@ -33,7 +33,7 @@ def test_texts_of_selected_anchors_are_rows_of_all() -> None:
 def test_the_texts_of_a_taxonomy_are_encoded_as_anchors_and_as_queries(
     pantry: Path, tiny_transformer: Path
 ) -> None:
-    taxonomy = Taxonomy.read(pantry)
+    taxonomy = read_taxonomy(pantry)
     encoder, generator = TransformerEncoder(str(tiny_transformer)), torch.Generator().manual_seed(0)
     matrices = torch.randn(3, 16, 16, generator=generator)
     maps = TextMaps(*matrices, tuple(map(str, range(16))))

@@ -215,6 +215,11 @@ class SuspiciousRelation:
     evidence: Evidence | None = None
 
     @property
+    def has_better_parent(self) -> bool:
+        """Whether the model prefers another parent to the current one."""
+        return self.rank > 1 and self.suspicion > 0
+
+    @property
     def why(self) -> str:
         """The evidence in words."""
         return "" if self.evidence is None else describe_move(self.evidence)

@@ -281,7 +281,7 @@ def fill_queue(
     missing = [replace(c, definition=c.definition or definitions.get(c.label, "")) for c in lacking]
     with Progress("proposals", len(missing), "concepts", shown=progress) as bar:
         for part in chunks(missing):
-            store.set_proposals(name, model.suggest(part, TOP_K))
+            store.set_proposals(name, model.suggest(part, TOP_K).flat)
             bar.update(len(part))
     return len(missing)
 

@@ -15,6 +15,7 @@ from taxoexpan.desk.service.metrics import METRICS_PATH, ServiceMetrics
 from taxoexpan.desk.service.problems import NOT_FOUND, add_error_answers, describe_errors
 from taxoexpan.desk.service.reconciliation.routes import (
     RECONCILIATION_PATH,
+    describe_json_parameters,
     reconciliation_router,
 )
 from taxoexpan.desk.service.schemas import (
@@ -99,6 +100,7 @@ def _add_examples(api: dict[str, Any], state: ServiceState, access: Access) -> N
     api["components"]["securitySchemes"] = SCHEMES
     api["security"] = [{name: []} for name in SCHEMES] if access.token else []
     api["paths"][HEALTH_PATH]["get"]["security"] = []
+    describe_json_parameters(api)
     taxonomy = state.taxonomy
     label = state.taxonomy.labels[0]
     parameters = {"id": taxonomy.ids[0], "q": label, "prefix": label}

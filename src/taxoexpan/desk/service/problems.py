@@ -10,12 +10,17 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from taxoexpan.desk.service.schemas import ProblemDetails
 from taxoexpan.desk.web.problem import PROBLEM_TYPE, FieldProblem, Problem, ProblemError
+from taxoexpan.phrasing import join_words
 
 MAX_ERRORS = 20
 """Errors that an answer names; a large request may have thousands."""
+MAX_METHOD = 20
+METHODS = ("GET", "HEAD", "POST")
+"""The methods that routes may have."""
 
 FIXES = {
     "missing": "add it",
@@ -23,7 +28,11 @@ FIXES = {
     "string_too_long": "send at most {max_length:,} characters",
     "too_long": "send at most {max_length:,} items, in several requests if needed",
     "json_invalid": "send valid JSON",
-    "model_attributes_type": 'send an object such as {{"concepts": [{{"label": "cashew milk"}}]}} '
+    "bool_type": "send true or false, without quotes",
+    "string_type": "send a text in quotes",
+    "list_type": "send a list in square brackets",
+    "int_from_float": "send a whole number",
+    "model_attributes_type": 'send an object such as {{"concepts": ["cashew milk"]}} '
     "with the header Content-Type: application/json",
 }
 """Fixes of errors whose message does not say what is expected."""
@@ -61,7 +70,7 @@ def add_error_answers(app: FastAPI) -> None:
         if isinstance(error, RequestValidationError):
             return invalid_request(error.errors()).as_json()
         if isinstance(error, HTTPException):
-            return _http_problem(error).as_json()
+            return _http_problem(error, request).as_json()
         fix = "its output says why; please report it"
         return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed", fix).as_json()
 
@@ -69,15 +78,33 @@ def add_error_answers(app: FastAPI) -> None:
         app.add_exception_handler(kind, answer)
 
 
-def _http_problem(error: HTTPException) -> Problem:
+def _http_problem(error: HTTPException, request: Request) -> Problem:
     status = HTTPStatus(error.status_code)
     details = {
         HTTPStatus.NOT_FOUND: ("there is nothing at this path", "see /openapi.json for all paths"),
-        HTTPStatus.METHOD_NOT_ALLOWED: ("this path has other methods", "see /openapi.json"),
         HTTPStatus.BAD_REQUEST: ("the body cannot be read", "send JSON in UTF-8"),
     }
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        methods = _allowed_methods(request)
+        problem = f"this path has no method {request.method[:MAX_METHOD]}"
+        # The router names only the methods of the first route with this path.
+        headers = {"Allow": ", ".join(methods)}
+        fix = f"use {join_words(methods, 'or')}, see /openapi.json"
+        return Problem(status, problem, fix, headers=headers)
     problem, fix = details.get(status, (str(error.detail), ""))
     return Problem(status, problem, fix, headers=error.headers)
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    """Return the methods of all routes with the path of a request."""
+    return [
+        method
+        for method in METHODS
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL
+            for route in request.app.routes
+        )
+    ]
 
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "No concept has this id"}}

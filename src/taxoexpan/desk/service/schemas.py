@@ -5,7 +5,15 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from taxoexpan.desk.service.suggester import PlacedQuery
 from taxoexpan.desk.web.problem import FieldProblem, ProblemError, invalid
@@ -27,6 +35,10 @@ EXAMPLE: dict[str, Any] = {
     "definition": "A drink made from cashews.",
     "synonyms": [],
 }
+NOT_BLANK = (
+    r"[^\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+)
+r"""A character that `str.strip` keeps, in all regular expressions; their `\s` differ."""
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL)]
 
 
@@ -118,7 +130,7 @@ class NewConcept(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
     label: Label = Field(
-        description="Its name.", examples=["cashew milk"], json_schema_extra={"pattern": r"\S"}
+        description="Its name.", examples=["cashew milk"], json_schema_extra={"pattern": NOT_BLANK}
     )
     definition: str = Field(default="", max_length=MAX_DEFINITION, description="What it is.")
     synonyms: list[Label] = Field(
@@ -130,9 +142,12 @@ class NewConcept(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_object(cls, value: object) -> object:
+    def _of_label(cls, value: object) -> object:
+        if isinstance(value, str):
+            return {"label": value}
         if not isinstance(value, dict | cls):
-            raise invalid("a concept is an object", 'send it as {"label": "cashew milk"}')
+            fix = 'send "cashew milk" or {"label": "cashew milk"}'
+            raise invalid("a concept is a label or an object", fix)
         return value
 
     @field_validator("label")
@@ -148,6 +163,19 @@ class NewConcept(BaseModel):
         return Concept(self.id or "", self.label, names, self.definition)
 
 
+def _or_label(schema: dict[str, Any]) -> None:
+    """Describe that a concept may also be its label."""
+    label = {"type": "string", "minLength": 1, "maxLength": MAX_LABEL, "pattern": NOT_BLANK}
+    schema["items"] = {"anyOf": [schema["items"], label]}
+
+
+def _number(value: object) -> object:
+    """Refuse texts and truth values, which would be converted to numbers."""
+    if isinstance(value, str | bool):
+        raise invalid("it is not a number", "send a whole number, without quotes")
+    return value
+
+
 class SuggestRequest(BaseModel):
     """New concepts, and the number of parents to suggest for each."""
 
@@ -156,9 +184,17 @@ class SuggestRequest(BaseModel):
         json_schema_extra={"examples": [{"concepts": [EXAMPLE], "top_k": 3, "explain": True}]},
     )
 
-    concepts: list[NewConcept] = Field(min_length=1, description="The concepts to place.")
-    top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="Parents per concept.")
-    explain: bool = Field(default=False, description="Say why, for the first parent of each.")
+    concepts: list[NewConcept] = Field(
+        min_length=1,
+        description="The concepts to place, each an object or its label.",
+        json_schema_extra=_or_label,
+    )
+    top_k: Annotated[int, BeforeValidator(_number)] = Field(
+        default=5, ge=1, le=MAX_TOP_K, description="Parents per concept."
+    )
+    explain: bool = Field(
+        default=False, strict=True, description="Say why, for the first parent of each."
+    )
 
 
 _ELSEWHERE = ("path", "place", "decision")

@@ -110,9 +110,14 @@ def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str
 
 def history_csv(history: Iterable[Decision]) -> str:
     """Return a CSV table with one row per decision; several parents are separated by `|`."""
-    rows = [protect_cells(_row(each)) for each in history]
+    rows = [protect_cells(row) for row in history_rows(history)]
     columns = list(_row(Decision("", Action.COMMENT, 0)))
     return csv_text(columns, rows)
+
+
+def history_rows(history: Iterable[Decision]) -> list[dict[str, object]]:
+    """Return the cells of every decision by column."""
+    return [_row(each) for each in history]
 
 
 def _row(decision: Decision) -> dict[str, object]:

@@ -65,6 +65,10 @@ class Access:
         """Return the part of a path that replaces the token in links, and opens nothing else."""
         return self._derived(b"taxoexpan link")
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return what no log may contain: the token, and what opens the server instead of it."""
+        return (self.token, self.session(), self.link_key()) if self.token else ()
+
     def accepts_derived(self, secret: str, candidate: str) -> bool:
         """Return whether a string is the token, or a secret made from it, in constant time."""
         return self.token is not None and hmac.compare_digest(secret.encode(), candidate.encode())

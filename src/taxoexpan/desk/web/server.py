@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from logging import LogRecord
-from typing import Any
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.config import LOGGING_CONFIG
-from uvicorn.logging import DefaultFormatter
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.logs import log_requests, log_settings, server_level
 from taxoexpan.desk.web.protection import refuse_two_lengths
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.phrasing import visible
 
 HEADER_SECONDS = 10
 """How long the header of a request may take; its body has a limit of its own."""
@@ -36,21 +31,6 @@ BACKLOG = 1024
 MAX_PORT = 65535
 NEXT_PORTS = 10
 """The ports that are tried one after the other; then any free port is taken."""
-
-
-class VisibleFormatter(DefaultFormatter):
-    """A log formatter that shows control characters as escape sequences."""
-
-    def format(self, record: LogRecord) -> str:
-        """Return the log line of a record, with its traceback."""
-        return visible(super().format(record), keep="\n\t")
-
-
-def log_settings() -> dict[str, Any]:
-    """Return Uvicorn's log settings with this formatter."""
-    settings = copy.deepcopy(LOGGING_CONFIG)
-    settings["formatters"]["default"]["()"] = VisibleFormatter
-    return settings
 
 
 class HeaderTimeout(H11Protocol):
@@ -88,18 +68,22 @@ def run_server(
     on_start: Callable[[str], None],
     stop_seconds: int = STOP_SECONDS,
     or_next: bool = False,
+    log_level: str = "warning",
 ) -> None:
-    """Serve an app until SIGTERM or Ctrl+C, after calling `on_start` with the URL."""
+    """Serve an app until SIGTERM or Ctrl+C, after calling `on_start` with the URL.
+
+    With the log level `info` or `debug`, there is a line about every request.
+    """
     listening = listen(access.host, port, or_next)
     url = server_url(access.host, listening.getsockname()[1])
     config = uvicorn.Config(
-        refuse_two_lengths(app),
+        log_requests(refuse_two_lengths(app), access),
         http=HeaderTimeout,
         backlog=BACKLOG,
-        log_config=log_settings(),
-        log_level="warning",
+        log_config=log_settings(log_level),
+        log_level=server_level(log_level),
         use_colors=False,  # its messages may end in a log
-        access_log=False,  # it would contain the token
+        access_log=False,  # it would contain the token; ours does not
         server_header=False,
         ws="none",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,

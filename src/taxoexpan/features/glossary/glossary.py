@@ -177,7 +177,16 @@ class DefinedConcepts:
 
 
 class Glossary:
-    """The senses of names, by name without plural ending (`name_key`)."""
+    r"""The senses of names, by name without plural ending (`name_key`).
+
+    Example:
+        >>> from pathlib import Path
+        >>> from taxoexpan import Concept, Glossary
+        >>> _ = Path("glossary.tsv").write_text("lyre\ta small harp of ancient Greece\n")
+        >>> glossary = Glossary.read("glossary.tsv", [Concept("1", "Lyres")])
+        >>> [sense.text for sense in glossary.senses["lyre"]]
+        ['a small harp of ancient Greece']
+    """
 
     def __init__(self, senses: dict[str, list[Sense]], broken: BrokenLines) -> None:
         self.senses = senses

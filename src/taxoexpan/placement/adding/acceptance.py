@@ -208,17 +208,18 @@ def decide(
     marked: the permission to merge decides about them. Concepts that are decided or undecided
     already, or whose first suggestion a person has removed, stay as they are.
     """
-    by_person = {s.query.id for s in suggestions if s.is_decided or s.curator}
-    decided = by_person | {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED}
-    open_ids = {s.query.id for s in suggestions if s.rank == 1} - decided
-    candidates = [s for s in suggestions if s.query.id in open_ids and not s.decision]
+    candidates = open_suggestions(suggestions)
+    open_ids = {s.query.id for s in candidates}
     coarse = set[str]()
     if not acceptance.has_threshold:
         ranked = candidates
         unsuitable = {s.query.id for s in no_suitable_parent(ranked)}
         candidates = [s for s in ranked if s.query.id not in unsuitable]
         if places_safely(acceptance, ranked):
-            placed = place_safely(candidates, acceptance.min_branch, taxonomy)
+            rejected = {
+                (s.query.id, s.parent.id) for s in suggestions if s.decision == Verdict.REJECTED
+            }
+            placed = place_safely(candidates, acceptance.min_branch, taxonomy, rejected)
             suggestions = _with_coarse(suggestions, placed)
             sure = {(s.query.id, s.rank) for s in placed}
             added = [s for s in placed if s.kind == SuggestionKind.COARSE]
@@ -243,6 +244,14 @@ def decide(
     return [replace(s, decision=verdict(s)) for s in suggestions]
 
 
+def open_suggestions(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the suggestions that a rule may choose from, because nobody has decided."""
+    by_person = {s.query.id for s in suggestions if s.is_decided or s.curator}
+    decided = by_person | {s.query.id for s in suggestions if s.decision == Verdict.UNDECIDED}
+    open_ids = {s.query.id for s in suggestions if s.rank == 1} - decided
+    return [s for s in suggestions if s.query.id in open_ids and not s.decision]
+
+
 def places_safely(acceptance: Acceptance, suggestions: Sequence[Suggestion]) -> bool:
     """Return whether concepts are placed as deep as is sure: one parent each, known branches."""
     if acceptance.has_threshold or acceptance.exact_only or acceptance.top_k > 1:
@@ -251,12 +260,16 @@ def places_safely(acceptance: Acceptance, suggestions: Sequence[Suggestion]) -> 
 
 
 def place_safely(
-    suggestions: Sequence[Suggestion], min_branch: float, taxonomy: Taxonomy
+    suggestions: Sequence[Suggestion],
+    min_branch: float,
+    taxonomy: Taxonomy,
+    rejected: Collection[tuple[str, str]] = (),
 ) -> list[Suggestion]:
     """Return each query's first suggestion, or the deepest concept above it that is sure enough.
 
     The branch of the concept must contain the true parent with this confidence, and be informative
-    (`is_informative`). A query whose first suggestion is a merge is left out.
+    (`is_informative`). A query whose first suggestion is a merge is left out. `rejected` has pairs
+    of query and parent that a person has rejected.
     """
     placed = []
     last = {s.query.id: s.rank for s in sorted(suggestions, key=lambda s: s.rank)}
@@ -267,7 +280,11 @@ def place_safely(
         if first.levels[-1] >= min_branch and is_informative(*lineage)[-1]:
             placed.append(first)
             continue
-        above = [s for s in coarse_places(first, taxonomy) if (s.confidence or 0.0) >= min_branch]
+        above = [
+            s
+            for s in coarse_places(first, taxonomy)
+            if (s.confidence or 0.0) >= min_branch and (s.query.id, s.parent.id) not in rejected
+        ]
         placed += [replace(s, rank=last[first.query.id] + 1) for s in above[-1:]]
     return placed
 

@@ -13,7 +13,9 @@ from taxoexpan.placement.adding.acceptance import (
     Acceptance,
     applicable,
     decide,
+    have_confidence,
     merges,
+    open_suggestions,
     select_additions,
     undecided_reasons,
 )
@@ -43,6 +45,8 @@ class AcceptedSuggestions:
     left_out: int
     undecided: Counter[str]
     """The number of undecided concepts by reason."""
+    unmeasured: int
+    """The number of added concepts that nobody has decided about, and that have no confidence."""
 
     def mappings(self, own_ids: Collection[str] = ()) -> list[ConceptMapping]:
         """Return one mapping per merge, without provisional ids (not in `own_ids`)."""
@@ -68,7 +72,11 @@ def accept_suggestions(
     """
     named = with_query_ids(taxonomy, suggestions, acceptance.ids)
     suggestions = [_with_known_parent(taxonomy, suggestion) for suggestion in named]
+    unmeasured = set[str]()
     if not acceptance.has_threshold:
+        candidates = open_suggestions(suggestions)
+        if not have_confidence(candidates):
+            unmeasured = {s.query.id for s in candidates}
         known = (s.sure_from for s in suggestions if s.sure_from is not None)
         rule = replace(acceptance, min_branch=next(known, acceptance.min_branch))
         suggestions = decide(suggestions, rule, taxonomy)
@@ -89,6 +97,7 @@ def accept_suggestions(
         rejected,
         len(queries) - len(additions.concepts) - len(present) - len(merged),
         undecided_reasons(suggestions, undecided),
+        sum(concept.id in unmeasured for concept in safe.concepts),
     )
 
 

@@ -21,7 +21,17 @@ from taxoexpan.taxonomy.names import normalize_name
 
 @dataclass(frozen=True)
 class JudgedTaxonomy:
-    """A taxonomy that was expanded with accepted placements, and counts of all decisions."""
+    """A taxonomy that was expanded with accepted placements, and counts of all decisions.
+
+    Example:
+        >>> from taxoexpan import Feedback, TaxoExpan, read_taxonomy
+        >>> instruments = read_taxonomy("examples/instruments.ttl")
+        >>> model = TaxoExpan("fast").fit(instruments)
+        >>> accepted = model.suggest("talking drum")[0][:1]
+        >>> judged = model.refit(instruments, Feedback(accepted=accepted))
+        >>> len(judged.taxonomy) - len(instruments), len(judged.placed)
+        (1, 1)
+    """
 
     taxonomy: Taxonomy
     placed: tuple[str, ...] = ()

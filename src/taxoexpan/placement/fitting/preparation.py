@@ -144,7 +144,7 @@ def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None)
     """Refuse inputs that no model can be fitted to, and outputs that cannot be written."""
     if not isinstance(taxonomy, Taxonomy):
         message = f"fit needs a Taxonomy, not {taxonomy!r}"
-        raise ConfigurationError(message, fix="Taxonomy.read reads one from a file")
+        raise ConfigurationError(message, fix="read_taxonomy reads one from a file")
     if log:
         check_output(log, force=True)  # a log is appended to
     refuse_too_small(taxonomy.active)

@@ -109,7 +109,16 @@ class EncodedTaxonomy:
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """The changes of an update, and the numbers of new vectors, keys and encoded texts."""
+    """The changes of an update, and the numbers of new vectors, keys and encoded texts.
+
+    Example:
+        >>> from taxoexpan import TaxoExpan, read_taxonomy
+        >>> instruments = read_taxonomy("examples/instruments.ttl")
+        >>> model = TaxoExpan("fast").fit(instruments)
+        >>> report = model.update(model.expand("talking drum", min_confidence=0))
+        >>> len(report.changes.added), report.concepts
+        (1, 94)
+    """
 
     concepts: int
     changes: TaxonomyGrowth

@@ -36,15 +36,20 @@ class Calibrators:
         return asdict(self) | {"fusion": fusion}
 
 
-def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
-    """Return why no confidence can be learned, with a remedy, or an empty string if it can."""
+def missing_confidence(taxonomy: Taxonomy, config: Config, kept: int | None = None) -> str:
+    """Return why no confidence can be learned, with a remedy, or an empty string if it can.
+
+    `kept` is the number of held-out leaves of a continued training, which keeps them and its
+    settings.
+    """
     leaves = leaf_count(taxonomy.active)
     fraction = config.validation_fraction
     limit = config.max_validation_leaves
-    held_out = held_out_count(leaves, fraction, limit)
+    held_out = held_out_count(leaves, fraction, limit) if kept is None else kept
     if held_out >= MIN_FOR_CONFIDENCE:
         return ""
     few = pluralize(held_out, "held-out leaf", "held-out leaves")
+    few += "" if kept is None else " and the added concepts"
     text = f"no confidence can be learned from {few}; it takes {MIN_FOR_CONFIDENCE}"
     enough = fraction_for(leaves, MIN_FOR_CONFIDENCE)
     if enough is None:
@@ -55,7 +60,10 @@ def missing_confidence(taxonomy: Taxonomy, config: Config) -> str:
     if limit < MIN_FOR_CONFIDENCE:
         settings.append(f"max_validation_leaves={MIN_FOR_CONFIDENCE}")
     noun = "setting" if len(settings) == 1 else "settings"
-    return f"{text}, so train with the {noun} {join_words(settings)}"
+    advice = f" with the {noun} {join_words(settings)}" if settings else ""
+    if kept is None:
+        return f"{text}, so train{advice}"
+    return f"{text}. A continued training keeps its settings, so train a new model{advice}"
 
 
 def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:

@@ -98,7 +98,14 @@ class CoveragePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Reliability:
-    """The cross-validated confidence in first suggestions, highest first, and the truth."""
+    """The cross-validated confidence in first suggestions, highest first, and the truth.
+
+    Example:
+        >>> from taxoexpan import Reliability
+        >>> reliability = Reliability(confidence=(0.9, 0.8, 0.3), right=(True, True, False))
+        >>> f"{reliability.error:.2f}"
+        '0.20'
+    """
 
     confidence: tuple[float, ...]
     right: tuple[bool, ...]

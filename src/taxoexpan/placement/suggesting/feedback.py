@@ -20,6 +20,15 @@ class Feedback:
 
     Rejected ones include the proposals above the chosen one, or all shown ones if the curator
     searched for the parent, but not the proposals for a concept that is out of scope.
+
+    Example:
+        >>> from taxoexpan import Feedback, TaxoExpan, read_taxonomy
+        >>> instruments = read_taxonomy("examples/instruments.ttl")
+        >>> model = TaxoExpan("fast").fit(instruments)
+        >>> (ranked,) = model.suggest("nyckelharpa")
+        >>> judged = model.refit(instruments, Feedback(rejected=ranked[:1]))
+        >>> model.suggest("nyckelharpa")[0][0].parent == ranked[0].parent
+        False
     """
 
     accepted: Sequence[Suggestion] = ()

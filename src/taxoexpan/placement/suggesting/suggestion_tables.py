@@ -39,9 +39,17 @@ def suggestions_csv(
     header: bool = True,
 ) -> str:
     """Return a CSV table; formulas get a leading apostrophe."""
-    rows = (each.as_dict() | (_details(each) if details else {}) for each in suggestions)
+    rows = suggestion_rows(suggestions, details)
     columns = (*COLUMNS, *DETAILS) if details else tuple(COLUMNS)
     return csv_text(columns, (protect_cells(row) for row in rows), header)
+
+
+def suggestion_rows(
+    suggestions: Iterable[Suggestion], details: bool = False
+) -> Iterator[dict[str, str | int | float | None]]:
+    """Yield the cells of every suggestion by column."""
+    for each in suggestions:
+        yield each.as_dict() | (_details(each) if details else {})
 
 
 def _details(suggestion: Suggestion) -> dict[str, str | int | float | None]:

@@ -13,7 +13,13 @@ from taxoexpan.taxonomy import Concept
 
 
 class SuggestionKind(StrEnum):
-    """The kinds of suggestions for a query."""
+    """The kinds of suggestions for a query.
+
+    Example:
+        >>> from taxoexpan import SuggestionKind
+        >>> SuggestionKind.MERGE == "merge"
+        True
+    """
 
     ATTACH = "attach"
     """Add the query below the parent."""
@@ -30,14 +36,26 @@ class SuggestionKind(StrEnum):
 
 
 class Place(StrEnum):
-    """Whether the query has a suitable parent; all queries have one if this was not learned."""
+    """Whether the query has a suitable parent; all queries have one if this was not learned.
+
+    Example:
+        >>> from taxoexpan import Place
+        >>> Place.NONE == "none"
+        True
+    """
 
     POSSIBLE = ""
     NONE = "none"
 
 
 class Verdict(StrEnum):
-    """The decision about a suggestion, by `expand` or by a person."""
+    """The decision about a suggestion, by `expand` or by a person.
+
+    Example:
+        >>> from taxoexpan import Verdict
+        >>> Verdict("accepted")
+        <Verdict.ACCEPTED: 'accepted'>
+    """
 
     OPEN = ""
     """No decision: the rank and the thresholds count."""
@@ -55,6 +73,13 @@ class Suggestion:
 
     The columns of the CSV table, JSON, Parquet, the decision store and the API follow from its
     annotated fields.
+
+    Example:
+        >>> from taxoexpan import Concept, Suggestion
+        >>> kefir, milk = Concept("1", "kefir"), Concept("2", "milk")
+        >>> suggestion = Suggestion(kefir, 1, milk, ("food", "milk"), score=0.8, confidence=0.9)
+        >>> suggestion.parent.label, suggestion.is_merge
+        ('milk', False)
     """
 
     query: Concept

@@ -55,7 +55,7 @@ def test_without_the_name_parents_are_proposed_and_marked(
     service_client: TestClient, odd_model: TaxoExpan
 ) -> None:
     [candidates] = ask(service_client, {"query": "cashew milk", "limit": 3})
-    suggestions = odd_model.suggest(["cashew milk"], top_k=3)
+    suggestions = odd_model.suggest(["cashew milk"], top_k=3).flat
     parents = [
         each for each in candidates if {"id": "proposed_parent", "value": True} in each["features"]
     ]
@@ -72,7 +72,7 @@ def test_without_the_name_parents_are_proposed_and_marked(
 def test_a_likely_duplicate_is_a_candidate_without_a_mark(
     service_client: TestClient, odd_model: TaxoExpan
 ) -> None:
-    merge = odd_model.suggest(["the oat milk"])[0]
+    merge = odd_model.suggest(["the oat milk"]).flat[0]
     assert merge.kind == "merge"
     [[best, second, *_]] = ask(service_client, {"query": "the oat milk"})
     assert best["name"] == "oat milk"
@@ -172,7 +172,7 @@ def test_an_ancestor_that_is_sure_follows_a_parent_that_is_not() -> None:
     with TestClient(service_app(state, Access()), LOCAL) as client:
         [without] = ask(client, query)
         assert not any("safe ancestor" in each["name"] for each in without)  # the first is sure
-        first = model.suggest(["bread and milk"])[0]
+        first = model.suggest(["bread and milk"]).flat[0]
         assert first.levels[-1] < first.levels[-2]
         state.suggester.min_branch = (first.levels[-1] + first.levels[-2]) / 2
         [candidates] = ask(client, query)

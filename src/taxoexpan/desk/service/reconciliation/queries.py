@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic.config import JsonDict
 
 from taxoexpan.desk.service.problems import invalid_request
 from taxoexpan.desk.service.schemas import MAX_DEFINITION, MAX_LABEL, MAX_SYNONYMS, MAX_TOP_K
@@ -63,15 +64,24 @@ class QueryProperty(BaseModel):
         return [value.name if isinstance(value, EntityValue) else str(value) for value in values]
 
 
+CONDITION: JsonDict = {
+    "anyOf": [
+        {"required": ["query"]},
+        {"required": ["properties"], "properties": {"properties": {"minItems": 1}}},
+    ]
+}
+"""What `ReconciliationQuery` checks after its fields, as a JSON schema."""
+
+
 class ReconciliationQuery(BaseModel):
     """One name to match, with conditions."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=CONDITION)
 
     query: str = ""
     """The text of a cell; one that is blank or too long has no candidates."""
     type: str | list[str] = []
-    limit: Annotated[float, Field(gt=0)] = DEFAULT_LIMIT
+    limit: Annotated[float, Field(gt=0, strict=True)] = DEFAULT_LIMIT
     properties: list[QueryProperty] = []
     type_strict: Literal["any", "should", "all"] = "should"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Sequence
 from hashlib import sha256
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Query, Request
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 from starlette.responses import HTMLResponse
 
 from taxoexpan.desk.service.problems import NOT_FOUND
@@ -22,6 +25,7 @@ from taxoexpan.desk.service.reconciliation.queries import (
     SYNONYM,
     TYPES,
     ExtensionQuery,
+    ReconciliationQuery,
     describe_path,
     parse_extension,
     parse_query_batch,
@@ -36,6 +40,8 @@ from taxoexpan.report.page import template_environment
 from taxoexpan.taxonomy import Taxonomy
 
 RECONCILIATION_PATH = "/reconcile"
+JSON_TYPE = "application/json"
+REFERENCE = "#/components/schemas/{model}"
 SUGGESTIONS = 10
 PREVIEW_SIZE = {"width": 420, "height": 220}
 SCHEMA_SPACE = "http://www.w3.org/2004/02/skos/core#Concept"
@@ -62,13 +68,10 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
 """The properties of matched concepts that a client can add to its table."""
 
 EXAMPLE_BATCH = '{"q0": {"query": "oat milk", "limit": 3}}'
-QueryBatch = Annotated[
-    str | None, Query(description="A batch of queries as JSON.", examples=[EXAMPLE_BATCH])
-]
-BatchForm = Annotated[
-    str | None, Form(description="A batch of queries as JSON.", examples=[EXAMPLE_BATCH])
-]
-ExtensionForm = Annotated[str | None, Form(description="Ids, and properties to fetch, as JSON.")]
+QueryBatch = Annotated[str | None, Query(description="A batch of queries as JSON.")]
+Extension = Annotated[str | None, Query(description="Ids, and properties to fetch, as JSON.")]
+BatchForm = Annotated[str | None, Form()]
+ExtensionForm = Annotated[str | None, Form()]
 EntityId = Annotated[str, Query(max_length=MAX_ID)]
 Prefix = Annotated[str, Query(max_length=MAX_LABEL, description="What the user has typed.")]
 Cursor = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="Suggestions to skip.")]
@@ -82,7 +85,7 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
 
     @router.get("", summary="Return the manifest, or answer queries")
     async def endpoint(
-        request: Request, queries: QueryBatch = None, extend: str | None = None
+        request: Request, queries: QueryBatch = None, extend: Extension = None
     ) -> Results:
         """Return the manifest, or the answer if the request has queries or asks for properties."""
         if queries is not None or extend is not None:
@@ -155,6 +158,40 @@ def reconciliation_router(state: ServiceState, access: Access) -> APIRouter:
     return router
 
 
+def describe_json_parameters(api: dict[str, Any]) -> None:
+    """Describe `queries` and `extend` in an OpenAPI description by the JSON that they contain."""
+    models: list[tuple[type[BaseModel], Literal["validation"]]] = [
+        (ReconciliationQuery, "validation"),
+        (ExtensionQuery, "validation"),
+    ]
+    _, described = models_json_schema(models, ref_template=REFERENCE)
+    schemas = api["components"]["schemas"]
+    schemas |= described["$defs"]
+    batch = {"$ref": REFERENCE.format(model=ReconciliationQuery.__name__)}
+    contents: dict[str, dict[str, Any]] = {
+        "queries": {
+            "type": "object",
+            "additionalProperties": batch,
+            "examples": [json.loads(EXAMPLE_BATCH)],
+        },
+        "extend": {"$ref": REFERENCE.format(model=ExtensionQuery.__name__)},
+    }
+    methods = api["paths"][RECONCILIATION_PATH]
+    for parameter in methods["get"]["parameters"]:
+        del parameter["schema"]
+        parameter["content"] = {JSON_TYPE: {"schema": contents[parameter["name"]]}}
+    body = methods["post"]["requestBody"]
+    body["required"] = True
+    [form] = body["content"].values()
+    del schemas[form["schema"]["$ref"].rpartition("/")[2]]
+    form["schema"] = {
+        "anyOf": [
+            {"type": "object", "properties": contents, "required": [name]} for name in contents
+        ]
+    }
+    form["encoding"] = {name: {"contentType": JSON_TYPE} for name in contents}
+
+
 def _preview(taxonomy: Taxonomy, id: str, style: str = "") -> str:
     """Describe a concept in HTML: as a page if a style is given, otherwise as a fragment."""
     index = find_concept(taxonomy, id)
@@ -170,10 +207,13 @@ def _preview(taxonomy: Taxonomy, id: str, style: str = "") -> str:
 
 
 async def _answer(state: ServiceState, queries: str | None, extend: str | None) -> Results:
-    if queries is not None:
-        return dict(await reconcile(state, parse_query_batch(queries, state.limits.max_concepts)))
-    if extend is not None:
-        return _extension(state.taxonomy, parse_extension(extend))
+    # Both are checked before one is answered.
+    batch = None if queries is None else parse_query_batch(queries, state.limits.max_concepts)
+    extension = None if extend is None else parse_extension(extend)
+    if batch is not None:
+        return dict(await reconcile(state, batch))
+    if extension is not None:
+        return _extension(state.taxonomy, extension)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     raise ProblemError.in_field(status, "queries", "it is missing", "add queries or extend")
 

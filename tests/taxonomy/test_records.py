@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from taxoexpan import Concept, TaxoExpanError, Taxonomy
+from taxoexpan.errors import ConfigurationError, TaxonomyError
+from taxoexpan.taxonomy.records import new_concepts
+
+ROWS = [
+    {"id": "1", "label": "food"},
+    {"id": "2", "label": "drink", "parents": "1", "synonyms": "beverage|potable"},
+    {"id": "3", "label": "tea", "parents": ["2"], "definition": "an infusion", "deprecated": True},
+    {"id": "3", "label": "tea", "parent": "1"},
+]
+
+
+def test_records_become_concepts_and_relations() -> None:
+    taxonomy = Taxonomy.from_records(ROWS)
+    assert list(taxonomy.concepts) == [
+        Concept("1", "food"),
+        Concept("2", "drink", ("beverage", "potable")),
+        Concept("3", "tea", (), "an infusion", deprecated=True),
+    ]
+    assert taxonomy.parents("3") == ("2", "1")
+
+
+def test_keys_may_have_other_names() -> None:
+    rows = [{"name": "food", "broader": None}, {"name": "drink", "broader": "food"}]
+    taxonomy = Taxonomy.from_records(rows, {"label": "name", "parents": "broader"})
+    assert list(taxonomy.relations) == [("food", "drink")]
+    with pytest.raises(ConfigurationError, match="title"):
+        Taxonomy.from_records(rows, {"title": "name"})
+
+
+def test_a_parent_without_a_record_is_a_root_if_there_are_no_ids() -> None:
+    assert Taxonomy.from_records([{"label": "tea", "parent": "drink"}]).roots == ("drink",)
+    with pytest.raises(TaxonomyError, match=r"record 2.*'9'"):
+        Taxonomy.from_records([ROWS[0], {"id": "2", "label": "drink", "parent": "9"}])
+
+
+@pytest.mark.parametrize(
+    ("records", "place"),
+    [
+        ([{"label": "a"}, {"id": "b"}], "record 2"),
+        ([{"label": "a"}, "b"], "record 2"),
+        ([{"id": "1", "label": "a"}, {"id": "1", "label": "b"}], "record 2"),
+        ([{"label": "a", "parent": "b"}, {"label": "b", "parent": "a"}], "a"),
+    ],
+)
+def test_wrong_records_are_refused_with_their_number(records: list[object], place: str) -> None:
+    with pytest.raises(TaxoExpanError, match=place):
+        Taxonomy.from_records(records)  # type: ignore[arg-type]
+
+
+def test_a_data_frame_is_a_list_of_records() -> None:
+    assert list(Taxonomy.from_pandas(pd.DataFrame(ROWS)).concepts) == list(
+        Taxonomy.from_records(ROWS).concepts
+    )
+    edges = pd.DataFrame({"child": ["tea", "mate"], "parent": ["drink", float("nan")]})
+    assert Taxonomy.from_pandas(edges, {"label": "child"}).roots == ("mate", "drink")
+
+
+def test_missing_values_of_a_data_frame_are_no_texts() -> None:
+    frame = pd.DataFrame({"label": ["a", "b"], "definition": [pd.NA, "d"], "parents": [None, "a"]})
+    first, second = Taxonomy.from_pandas(frame).concepts
+    assert (first.definition, second.definition) == ("", "d")
+
+
+def test_the_example_is_the_file_of_the_package() -> None:
+    assert len(Taxonomy.example("food")) == 2432
+    with pytest.raises(ConfigurationError, match="drinks"):
+        Taxonomy.example("drinks")  # type: ignore[arg-type]
+
+
+def test_new_concepts_are_given_in_many_ways() -> None:
+    tea = Concept("t", "tea", ("chai",))
+    assert new_concepts("tea") == [Concept("", "tea")]
+    assert new_concepts(tea) == [tea]
+    assert new_concepts(["milk", tea]) == [Concept("", "milk"), tea]
+    assert new_concepts(label for label in ("a", "b")) == [Concept("", "a"), Concept("", "b")]
+    record = {"label": "tea", "definition": "an infusion"}
+    expected = [Concept("", "tea", (), "an infusion")]
+    assert new_concepts(record) == new_concepts([record]) == expected
+    frame = pd.DataFrame([record])
+    assert new_concepts(frame) == expected
+    assert new_concepts(frame["label"]) == [Concept("", "tea")]
+    assert new_concepts([]) == []
+
+
+@pytest.mark.parametrize("wrong", [3, None, "", " ", Concept("t", ""), {"tea": 1}, "a\ud800"])
+def test_a_wrong_new_concept_is_refused_with_its_position(wrong: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"number 2|record 2"):
+        new_concepts(["milk", wrong])  # type: ignore[list-item]
+    with pytest.raises(ConfigurationError):
+        new_concepts(wrong)  # type: ignore[arg-type]
