@@ -36,6 +36,7 @@ def test_the_notebook_expands_a_csv_file(tmp_path: Path) -> None:
     assert b"blood orange" in larger[len(old) :]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_notebook_compares_methods(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "instruments.ttl", tmp_path)

@@ -208,6 +208,7 @@ def test_requests_are_logged_without_parameters(model_directory: Path) -> None:
     assert any("concepts; press Ctrl+C" in line for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--quiet", "--log-level=warning"])
 def test_requests_are_not_logged_on_request(model_directory: Path, option: str) -> None:
     printed = requested(model_directory, option)

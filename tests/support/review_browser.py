@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.support import chromium
 from tests.support.builders import pantry_csv
+from tests.support.review_process import ReviewProcess
 
 NEW = """label,definition,synonyms
 hemp milk,a drink made of hemp seeds,hemp drink
@@ -45,22 +43,13 @@ class Desk:
         self.driver, self.folder = driver, folder
         (folder / "pantry.csv").write_text(pantry_csv(), encoding="utf-8")
         (folder / "new.csv").write_text(new, encoding="utf-8")
-        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model), "new.csv"]
-        command += ["--taxonomy", taxonomy] if taxonomy else []
-        command += ["--curator", "Ada", "--no-browser", "--quiet"]
-        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        lines: list[str] = []
-        while not lines or "review at" not in lines[-1]:
-            lines.append(self.process.stderr.readline())
-            assert lines[-1], "".join(lines)
-        found = re.search(r"http://\S+", lines[-1])
-        assert found is not None
-        self.url = found[0]
+        options = ["--taxonomy", taxonomy] if taxonomy else []
+        options += ["--curator", "Ada", "--quiet"]
+        self.process = ReviewProcess(folder, model, "new.csv", *options)
+        self.url = self.process.url
 
     def close(self) -> None:
-        self.process.terminate()
-        self.process.communicate(timeout=30)
+        self.process.close()
 
     def open(self, path: str = "") -> None:
         self.driver.get(self.url + path)

@@ -38,11 +38,11 @@ def desk(
 @contextmanager
 def hanging(desk: Desk) -> Iterator[None]:
     """Stop the server, which neither answers nor refuses anything meanwhile."""
-    os.kill(desk.process.pid, signal.SIGSTOP)
+    os.kill(desk.process.id, signal.SIGSTOP)
     try:
         yield
     finally:
-        os.kill(desk.process.pid, signal.SIGCONT)
+        os.kill(desk.process.id, signal.SIGCONT)
 
 
 def number_of_decisions(desk: Desk) -> int:
