@@ -477,6 +477,7 @@ def test_the_training_record_is_stored_as_json(model: TaxoExpan) -> None:
     assert TypeAdapter(TrainingRecord).validate_json(json.dumps(record)) == model.training
 
 
+@pytest.mark.slow
 def test_a_model_with_a_fine_tuned_encoder_ranks_known_concepts_and_batches(
     tuned_model: TaxoExpan,
 ) -> None:
@@ -498,6 +499,7 @@ def test_a_model_with_a_fine_tuned_encoder_ranks_known_concepts_and_batches(
     assert tuned_model.suggest([]).flat == []
 
 
+@pytest.mark.slow
 def test_a_model_with_a_fine_tuned_encoder_can_be_fitted_again(
     tuned_model: TaxoExpan, pantry: Path
 ) -> None:

@@ -182,6 +182,7 @@ class Terminal(StringIO):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tower_epochs", [0, 1])
 def test_a_training_has_one_bar_that_only_rises(
     tower_epochs: int, pantry: Path, tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch

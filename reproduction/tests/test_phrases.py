@@ -78,6 +78,7 @@ def simple_join(names: list[tuple[str, ...]], tokens: list[str]) -> Iterator[str
             tokens = tokens[1:]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(WORDS, min_size=1, max_size=4), max_size=8), st.lists(WORDS, max_size=20))
 @settings(max_examples=300, deadline=None)
 def test_join_equals_trying_every_name_at_every_position(

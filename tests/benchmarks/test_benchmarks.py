@@ -94,6 +94,7 @@ def test_every_step_of_training_and_ranking_is_measured() -> None:
     assert len(found["growth"][0]["exponents"]) == 7
 
 
+@pytest.mark.slow
 def test_every_stage_of_a_training_is_measured() -> None:
     found = run_scale("training", "600", "--device", "cpu", "--held-out", "60")
     stages = {each["stage"] for each in found["stages"]}

@@ -112,7 +112,7 @@ def test_clean_and_evaluate_take_a_glossary(pantry: Path, glossary: Path, tmp_pa
     assert len(kept) == len(lines) - 1
     old.write_text("\n".join(kept) + "\n", encoding="utf-8")
     methods = ["--methods", "closest-parent,taxoexpan-fast", "--epochs", "1", "--device", "cpu"]
-    arguments = ["evaluate", old, pantry, "--glossary", glossary, "--quiet", *methods]
+    arguments = ["evaluate", old, pantry, "--glossary", glossary, *methods]
     messages = run(*list(map(str, arguments))).err
     expected = "definitions for 1 of 88 concepts (1 plural) and 1 of 1 new concepts (1 exact)"
     assert expected in messages

@@ -340,6 +340,7 @@ def test_help_names_the_settings_and_where_they_are_explained() -> None:
     assert "auto, cpu, cuda, cuda:N or mps" in text
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_epoch_writes_nothing(tmp_path: Path) -> None:
     food = str(resources.files("taxoexpan") / "data" / "food.csv")
     command = [

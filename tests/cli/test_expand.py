@@ -242,6 +242,7 @@ def test_a_threshold_without_a_confidence_is_refused_with_the_same_advice(
     assert advice in run(*command, *QUICK, status=2).err
 
 
+@pytest.mark.slow
 def test_concepts_that_are_placed_together_are_all_written_and_a_message_says_so(
     pantry: Path, tmp_path: Path
 ) -> None:

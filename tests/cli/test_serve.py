@@ -82,6 +82,7 @@ def test_more_requests_than_fit_are_answered_or_told_to_wait(model_directory: Pa
         assert process.wait(30) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", [None, "%41/&?#token+of=this"])
 def test_openrefine_can_use_the_service(model_directory: Path, token: str | None) -> None:
     """Send what OpenRefine 3.10 sends: it has the token only in the URL of the service."""

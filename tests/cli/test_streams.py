@@ -61,6 +61,7 @@ def test_convert_writes_only_the_taxonomy_to_standard_output() -> None:
     assert b"in standard output" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_stream_without_a_format_or_with_several_files_is_refused() -> None:
     table = b"child,parent\nb,a\n"
     for arguments, message in (

@@ -38,6 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_outputs_of_private_inputs_are_private_and_stay_private(folder: Path) -> None:
     write_model(folder, run)
     assert open_files(folder / "model") == []
@@ -59,6 +60,7 @@ def test_outputs_of_private_inputs_are_private_and_stay_private(folder: Path) ->
         set_modes(folder, 0)
 
 
+@pytest.mark.slow
 def test_the_store_of_a_private_model_is_private(folder: Path) -> None:
     write_model(folder, run)
     (line,) = (each.arguments for each in COMMANDS if each.name == "review")

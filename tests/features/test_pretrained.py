@@ -61,6 +61,7 @@ def test_an_unloaded_model_is_freed_and_loaded_again() -> None:
     assert np.array_equal(encoder.encode(NAMES), ENCODER.encode(NAMES))
 
 
+@pytest.mark.slow
 def test_it_needs_neither_transformers_nor_sentence_transformers() -> None:
     program = """
 import sys

@@ -51,6 +51,7 @@ def renamed(taxonomy: Taxonomy, ids: Mapping[str, str]) -> Taxonomy:
     )
 
 
+@pytest.mark.slow
 @given(awkward(IDS, LABELS, names(breaks=True)), st.sampled_from(PLACES), st.sampled_from(PLACES))
 @settings(max_examples=150, deadline=None)
 def test_a_round_trip_loses_only_the_reported_losses(

@@ -93,6 +93,7 @@ def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
     assert details_of(page_of(model, *explained), 2)[1]["synonyms"] == "chèvre"
 
 
+@pytest.mark.slow
 def test_the_tree_shows_both_parents_and_counts_their_children() -> None:
     food = food_model()
     concepts = [Concept(f"n{i}", name) for i, name in enumerate(("oat milk", "kombucha", "ramen"))]

@@ -37,6 +37,7 @@ def page(driver: Any, pantry: Path, tmp_path: Path) -> Opened:
     return Opened(driver, tmp_path).show(made)
 
 
+@pytest.mark.slow
 def test_a_reader_sorts_and_filters_by_confidence(driver: Any, page: Opened) -> None:
     assert page.column(4) == [f"0.{tenth}0" for tenth in range(7)] + ["–"]
     page.header(4).click()

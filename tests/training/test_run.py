@@ -31,6 +31,7 @@ def test_an_optimizer_without_the_compiler_takes_the_same_steps(kind: type[Optim
     assert ends[0] == ends[1] != [3.0, -1.0]
 
 
+@pytest.mark.slow
 def test_the_default_training_loads_neither_the_compiler_of_torch_nor_transformers(
     pantry: Path,
 ) -> None:

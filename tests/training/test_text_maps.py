@@ -208,6 +208,7 @@ def test_there_are_no_maps_if_none_is_better(kitchen: Taxonomy, texts: Texts) ->
     assert learn_maps(*texts, kitchen, settings(0), 0) is None
 
 
+@pytest.mark.slow
 def test_maps_raise_the_parents_of_held_out_concepts() -> None:
     """Without a trace of the held-out concepts: only their names are known."""
     food = read_taxonomy(Path(str(resources.files("taxoexpan"))) / "data" / "food.csv")

@@ -27,6 +27,7 @@ def saved(
     return clean(messy, QUICK, folds=2, work=work), work
 
 
+@pytest.mark.slow
 def test_misplaced_leaves_come_first_with_their_true_parent(messy: Taxonomy) -> None:
     relations = clean(messy, FULL, folds=4)
     assert len(relations) == 81  # one of eighty leaves has two parents

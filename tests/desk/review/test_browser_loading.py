@@ -108,6 +108,7 @@ def test_a_decision_can_be_sent_again_when_the_server_is_back(desk: Desk) -> Non
     assert number_of_decisions(desk) == before + 1
 
 
+@pytest.mark.slow
 def test_there_is_no_empty_page_below_a_long_list(driver: Any, tmp_path: Path) -> None:
     settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
     TaxoExpan("fast", seed=1, device="cpu", **settings).fit(shop()).save(tmp_path / "model")

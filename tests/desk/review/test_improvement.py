@@ -141,6 +141,7 @@ def test_a_new_model_proposes_again_and_no_decision_is_lost(
         assert review.concept(other.key).status == Status.TODO
 
 
+@pytest.mark.slow
 def test_a_failed_training_is_shown_and_can_be_started_again(begin: Begin, tmp_path: Path) -> None:
     review, improvement = begin(str(tmp_path / "reviews.db"), tmp_path / "missing.csv")
     with closing(review.store):
@@ -155,6 +156,7 @@ def test_a_failed_training_is_shown_and_can_be_started_again(begin: Begin, tmp_p
         assert not (tmp_path / "model-2").exists()
 
 
+@pytest.mark.slow
 def test_stopping_the_review_ends_the_training_and_leaves_nothing(
     begin: Begin, tmp_path: Path
 ) -> None:

@@ -247,6 +247,7 @@ def test_a_new_model_makes_no_merges_of_learned_concepts(
     assert desk.learned == {"hemp milk": "hemp milk"}
 
 
+@pytest.mark.slow
 @chromium.needs_chromium
 def test_the_page_of_an_undone_concept_has_no_sibling_of_its_name(
     driver: Any,

@@ -275,6 +275,7 @@ def test_a_database_that_does_not_exist_is_named(postgresql: PostgresqlServer) -
         DecisionStore.open(url)
 
 
+@pytest.mark.slow
 def test_a_port_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taxoexpan.desk.store.database.CONNECT_SECONDS", 2)
     with socket.create_server(("127.0.0.1", 0)) as silent:

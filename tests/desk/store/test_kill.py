@@ -181,6 +181,7 @@ def review(model_directory: Path, tmp_path: Path) -> ServerKind:
     return ServerKind([*command, "--no-browser", "--quiet", "--device", "cpu"], PageConnection)
 
 
+@pytest.mark.slow
 def test_acknowledged_decisions_survive_kill_9(store_url: str) -> None:
     kill_repeatedly(store_url, rounds=2)
 

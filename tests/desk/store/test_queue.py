@@ -172,6 +172,7 @@ def run(url: str, steps: list[Step]) -> None:
         desk.check(dict.fromkeys(KEYS, later))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(STEPS)
 def test_the_queue_equals_the_fold_over_the_log(

@@ -202,6 +202,7 @@ def test_a_continued_training_starts_from_the_earlier_weights(
             assert torch.equal(tensor, other.tower.tuned.state_dict()[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model", "tuned_model"])
 def test_the_network_and_the_tower_learn_from_decisions(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path

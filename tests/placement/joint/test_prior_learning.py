@@ -90,6 +90,7 @@ def grocery(request: pytest.FixtureRequest) -> TaxoExpan:
     return TaxoExpan("fast", seed=1, device="cpu", **settings).fit(taxonomy)
 
 
+@pytest.mark.slow
 def test_the_learned_priors_put_an_unseen_family_together(grocery: TaxoExpan) -> None:
     concepts = [Concept(name, name) for name in ("bread", *(f"{sort} bread" for sort in SORTS))]
     known = len(grocery.taxonomy)
@@ -104,6 +105,7 @@ def test_the_learned_priors_put_an_unseen_family_together(grocery: TaxoExpan) ->
     assert (without_prior >= 4) == grocery.config.learn_fusion
 
 
+@pytest.mark.slow
 def test_the_same_seed_learns_the_same_priors(grocery: TaxoExpan) -> None:
     one, other = (learn_new_parent_priors(grocery._ranker, seed=4) for _ in range(2))
     assert len(one) == 2
