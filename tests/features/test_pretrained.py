@@ -6,6 +6,7 @@ import sys
 import weakref
 
 import numpy as np
+import pytest
 import torch
 
 from taxoexpan.features.pretrained import PretrainedEncoder
