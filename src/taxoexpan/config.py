@@ -182,7 +182,7 @@ class Config(BaseModel):
 class Settings(TypedDict, total=False):
     """The settings that a user can change, with their types; `Config` describes them.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Settings, TaxoExpan
         >>> settings: Settings = {"hidden_dim": 64, "epochs": 10}
         >>> TaxoExpan("best", **settings).config.hidden_dim

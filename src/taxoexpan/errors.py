@@ -19,7 +19,7 @@ class TaxoExpanError(Exception):
     `fix` says what to do. `option` is the Python parameter that the error is about; the command
     line shows it as a flag.
 
-    Example:
+    Examples:
         >>> from taxoexpan import TaxoExpanError, read_taxonomy
         >>> try:
         ...     read_taxonomy("missing.csv")

@@ -61,7 +61,7 @@ NUM_RANKED = 5
 class AppliedSuggestions:
     """The accepted suggestions, and the written files.
 
-    Example:
+    Examples:
         >>> from taxoexpan import expand_file
         >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "new.ttl")
         >>> applied = expand_file(*files, preset="fast", quiet=True)
@@ -254,7 +254,7 @@ def expand(options: ExpandOptions, observer: ExpansionObserver | None = None) ->
 class ExpandFileOptions(Settings, total=False):
     """The options of `expand_file`: those of `taxoexpan expand`, and the settings.
 
-    Example:
+    Examples:
         >>> from taxoexpan import ExpandFileOptions
         >>> options: ExpandFileOptions = {"preset": "fast", "top_k": 2, "force": True}
     """
@@ -315,7 +315,7 @@ def expand_file(
         options: the options of `taxoexpan expand`, with underscores, such as `top_k=2`. Other names
             change single settings of the preset, such as `hidden_dim=64`.
 
-    Example:
+    Examples:
         >>> from taxoexpan import expand_file, read_taxonomy
         >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "larger.ttl")
         >>> applied = expand_file(*files, preset="fast", quiet=True)

@@ -77,7 +77,7 @@ class TaxoExpan:
     `preset` names the settings; keywords change single settings. The same seed on the same machine
     gives the same model, bit for bit.
 
-    Example:
+    Examples:
         >>> from taxoexpan import TaxoExpan, read_taxonomy, write_taxonomy
         >>> instruments = read_taxonomy("examples/instruments.ttl")
         >>> model = TaxoExpan("fast", seed=0).fit(instruments)

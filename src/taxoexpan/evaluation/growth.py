@@ -38,7 +38,7 @@ def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
 
     Both releases are used in canonical order, so that the order of their rows does not matter.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Taxonomy, growth_between
         >>> old = Taxonomy.from_records([{"label": "saw", "parent": "tool"}])
         >>> rows = [{"label": "saw", "parent": "tool"}, {"label": "fretsaw", "parent": "saw"}]

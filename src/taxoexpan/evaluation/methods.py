@@ -103,7 +103,7 @@ class Problem:
 
     Row 0 of the vectors is for the names and definition of each concept, row 1 for its head words.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Problem, TrainedMethod
         >>> class Nothing(TrainedMethod):
         ...     def fit(self, problem: Problem, seed, log):
@@ -120,7 +120,7 @@ class Problem:
 class Method(ABC):
     """A method that scores every concept of a taxonomy (the anchors) as a parent of a query.
 
-    Example:
+    Examples:
         This rule ranks anchors by the number of words that they share with the new concept.
 
         >>> from taxoexpan import Method, evaluate_methods, hold_out_leaves, read_taxonomy
@@ -154,7 +154,7 @@ class Method(ABC):
 class TrainedMethod(Method):
     """A method that learns from a problem; runs with other seeds may have other results.
 
-    Example:
+    Examples:
         >>> from taxoexpan import TrainedMethod, evaluate_methods, hold_out_leaves, read_taxonomy
         >>> class MeanStep(TrainedMethod):
         ...     def fit(self, problem, seed, log):
@@ -232,7 +232,7 @@ def make_method(name: str, **settings: Any) -> Method | TaxoExpan:
 
     `NAME` is a subclass of `Method`, or a function. Instead of a file, a module can be given.
 
-    Example:
+    Examples:
         >>> from taxoexpan import make_method
         >>> make_method("closest-parent").settings
         {}

@@ -44,7 +44,7 @@ Ranks = list[NDArray[np.floating]]
 class MethodResult:
     """The ranks by one method; only models have `features` (the encoder) and a confidence.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from taxoexpan import MethodResult
         >>> result = MethodResult(ranks=[np.array([1]), np.array([4, 2])])

@@ -45,7 +45,7 @@ def read_taxonomy(
         sheet: the sheet of an Excel file.
         instances: whether the instance hypernyms of WordNet are relations, too.
 
-    Example:
+    Examples:
         >>> from taxoexpan import read_taxonomy
         >>> instruments = read_taxonomy("examples/instruments.ttl")
         >>> len(instruments), instruments.concept_at(0).label
@@ -87,7 +87,7 @@ def write_taxonomy(
         format: the format of a file that is written anew (default: selected by the suffix).
         force: whether an existing file is replaced.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Concept, Taxonomy, read_taxonomy, write_taxonomy
         >>> tools = Taxonomy([Concept("1", "tool"), Concept("2", "saw")], [("1", "2")])
         >>> write_taxonomy(tools, "tools.csv")

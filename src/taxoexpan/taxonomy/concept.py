@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Concept:
     """One node of a taxonomy, identified only by its id; labels may repeat.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Concept
         >>> kefir = Concept("Q185583", "kefir", ("milk kefir",), "a fermented drink")
         >>> kefir.synonyms

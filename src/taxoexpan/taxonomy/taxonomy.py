@@ -131,7 +131,7 @@ class Taxonomy:
             records: the dictionaries.
             columns: other names of the keys, such as `{"label": "name", "parents": "broader"}`.
 
-        Example:
+        Examples:
             >>> from taxoexpan import Taxonomy
             >>> tools = [{"label": "tool"}, {"label": "saw", "parents": ["tool"]}]
             >>> Taxonomy.from_records(tools).children("tool")
@@ -143,7 +143,7 @@ class Taxonomy:
     def from_pandas(cls, frame: pd.DataFrame, columns: Mapping[str, str] | None = None) -> Taxonomy:
         """Build a taxonomy from a data frame with one concept per row (see `from_records`).
 
-        Example:
+        Examples:
             >>> import pandas as pd
             >>> from taxoexpan import Taxonomy
             >>> frame = pd.DataFrame({"child": ["saw", "fretsaw"], "parent": ["tool", "saw"]})
@@ -157,7 +157,7 @@ class Taxonomy:
     def example(cls, name: Literal["food"] = "food") -> Taxonomy:
         """Return the taxonomy that the package contains: 2,432 foods, from WordNet.
 
-        Example:
+        Examples:
             >>> from taxoexpan import Taxonomy
             >>> food = Taxonomy.example("food")
             >>> food.concept("apple#n#1").label

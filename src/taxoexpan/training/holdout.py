@@ -25,7 +25,7 @@ MAX_ADVISED_FRACTION = 0.5
 class Holdout:
     """The remaining taxonomy, the held-out concepts, and the indices of their remaining parents.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Taxonomy, hold_out_leaves
         >>> held_out = hold_out_leaves(Taxonomy.example("food"), fraction=0.1, seed=1)
         >>> len(held_out.concepts), len(held_out.taxonomy)
@@ -52,7 +52,7 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
 
     `remaining` is the taxonomy to place them in, if more than these concepts are removed.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Taxonomy, hold_out
         >>> rows = [{"label": "saw", "parent": "tool"}, {"label": "fretsaw", "parent": "saw"}]
         >>> held_out = hold_out(Taxonomy.from_records(rows), ["fretsaw"])
@@ -98,7 +98,7 @@ def hold_out_leaves(
 ) -> Holdout:
     """Hold out a random fraction of the leaves with a parent, at most `max_leaves`.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Taxonomy, hold_out_leaves
         >>> held_out = hold_out_leaves(Taxonomy.example("food"), fraction=0.01, seed=1)
         >>> held_out.concepts[0].label

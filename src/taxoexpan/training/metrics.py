@@ -37,7 +37,7 @@ class Metrics:
     `mrr` is what the paper calls MRR: the mean of the scaled reciprocal rank, 1 / ⌈rank / 10⌉.
     `reciprocal_rank` is the mean of 1 / rank.
 
-    Example:
+    Examples:
         >>> from taxoexpan import TaxoExpan, hold_out_leaves, read_taxonomy
         >>> held_out = hold_out_leaves(read_taxonomy("examples/instruments.ttl"), fraction=0.2)
         >>> model = TaxoExpan("fast").fit(held_out.taxonomy)

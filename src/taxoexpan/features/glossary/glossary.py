@@ -179,7 +179,7 @@ class DefinedConcepts:
 class Glossary:
     r"""The senses of names, by name without plural ending (`name_key`).
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from taxoexpan import Concept, Glossary
         >>> _ = Path("glossary.tsv").write_text("lyre\ta small harp of ancient Greece\n")

@@ -23,7 +23,7 @@ from taxoexpan.taxonomy.names import normalize_name
 class JudgedTaxonomy:
     """A taxonomy that was expanded with accepted placements, and counts of all decisions.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Feedback, TaxoExpan, read_taxonomy
         >>> instruments = read_taxonomy("examples/instruments.ttl")
         >>> model = TaxoExpan("fast").fit(instruments)

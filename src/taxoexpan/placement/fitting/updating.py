@@ -111,7 +111,7 @@ class EncodedTaxonomy:
 class UpdateReport:
     """The changes of an update, and the numbers of new vectors, keys and encoded texts.
 
-    Example:
+    Examples:
         >>> from taxoexpan import TaxoExpan, read_taxonomy
         >>> instruments = read_taxonomy("examples/instruments.ttl")
         >>> model = TaxoExpan("fast").fit(instruments)

@@ -100,7 +100,7 @@ class CoveragePoint(NamedTuple):
 class Reliability:
     """The cross-validated confidence in first suggestions, highest first, and the truth.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Reliability
         >>> reliability = Reliability(confidence=(0.9, 0.8, 0.3), right=(True, True, False))
         >>> f"{reliability.error:.2f}"

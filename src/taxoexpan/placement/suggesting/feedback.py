@@ -21,7 +21,7 @@ class Feedback:
     Rejected ones include the proposals above the chosen one, or all shown ones if the curator
     searched for the parent, but not the proposals for a concept that is out of scope.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Feedback, TaxoExpan, read_taxonomy
         >>> instruments = read_taxonomy("examples/instruments.ttl")
         >>> model = TaxoExpan("fast").fit(instruments)

@@ -22,7 +22,7 @@ class Suggestions(Sequence[Sequence[Suggestion]]):
 
     An element is found by its position or by the label of the new concept.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Concept, Suggestion, Suggestions
         >>> kefir = Concept("1", "kefir")
         >>> milk, tea = Concept("2", "milk"), Concept("3", "tea")

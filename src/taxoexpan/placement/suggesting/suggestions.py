@@ -15,7 +15,7 @@ from taxoexpan.taxonomy import Concept
 class SuggestionKind(StrEnum):
     """The kinds of suggestions for a query.
 
-    Example:
+    Examples:
         >>> from taxoexpan import SuggestionKind
         >>> SuggestionKind.MERGE == "merge"
         True
@@ -38,7 +38,7 @@ class SuggestionKind(StrEnum):
 class Place(StrEnum):
     """Whether the query has a suitable parent; all queries have one if this was not learned.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Place
         >>> Place.NONE == "none"
         True
@@ -51,7 +51,7 @@ class Place(StrEnum):
 class Verdict(StrEnum):
     """The decision about a suggestion, by `expand` or by a person.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Verdict
         >>> Verdict("accepted")
         <Verdict.ACCEPTED: 'accepted'>
@@ -74,7 +74,7 @@ class Suggestion:
     The columns of the CSV table, JSON, Parquet, the decision store and the API follow from its
     annotated fields.
 
-    Example:
+    Examples:
         >>> from taxoexpan import Concept, Suggestion
         >>> kefir, milk = Concept("1", "kefir"), Concept("2", "milk")
         >>> suggestion = Suggestion(kefir, 1, milk, ("food", "milk"), score=0.8, confidence=0.9)
