@@ -136,6 +136,11 @@ def test_another_format_is_written_anew_with_a_warning_about_losses(tmp_path: Pa
     assert (tmp_path / "tools.csv").read_text().startswith("id,label")
 
 
+def test_arguments_in_the_wrong_order_are_refused(tools: Path) -> None:
+    with pytest.raises(ConfigurationError, match="first"):
+        write_taxonomy(str(tools), read_taxonomy(tools))  # type: ignore[arg-type]
+
+
 def test_nothing_is_written_in_an_unknown_format(tmp_path: Path) -> None:
     tools = Taxonomy([Concept("tool", "tool")])
     with pytest.raises(ConfigurationError, match="suffix"):

@@ -53,6 +53,15 @@ def test_wrong_records_are_refused_with_their_number(records: list[object], plac
         Taxonomy.from_records(records)  # type: ignore[arg-type]
 
 
+def test_what_are_no_records_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="records"):
+        Taxonomy.from_records(None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="data frame"):
+        Taxonomy.from_pandas([{"label": "a"}])
+    with pytest.raises(ConfigurationError, match="columns"):
+        Taxonomy.from_records(ROWS, "label")  # type: ignore[arg-type]
+
+
 def test_a_data_frame_is_a_list_of_records() -> None:
     assert list(Taxonomy.from_pandas(pd.DataFrame(ROWS)).concepts) == list(
         Taxonomy.from_records(ROWS).concepts

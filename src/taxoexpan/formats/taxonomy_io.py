@@ -16,8 +16,7 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.difference import Difference
-from taxoexpan.taxonomy.growth import additions_between
+from taxoexpan.taxonomy.difference import Difference, additions_between
 from taxoexpan.taxonomy.source import Source
 
 
@@ -94,6 +93,10 @@ def write_taxonomy(
         >>> read_taxonomy("tools.csv").children("1")
         ('2',)
     """
+    if not isinstance(taxonomy, Taxonomy):
+        problem = f"{taxonomy!r} is not a taxonomy"
+        fix = "give the taxonomy first, and then the path"
+        raise ConfigurationError(problem, fix=fix, option="taxonomy")
     path = Path(path)
     known = _known_source(taxonomy, source)
     file = _source_file(known) if known else None

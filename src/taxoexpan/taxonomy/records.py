@@ -31,6 +31,9 @@ def concepts_and_relations(
     with the parents of all of them. If no record has an id, a parent may lack a record of its own.
     """
     keys = _keys(columns)
+    if not isinstance(records, Iterable):
+        fix = "give dictionaries with the key 'label'"
+        raise ConfigurationError(f"{records!r} is not a list of records", fix=fix)
     concepts: dict[str, Concept] = {}
     relations: dict[tuple[str, str], int] = {}
     has_ids = False
@@ -59,6 +62,9 @@ def concept_of(record: Record, number: int = 1) -> Concept:
 
 def frame_records(frame: pd.DataFrame) -> list[Record]:
     """Return the rows of a data frame as records."""
+    if not hasattr(frame, "to_dict"):
+        fix = "give one, or use from_records for a list"
+        raise ConfigurationError(f"{frame!r} is not a data frame", fix=fix)
     records: list[Record] = frame.to_dict("records")
     return records
 
@@ -138,6 +144,9 @@ def _with_label_as_id(concept: Concept) -> Concept:
 def _keys(columns: Columns | None) -> dict[str, str]:
     """Return the key of every field in a record."""
     keys = {name: name for name in (*FIELDS, "parent")}
+    if columns is not None and not isinstance(columns, Mapping):
+        fix = 'give a dictionary such as {"label": "name"}'
+        raise ConfigurationError(f"columns is {columns!r}", fix=fix, option="columns")
     for name, key in (columns or {}).items():
         if name not in keys:
             problem = f"there is no field {name!r}"

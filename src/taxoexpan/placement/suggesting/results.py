@@ -75,8 +75,6 @@ class Suggestions(Sequence[Sequence[Suggestion]]):
         """Return whether all suggestions are the same."""
         return isinstance(other, Suggestions) and self._groups == other._groups
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         """Return a short table of the first concepts."""
         concepts = pluralize(len(self), "new concept")
