@@ -144,6 +144,7 @@ def prepared(model_directory: Path, pantry: Path, tmp_path: Path) -> Callable[[s
     return prepare
 
 
+@pytest.mark.slow
 def test_the_suggestions_are_improved_from_the_pages(
     prepared: Callable[[str], list[object]], tmp_path: Path, start: Start
 ) -> None:

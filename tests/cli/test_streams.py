@@ -80,7 +80,14 @@ def test_expand_to_standard_output_needs_a_place_for_the_suggestions(tmp_path: P
     assert "(option --suggestions)" in run("expand", path, new, "-o", "-", *COLUMNS, status=2).err
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed",
+    [
+        ">&-",
+        "<&- >&- 2>&-",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("<&-", "2>&-")),
+    ],
+)
 def test_a_closed_stream_is_like_the_null_device(tmp_path: Path, closed: str) -> None:
     path, output = write_file(tmp_path / "x.csv", TABLE), tmp_path / "y.csv"
     done = run_shell(f"info '{path}' --columns {COLUMNS[1]} {closed}")

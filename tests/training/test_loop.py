@@ -48,8 +48,9 @@ def gradients(run: TrainingRun) -> list[torch.Tensor]:
     return [p.grad.clone() for p in run.network.parameters() if p.grad is not None]
 
 
-@pytest.mark.parametrize("loss", ["infonce", "bce"])
-@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared"])
+@pytest.mark.parametrize(
+    ("negatives", "loss"), [("sampled", "infonce"), ("uniform", "bce"), ("shared", "infonce")]
+)
 def test_a_batch_in_parts_has_the_same_gradient(negatives: str, loss: str) -> None:
     """And the same dropout, and it leaves the random numbers in the same state."""
     run, vectors = batch_run(negatives, loss)

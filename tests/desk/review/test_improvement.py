@@ -79,6 +79,9 @@ def wait(improvement: Improvement) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.parametrize(
+    "store_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
 def test_a_new_model_proposes_again_and_no_decision_is_lost(
     begin: Begin, store_url: str, tmp_path: Path
 ) -> None:

@@ -55,7 +55,10 @@ def replace(path: Path) -> None:
     path.with_name("other").rename(path)
 
 
-@pytest.mark.parametrize("accident", [Path.unlink, truncate, replace])
+@pytest.mark.parametrize(
+    "accident",
+    [replace, *(pytest.param(each, marks=pytest.mark.slow) for each in (Path.unlink, truncate))],
+)
 def test_acknowledged_decisions_are_in_the_file_and_not_in_others_beside_it(
     tmp_path: Path, accident: Callable[[Path], None]
 ) -> None:

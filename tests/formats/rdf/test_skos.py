@@ -301,7 +301,7 @@ class TestNothingIsFetched:
             def log_message(self, *_: object) -> None: ...
 
         server = HTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/x"
         server.shutdown()
