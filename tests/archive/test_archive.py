@@ -187,6 +187,7 @@ def copied(tuned_directory: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tuned_directory, tmp_path / "model"))
 
 
+@pytest.mark.slow
 def test_a_fine_tuned_encoder_is_saved_and_loaded(
     tuned_model: TaxoExpan, tuned_directory: Path, tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ def running(model: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str],
             process.kill()
 
 
+@pytest.mark.slow
 def test_sigterm_during_requests_answers_all_that_were_accepted(model_directory: Path) -> None:
     def ask(number: int) -> httpx.Response | None:
         concepts = [{"label": f"{sort} milk {number}"} for sort in range(20)]

@@ -70,6 +70,7 @@ def test_an_anchor_is_described_by_its_first_parent_too_but_not_by_its_children(
     assert anchor_texts(Taxonomy(concepts[:3], relations[:3])) == texts[:3]
 
 
+@pytest.mark.slow
 def test_a_tower_that_has_learned_nothing_gives_the_vectors_of_the_encoder(
     encoder: TransformerEncoder,
 ) -> None:

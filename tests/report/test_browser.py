@@ -93,6 +93,7 @@ def test_columns_can_be_sorted_by_keyboard(opened: Opened) -> None:
     assert opened.sorted_by()[2] == "ascending"
 
 
+@pytest.mark.slow
 def test_the_filter_keeps_and_counts_rows_with_every_word(opened: Opened) -> None:
     opened.show(foods(600))
     assert opened.count() == "600 of 600"
@@ -324,6 +325,7 @@ def test_ten_thousand_rows_are_sorted_filtered_and_shown_in_chunks(opened: Opene
     assert not opened.find(".show-more").is_displayed()
 
 
+@pytest.mark.slow
 def test_printing_includes_all_filtered_rows_and_no_buttons(opened: Opened) -> None:
     opened.show(foods(260))
     opened.fill("input[data-column='2']", "0.5")

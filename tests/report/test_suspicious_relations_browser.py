@@ -49,6 +49,7 @@ def test_a_reader_sorts_and_filters_by_confidence(driver: Any, page: Opened) -> 
     assert driver.get_log("browser") == []
 
 
+@pytest.mark.slow
 def test_a_reader_opens_a_row_for_the_evidence(page: Opened) -> None:
     concept = page.column(0)[0]
     page.find(".expander").click()

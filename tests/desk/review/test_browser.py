@@ -160,6 +160,7 @@ def test_a_batch_that_cannot_be_undone_is_mentioned(desk: Desk) -> None:
     desk.says("Undone: golden apple is back.")
 
 
+@pytest.mark.slow
 def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: Desk) -> None:
     address = "?status=all&concept=golden+apple"
     desk.open(address)
@@ -187,6 +188,7 @@ def shown_parents(desk: Desk) -> tuple[str, str]:
     return tree.text, card.find_element(By.CSS_SELECTOR, ".where strong").text
 
 
+@pytest.mark.slow
 def test_the_tree_the_card_and_the_key_mean_one_parent_after_a_decision(desk: Desk) -> None:
     address = "?status=all&concept=golden+apple"
     desk.open(address)
@@ -259,6 +261,7 @@ def test_a_redundant_parent_is_named_and_one_of_the_two_is_chosen(desk: Desk) ->
     desk.says("Undone: golden apple is back.")
 
 
+@pytest.mark.slow
 def test_a_concept_is_accepted_as_deep_as_is_sure_with_one_key(driver: Any, tmp_path: Path) -> None:
     settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
     TaxoExpan("fast", seed=1, device="cpu", **settings).fit(shop()).save(tmp_path / "model")

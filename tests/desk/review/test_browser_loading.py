@@ -50,6 +50,7 @@ def number_of_decisions(desk: Desk) -> int:
         return len(store.history(limit=None))
 
 
+@pytest.mark.slow
 def test_quick_keys_are_used_one_page_after_the_other(desk: Desk) -> None:
     desk.open("?order=listed&concept=kind+0+milk")
     with hanging(desk):

@@ -135,6 +135,7 @@ def test_a_proposal_that_has_become_obsolete_is_marked_and_left_out_of_batches(
     assert outdated.concept("hemp milk").status == Status.TODO
 
 
+@pytest.mark.slow
 @chromium.needs_chromium
 def test_the_tree_of_a_browser_has_no_obsolete_concepts(
     driver: Any, tmp_path: Path, outdated_model: TaxoExpan

@@ -60,6 +60,7 @@ def send_generated_requests(url: str, examples: int, path: str = "") -> int:
     return sent
 
 
+@pytest.mark.slow
 def test_suggest_accepts_requests_as_described_and_no_others(url: str) -> None:
     assert send_generated_requests(url, 2, "/v1/suggest") > 50
 

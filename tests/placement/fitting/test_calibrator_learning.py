@@ -168,6 +168,7 @@ def separation(fitted: Fitted, features: Tensor, ids: list[str]) -> dict[str, fl
     }
 
 
+@pytest.mark.slow
 def test_no_feature_tells_a_parent_that_lost_its_children_from_one_that_never_had_any(
     grown: Fitted,
 ) -> None:
