@@ -179,7 +179,7 @@ def print_ranking(task: Task) -> None:
 
         def suggest() -> None:
             from taxoexpan.files import write_whole
-            from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
+            from taxoexpan.decisions.suggestion_tables import suggestions_csv
 
             whole._cached_ranker = None
             suggestions, _, _ = whole._suggest(concepts_named(task.names), 5)

@@ -12,7 +12,7 @@ import taxoexpan
 
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
-OTHER = ("benchmarks", "decisions", "faults", "fuzz", "tools")
+OTHER = ("benchmarks", "faults", "fuzz", "tools")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
 
 
@@ -26,7 +26,9 @@ PLACEMENT = sorted(
 )
 
 
-@pytest.mark.parametrize("package", ["github", "network", "placement", *PLACEMENT, "training"])
+@pytest.mark.parametrize(
+    "package", ["decisions", "github", "network", "placement", *PLACEMENT, "training"]
+)
 def test_a_large_package_says_where_each_module_belongs(package: str) -> None:
     documented = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text()))
     names = {path.stem for path in (PACKAGE / package).glob("*.py")} - {"__init__"}

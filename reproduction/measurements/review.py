@@ -26,8 +26,8 @@ from reproduction.measurements.trial import RELEASES, Figures, Trial
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
-from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.decisions.feedback import Feedback
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe

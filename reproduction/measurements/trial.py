@@ -13,7 +13,7 @@ from reproduction.experiments import Experiment
 from reproduction.split import read_split, split_leaves
 from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.holdout import Holdout

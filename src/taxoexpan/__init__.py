@@ -10,25 +10,26 @@ if TYPE_CHECKING:
     from typing import Any
 
     from taxoexpan.config import Settings
+    from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.feedback import Feedback
+    from taxoexpan.decisions.suggestion import (
+        Place,
+        Suggestion,
+        SuggestionKind,
+        Verdict,
+    )
+    from taxoexpan.decisions.suggestions import Suggestions
     from taxoexpan.errors import TaxoExpanError
     from taxoexpan.evaluation.growth import growth_between
     from taxoexpan.evaluation.methods import Method, Problem, TrainedMethod, make_method
     from taxoexpan.evaluation.results import MethodResult, evaluate_methods
-    from taxoexpan.expansion import AppliedSuggestions, ExpandFileOptions, expand_file
+    from taxoexpan.expansion import ExpandFileOptions, expand_file
     from taxoexpan.features.glossary.glossary import Glossary
     from taxoexpan.formats.taxonomy_io import read_taxonomy, write_taxonomy
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
     from taxoexpan.placement.fitting.updating import UpdateReport
     from taxoexpan.placement.learned.confidence import Reliability
-    from taxoexpan.placement.suggesting.feedback import Feedback
-    from taxoexpan.placement.suggesting.results import Suggestions
-    from taxoexpan.placement.suggesting.suggestions import (
-        Place,
-        Suggestion,
-        SuggestionKind,
-        Verdict,
-    )
     from taxoexpan.taxonomy import Concept, Taxonomy
     from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
     from taxoexpan.training.metrics import Metrics
@@ -71,29 +72,29 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AppliedSuggestions": "taxoexpan.expansion",
+    "AppliedSuggestions": "taxoexpan.decisions.applying",
     "Concept": "taxoexpan.taxonomy",
     "ExpandFileOptions": "taxoexpan.expansion",
-    "Feedback": "taxoexpan.placement.suggesting.feedback",
+    "Feedback": "taxoexpan.decisions.feedback",
     "Glossary": "taxoexpan.features.glossary.glossary",
     "Holdout": "taxoexpan.training.holdout",
     "JudgedTaxonomy": "taxoexpan.placement.fitting.judged_taxonomy",
     "Method": "taxoexpan.evaluation.methods",
     "MethodResult": "taxoexpan.evaluation.results",
     "Metrics": "taxoexpan.training.metrics",
-    "Place": "taxoexpan.placement.suggesting.suggestions",
+    "Place": "taxoexpan.decisions.suggestion",
     "Problem": "taxoexpan.evaluation.methods",
     "Reliability": "taxoexpan.placement.learned.confidence",
     "Settings": "taxoexpan.config",
-    "Suggestion": "taxoexpan.placement.suggesting.suggestions",
-    "SuggestionKind": "taxoexpan.placement.suggesting.suggestions",
-    "Suggestions": "taxoexpan.placement.suggesting.results",
+    "Suggestion": "taxoexpan.decisions.suggestion",
+    "SuggestionKind": "taxoexpan.decisions.suggestion",
+    "Suggestions": "taxoexpan.decisions.suggestions",
     "TaxoExpan": "taxoexpan.model",
     "TaxoExpanError": "taxoexpan.errors",
     "Taxonomy": "taxoexpan.taxonomy",
     "TrainedMethod": "taxoexpan.evaluation.methods",
     "UpdateReport": "taxoexpan.placement.fitting.updating",
-    "Verdict": "taxoexpan.placement.suggesting.suggestions",
+    "Verdict": "taxoexpan.decisions.suggestion",
     "evaluate_methods": "taxoexpan.evaluation.results",
     "expand_file": "taxoexpan.expansion",
     "growth_between": "taxoexpan.evaluation.growth",

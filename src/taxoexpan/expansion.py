@@ -7,11 +7,22 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
 from taxoexpan.config import Settings, changed_settings, load_preset, settings_without_effect
+from taxoexpan.decisions.acceptance import (
+    Acceptance,
+    decide,
+    leave_undecided,
+)
+from taxoexpan.decisions.applying import (
+    AppliedSuggestions,
+    acceptance_of,
+    apply_suggestions,
+)
+from taxoexpan.decisions.suggestion import Suggestion
+from taxoexpan.decisions.suggestion_tables import suggestions_csv
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
 from taxoexpan.features.glossary.glossary import (
@@ -26,122 +37,23 @@ from taxoexpan.files import (
     write_whole,
 )
 from taxoexpan.formats.concept_list import read_concepts
-from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
-from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles, read_options
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import OWN as MODEL_FILES
 from taxoexpan.option_declarations import declared_options
-from taxoexpan.placement.adding.acceptance import (
-    Acceptance,
-    decide,
-    leave_undecided,
-)
-from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import (
     Calibrators,
     branch_threshold,
     confidence_threshold,
     refuse_missing_confidence,
 )
-from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
-from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions, TrainingOptions
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
-from taxoexpan.taxonomy.id_policy import IdPolicy
+from taxoexpan.shared_options import ExpandOptions, TrainingOptions
+from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 from taxoexpan.thresholds import DEFAULT_TRUTH
 
-NUM_REFINED = 3
-"""Possible parents that the note on a coarse placement names."""
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
-
-
-@dataclass(frozen=True)
-class AppliedSuggestions:
-    """The accepted suggestions, and the written files.
-
-    Examples:
-        >>> from taxoexpan import expand_file
-        >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "new.ttl")
-        >>> applied = expand_file(*files, preset="fast", quiet=True)
-        >>> len(applied.additions.concepts)
-        11
-    """
-
-    accepted: AcceptedSuggestions
-    written: WrittenFiles
-    protected: int = 0
-    """The number of new texts that got an apostrophe, because a spreadsheet would compute them."""
-
-    @property
-    def additions(self) -> Additions:
-        """The concepts, relations, moves and synonyms that were written."""
-        return self.accepted.additions
-
-
-def apply_suggestions(
-    file: TaxonomyFile,
-    suggestions: Sequence[Suggestion],
-    output: Path | None,
-    acceptance: Acceptance,
-    force: bool = False,
-) -> AppliedSuggestions:
-    """Add accepted suggestions to a taxonomy file; without an output, only return the insertions.
-
-    In CSV files, new formulas get an apostrophe.
-    """
-    accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
-    additions = replace(accepted.additions, provenance=_provenance(accepted.suggestions))
-    protected = 0
-    if is_computed_file(file.format, file.path):
-        additions, protected = protect_additions(file.taxonomy, additions)
-    accepted = replace(accepted, additions=additions)
-    return AppliedSuggestions(accepted, file.write(additions, output, force), protected)
-
-
-def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
-    """Record the version, the time, and the curators or scores; a row without a rank has none."""
-    suggestions = [s for s in suggestions if s.decision != Verdict.REJECTED]
-    finer: dict[str, list[Suggestion]] = {}
-    for s in suggestions:
-        if s.kind != SuggestionKind.COARSE and not s.is_merge and s.rank:
-            finer.setdefault(s.query.id, []).append(s)
-    reasons = {
-        (s.parent.id, s.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
-        for s in suggestions
-        if s.rank
-    }
-    tasks = {
-        s.query.id: _task(s, finer.get(s.query.id, ()))
-        for s in suggestions
-        if s.kind == SuggestionKind.COARSE and s.is_decided
-    }
-    curators = {s.query.id: s.curator for s in suggestions if s.curator and s.is_decided}
-    agent = f"taxoexpan {version('taxoexpan')}"
-    now = datetime.now(UTC)
-    return Provenance(agent, now, reasons, tasks, curators)
-
-
-def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:
-    """Return what to do about a coarse placement: the best suggestions below it."""
-    depth = len(coarse.path)
-    below = [s for s in others if len(s.path) > depth and s.path[:depth] == coarse.path]
-    names = [f"{s.parent.label} {s.confidence_or_score:.2f}" for s in below[:NUM_REFINED]]
-    return "to be refined" + (f": {', '.join(names)}" if names else "")
-
-
-def acceptance_of(options: AcceptanceOptions) -> Acceptance:
-    """Return the acceptance rule of the options; `all` is a minimum confidence of zero."""
-    return Acceptance(
-        top_k=options.top_k,
-        min_score=options.min_score,
-        min_confidence=0.0 if options.all else options.min_confidence,
-        exact_only=isinstance(options, ExpandOptions) and options.exact_only,
-        allow_moves=options.allow_moves,
-        allow_merges=options.allow_merges,
-        ids=IdPolicy.of(options),
-    )
 
 
 def check_training(options: TrainingOptions) -> None:

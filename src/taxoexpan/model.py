@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
 from taxoexpan.config import Settings, load_preset
+from taxoexpan.decisions.acceptance import Acceptance
+from taxoexpan.decisions.additions import expanded_taxonomy
+from taxoexpan.decisions.feedback import Feedback
+from taxoexpan.decisions.suggestion import Suggestion, grouped_by_position
+from taxoexpan.decisions.suggestions import Suggestions
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ModelError
 from taxoexpan.explain import Evidence, with_reasons
@@ -28,8 +33,6 @@ from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.option_declarations import POSITIVE, SEED
 from taxoexpan.phrasing import visible
-from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
     PreparedTaxonomy,
@@ -51,12 +54,9 @@ from taxoexpan.placement.learned.calibration import (
 )
 from taxoexpan.placement.learned.calibrators import Calibrators, branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
+from taxoexpan.placement.proposals import Placer, with_similar
 from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
-from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.proposals import Placer, with_similar
-from taxoexpan.placement.suggesting.results import Suggestions
-from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.progress import Stages, is_terminal
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import with_ids

@@ -19,26 +19,26 @@ import numpy as np
 
 from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.archive import load_archive
+from taxoexpan.decisions.acceptance import Acceptance, decide
+from taxoexpan.decisions.additions import accept_suggestions
+from taxoexpan.decisions.feedback import Feedback, Rejections
+from taxoexpan.decisions.parent_lookup import read_decisions
+from taxoexpan.decisions.suggestion import Place, SuggestionKind, Verdict
+from taxoexpan.decisions.suggestion_tables import (
+    parquet_file,
+    read_rows,
+    suggestions_csv,
+)
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.placement.adding.acceptance import Acceptance, decide
-from taxoexpan.placement.adding.additions import accept_suggestions
-from taxoexpan.placement.adding.parent_lookup import read_decisions
 from taxoexpan.placement.learned.abstention import AbstentionModel
-from taxoexpan.placement.suggesting.feedback import Feedback, Rejections
-from taxoexpan.placement.suggesting.proposals import (
+from taxoexpan.placement.proposals import (
     related_concepts,
     with_further_parents,
     with_inserts,
     with_merge,
     with_similar,
 )
-from taxoexpan.placement.suggesting.suggestion_tables import (
-    parquet_file,
-    read_rows,
-    suggestions_csv,
-)
-from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind, Verdict
 from tests.support.command_line import run
 
 __all__ = ["Feedback", "Place", "Rejections", "SuggestionKind", "Verdict", "read_decisions"]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import (
@@ -26,7 +27,6 @@ from taxoexpan.desk.store.decisions import (
     concept_key,
 )
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 from tests.support.command_line import run
 

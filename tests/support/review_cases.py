@@ -14,6 +14,7 @@ from urllib.parse import quote
 from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan, read_taxonomy
+from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
 from taxoexpan.desk.review.app import create_app
 from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, filter_listed
 from taxoexpan.desk.review.improvement import Improvement
@@ -23,7 +24,6 @@ from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_pages
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 NEW = (

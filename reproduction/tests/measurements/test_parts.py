@@ -9,7 +9,7 @@ from reproduction.measurements.review import Queue, answer
 from reproduction.measurements.small_taxonomies import small_subtrees
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.placement.joint.prior_learning import remove_subtrees
-from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.training.holdout import Holdout
 from tests.support.builders import random_taxonomy
 

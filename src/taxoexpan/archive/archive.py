@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from taxoexpan.config import Config
+from taxoexpan.decisions.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.label_words import words_arrays
@@ -50,7 +51,6 @@ from taxoexpan.placement.fitting.updating import (
 from taxoexpan.placement.learned.calibrators import Calibrators, missing_confidence
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import taxonomy_arrays
 from taxoexpan.training.record import TrainingRecord, training_record

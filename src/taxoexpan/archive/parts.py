@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from taxoexpan.config import Config, configure
+from taxoexpan.decisions.feedback import Rejections
 from taxoexpan.files.inputs import read_regular
 from taxoexpan.model_directory import CALIBRATION, Count, IntactDirectory
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth
@@ -15,7 +16,6 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
-from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.training.record import TrainingRecord
 
 

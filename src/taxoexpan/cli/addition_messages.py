@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, spell_files, warn, warn_some
-from taxoexpan.cli.suggestion_output import print_merges
+from taxoexpan.cli.messages import note, note_some, spell_files, warn, warn_some
 from taxoexpan.cli.taxonomy_messages import named_present, print_other_language, print_present
 from taxoexpan.phrasing import pluralize, visible
 
 if TYPE_CHECKING:
-    from taxoexpan.expansion import AppliedSuggestions
-    from taxoexpan.placement.adding.acceptance import Acceptance
+    from taxoexpan.decisions.acceptance import Acceptance
+    from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.suggestion import Suggestion
     from taxoexpan.taxonomy import Additions, Taxonomy
 
 
@@ -80,6 +81,17 @@ def applied_figures(taxonomy: Taxonomy, applied: AppliedSuggestions) -> dict[str
         "left_blank": applied.written.left_blank,
         "protected": applied.protected,
     }
+
+
+def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
+    """Print which new concepts are synonyms of existing ones, and how they were treated."""
+    lines = []
+    for suggestion in merged:
+        known = suggestion.parent.label or suggestion.parent.id
+        is_known = suggestion.is_decided or not suggestion.rank
+        probably = "" if is_known else f"probably ({suggestion.confidence_or_score:.2f}) "
+        lines.append(f"{suggestion.query.label!r} is {probably}a synonym of {known!r}{outcome}")
+    note_some(lines, f" are probably synonyms{outcome}")
 
 
 def print_protected(count: int) -> None:

@@ -23,7 +23,7 @@ from taxoexpan.phrasing import join_counts, join_words, pluralize
 from taxoexpan.shared_options import AcceptanceOptions, QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
-    from taxoexpan.expansion import AppliedSuggestions
+    from taxoexpan.decisions.applying import AppliedSuggestions
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
 
@@ -57,10 +57,10 @@ class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
 
 def run(options: Options) -> int:
     """Apply the accepted suggestions."""
-    from taxoexpan.expansion import acceptance_of, apply_suggestions
+    from taxoexpan.decisions.acceptance import similar
+    from taxoexpan.decisions.applying import acceptance_of, apply_suggestions
+    from taxoexpan.decisions.parent_lookup import read_decisions, with_details
     from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.placement.adding.acceptance import similar
-    from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
 
     _refuse_outputs(options)
     accept = acceptance_of(options)

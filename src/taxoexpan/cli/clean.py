@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from taxoexpan.cli.arguments import read_taxonomy
+from taxoexpan.cli.glossaries import read_taxonomy
 from taxoexpan.cli.messages import announce, as_json, note, print_json
 from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, asdict, dataclass
 from pathlib import Path
 
-from taxoexpan.cli.arguments import read_taxonomy
+from taxoexpan.cli.glossaries import read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
 from taxoexpan.option_declarations import (

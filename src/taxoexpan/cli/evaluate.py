@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from taxoexpan.cli.arguments import open_taxonomies, print_glossary
+from taxoexpan.cli.arguments import open_taxonomies
+from taxoexpan.cli.glossaries import print_glossary
 from taxoexpan.cli.messages import note, print_json, warn
 from taxoexpan.evaluation.methods import METHODS, default_methods
 from taxoexpan.option_declarations import (

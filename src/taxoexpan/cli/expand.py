@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.addition_messages import applied_figures, print_applied
-from taxoexpan.cli.arguments import print_glossary, refuse_json_beside
+from taxoexpan.cli.arguments import refuse_json_beside
+from taxoexpan.cli.glossaries import print_glossary
 from taxoexpan.cli.messages import note, print_json, warn
 from taxoexpan.cli.suggestion_output import print_no_parent
 from taxoexpan.cli.taxonomy_messages import (
@@ -25,7 +26,8 @@ from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.shared_options import ExpandOptions
 
 if TYPE_CHECKING:
-    from taxoexpan.expansion import AppliedSuggestions, Expansion
+    from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.expansion import Expansion
     from taxoexpan.model import TaxoExpan
 
 
@@ -70,7 +72,7 @@ def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSugg
             print_training(model)
 
         def placed(self, expansion: Expansion) -> None:
-            from taxoexpan.placement.adding.acceptance import no_suitable_parent
+            from taxoexpan.decisions.acceptance import no_suitable_parent
 
             count = len({suggestion.query.id for suggestion in expansion.suggestions})
             print_no_parent(no_suitable_parent(expansion.suggestions), count)
@@ -99,7 +101,7 @@ def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSugg
 
 def _print_rule(expansion: Expansion) -> None:
     """Print the learned threshold, or the reason why there is none."""
-    from taxoexpan.placement.adding.acceptance import have_confidence
+    from taxoexpan.decisions.acceptance import have_confidence
 
     precision = expansion.options.accept_at_precision
     if not expansion.suggestions:
@@ -126,8 +128,8 @@ def _print_rule(expansion: Expansion) -> None:
 
 def _print_coarse(expansion: Expansion) -> None:
     """Print how many concepts are placed above their probable parent."""
-    from taxoexpan.placement.adding.acceptance import places_safely
-    from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+    from taxoexpan.decisions.acceptance import places_safely
+    from taxoexpan.decisions.suggestion import SuggestionKind
 
     is_replaced = expansion.options.accept_at_precision is not None
     if not is_replaced and places_safely(expansion.acceptance, expansion.suggestions):

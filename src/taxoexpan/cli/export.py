@@ -126,10 +126,10 @@ def _content(
     options: Options, store: DecisionStore, format: ChangeFormat | None
 ) -> tuple[str, str]:
     """Return the text to write, and a summary of it."""
+    from taxoexpan.decisions.suggestion import Verdict
+    from taxoexpan.decisions.suggestion_tables import suggestion_rows, suggestions_csv
     from taxoexpan.desk.store.exports import changes_text
     from taxoexpan.desk.store.history import history_csv, history_rows
-    from taxoexpan.placement.suggesting.suggestion_tables import suggestion_rows, suggestions_csv
-    from taxoexpan.placement.suggesting.suggestions import Verdict
 
     if options.history:
         logged = store.log()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taxoexpan.cli.arguments import ModelOptions, require_extra
+from taxoexpan.cli.arguments import require_extra
 from taxoexpan.cli.messages import note
+from taxoexpan.cli.model_options import ModelOptions
 from taxoexpan.shared_options import QuietOptions
 
 MAX_WAITING = 1000

@@ -11,12 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from taxoexpan.phrasing import shortened_message, visible, visible_json
-
-if TYPE_CHECKING:
-    from taxoexpan.report.page import Page
 
 MAX_NOTES = 10
 
@@ -93,15 +89,6 @@ def as_json(content: object) -> str:
 def print_json(content: object) -> None:
     """Print a result as JSON on standard output."""
     print(as_json(content))
-
-
-def write_report(path: Path, page: Page, force: bool) -> None:
-    """Write an HTML report."""
-    from taxoexpan.files import write_whole
-    from taxoexpan.report.page import render
-
-    write_whole({path: render(page).encode()}, force)
-    note(f"report written to {path}")
 
 
 def spell_files(files: Sequence[Path]) -> str:

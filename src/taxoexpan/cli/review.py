@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from taxoexpan.cli.arguments import ModelOptions, defined_concepts, open_taxonomy
+from taxoexpan.cli.arguments import open_taxonomy
+from taxoexpan.cli.glossaries import defined_concepts
 from taxoexpan.cli.messages import announce, note
+from taxoexpan.cli.model_options import ModelOptions
 from taxoexpan.cli.serve import REVIEW_PORT, TOKEN_VARIABLE, ServerOptions
 from taxoexpan.cli.taxonomy_messages import print_filtered, print_other_language
 from taxoexpan.option_declarations import PATH, option, switch

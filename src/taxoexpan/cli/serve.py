@@ -6,8 +6,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import ModelOptions, require_extra
+from taxoexpan.cli.arguments import require_extra
 from taxoexpan.cli.messages import note
+from taxoexpan.cli.model_options import ModelOptions
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.option_declarations import NATURAL, POSITIVE, OptionGroup, option, repeated
 from taxoexpan.shared_options import QuietOptions

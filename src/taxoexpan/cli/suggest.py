@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import ModelOptions, defined_concepts
-from taxoexpan.cli.messages import note, note_above, warn, write_report
+from taxoexpan.cli.glossaries import defined_concepts
+from taxoexpan.cli.messages import note, note_above, warn
+from taxoexpan.cli.model_options import ModelOptions
+from taxoexpan.cli.reports import write_report
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     placements_table,
@@ -147,8 +149,8 @@ def run(options: Options) -> int:
 
 def _refuse_outputs(options: Options) -> None:
     """Refuse outputs that cannot be written, and missing libraries, before any work."""
+    from taxoexpan.decisions.suggestion_tables import check_arrow, is_parquet
     from taxoexpan.files import preflight, refuse_inside
-    from taxoexpan.placement.suggesting.suggestion_tables import check_arrow, is_parquet
 
     if options.engine == RAY:
         from taxoexpan.cluster.placement import check_ray
@@ -181,7 +183,7 @@ def _write_suggestions(
 
     A file gets its name when `outputs` is closed.
     """
-    from taxoexpan.placement.suggesting.suggestion_tables import is_parquet, parquet_file
+    from taxoexpan.decisions.suggestion_tables import is_parquet, parquet_file
 
     kept: list[SuggestedBlock] = []
     keeps = options.report or options.table

@@ -13,12 +13,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import MAX_NOTES, as_json, note, note_some, warn
+from taxoexpan.cli.addition_messages import print_merges
+from taxoexpan.cli.messages import MAX_NOTES, as_json, note, warn
 from taxoexpan.phrasing import ranked_numbers, visible
 
 if TYPE_CHECKING:
+    from taxoexpan.decisions.suggestion import Suggestion
     from taxoexpan.explain.explanation import SuggestedBlock
-    from taxoexpan.placement.suggesting.suggestions import Suggestion
 
 Write = Callable[[str], object]
 
@@ -39,7 +40,7 @@ class SuggestionSummary:
 
     def add(self, suggestions: Sequence[Suggestion]) -> None:
         """Count the suggestions of a block of queries."""
-        from taxoexpan.placement.adding.acceptance import merges, no_suitable_parent
+        from taxoexpan.decisions.acceptance import merges, no_suitable_parent
 
         self.queries += len({suggestion.query.id for suggestion in suggestions})
         self.merged += [s for s in merges(suggestions) if not s.why]  # the others were printed
@@ -49,17 +50,6 @@ class SuggestionSummary:
         """Print which queries are synonyms of existing concepts, or have no suitable parent."""
         print_merges(self.merged)
         print_no_parent(self.without_parent, self.queries)
-
-
-def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
-    """Print which new concepts are synonyms of existing ones, and how they were treated."""
-    lines = []
-    for suggestion in merged:
-        known = suggestion.parent.label or suggestion.parent.id
-        is_known = suggestion.is_decided or not suggestion.rank
-        probably = "" if is_known else f"probably ({suggestion.confidence_or_score:.2f}) "
-        lines.append(f"{suggestion.query.label!r} is {probably}a synonym of {known!r}{outcome}")
-    note_some(lines, f" are probably synonyms{outcome}")
 
 
 def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
@@ -94,7 +84,7 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
 
 def write_csv(blocks: Iterable[SuggestedBlock], write: Write) -> None:
     """Write the suggestions as a CSV table."""
-    from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
+    from taxoexpan.decisions.suggestion_tables import suggestions_csv
 
     write(suggestions_csv([]))
     for block in blocks:
@@ -191,7 +181,7 @@ def _row(shown: Sequence[Suggestion]) -> list[str]:
 
 def _is_coarse(suggestion: Suggestion) -> bool:
     """Return whether a suggestion is an accepted coarse placement."""
-    from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+    from taxoexpan.decisions.suggestion import SuggestionKind
 
     return suggestion.kind == SuggestionKind.COARSE and suggestion.is_decided
 

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import read_taxonomy, require_extra
-from taxoexpan.cli.messages import announce, note, print_json, warn, write_report
+from taxoexpan.cli.arguments import require_extra
+from taxoexpan.cli.glossaries import read_taxonomy
+from taxoexpan.cli.messages import announce, note, print_json, warn
+from taxoexpan.cli.reports import write_report
 from taxoexpan.cli.training_messages import begin_training, print_training
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import (
@@ -23,9 +25,9 @@ from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import GlossaryOptions, TaxonomyOptions, TrainingOptions
 
 if TYPE_CHECKING:
+    from taxoexpan.decisions.feedback import Feedback
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
-    from taxoexpan.placement.suggesting.feedback import Feedback
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import ModelOptions, read_taxonomy
+from taxoexpan.cli.glossaries import read_taxonomy
 from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.model_options import ModelOptions
 from taxoexpan.cli.training_messages import print_training_advice
 from taxoexpan.option_declarations import argument, json_option, output_option, switch
 from taxoexpan.phrasing import pluralize

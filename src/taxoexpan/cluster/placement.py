@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cluster.session import ray_session
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence
 from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 from taxoexpan.features.corpus.parallel import available_cores
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 if TYPE_CHECKING:

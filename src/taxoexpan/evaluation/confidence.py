@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taxoexpan.decisions.acceptance import Acceptance, decide
+from taxoexpan.decisions.suggestion import Suggestion, Verdict
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.adding.acceptance import Acceptance, decide
 from taxoexpan.placement.learned.calibrators import branch_threshold
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.scoring.ranking import is_informative
-from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.informative_places import is_informative
 from taxoexpan.training.holdout import Holdout
 
 PRECISIONS = (0.9, 0.8, 0.7)

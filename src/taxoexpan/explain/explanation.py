@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.explain.evidence import (
     NETWORK_PARTS,
     SIGNAL_PARTS,
@@ -24,7 +25,6 @@ from taxoexpan.explain.similarity import (
 )
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 

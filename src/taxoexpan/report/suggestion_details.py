@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import Part, ScoreParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, pluralize, ranked_numbers, signed
 from taxoexpan.placement.learned.abstention import nearest_region
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.report.page import Details, Neighbor, Tree, TreePosition, shorten
 from taxoexpan.taxonomy import Concept, Move, Taxonomy
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals

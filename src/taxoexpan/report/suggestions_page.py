@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from taxoexpan.decisions.acceptance import select_additions
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import percent, pluralize
-from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.report.page import (
     Cell,
     Column,

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.decisions.suggestion import SuggestionKind
 from taxoexpan.desk.store import database
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
 from taxoexpan.desk.store.queue import QueueQuery
-from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from tests.support.messy_pantry import shop
 from tests.support.review_cases import NEW, Review, field, open_review, text_of

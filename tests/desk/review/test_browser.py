@@ -14,8 +14,8 @@ from selenium.webdriver.common.keys import Keys
 
 from taxoexpan import TaxoExpan
 from taxoexpan.cli.main import main
+from taxoexpan.decisions.suggestion import SuggestionKind
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from tests.support import chromium
 from tests.support.builders import pantry_csv
 from tests.support.messy_pantry import shop

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from taxoexpan import TaxoExpan
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.review.desk import model_name
 from taxoexpan.desk.review.improvement import Improvement, Phase
 from taxoexpan.desk.store.database import split_password
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Status
 from taxoexpan.desk.store.queue import QueueQuery
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.thresholds import MIN_FOR_FEEDBACK
 from tests.support.review_cases import Review, field, open_review, text_of

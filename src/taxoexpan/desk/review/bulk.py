@@ -13,12 +13,12 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from taxoexpan.decisions.acceptance import place_safely
+from taxoexpan.decisions.suggestion import Place, SuggestionKind
 from taxoexpan.desk.review.decision_form import text_of
 from taxoexpan.desk.review.filters import QueueFilter, fraction
 from taxoexpan.desk.review.pages import Pages, see_other
 from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, QueuedConcept, Status
-from taxoexpan.placement.adding.acceptance import place_safely
-from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
 from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY
 
 THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)

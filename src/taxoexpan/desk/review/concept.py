@@ -12,11 +12,11 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
 from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.desk.store.decisions import Action, QueuedConcept
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.page import Details
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import fold_name

@@ -9,6 +9,8 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from taxoexpan.decisions.acceptance import coarse_places
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
 from taxoexpan.desk.review.queue import show_queue
@@ -24,8 +26,6 @@ from taxoexpan.desk.store.decisions import (
     StoreError,
 )
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.placement.adding.acceptance import coarse_places
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 MAX_COMMENT = 2000

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from taxoexpan.decisions.acceptance import coarse_places, place_safely
+from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
 from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Status, concept_key
@@ -22,9 +24,7 @@ from taxoexpan.explain import Evidence, describe
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
-from taxoexpan.placement.adding.acceptance import coarse_places, place_safely
 from taxoexpan.placement.learned.calibrators import branch_threshold
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.progress import Progress
 from taxoexpan.report.page import Details
 from taxoexpan.report.suggestion_details import describe_region, network_facts, similarity_facts

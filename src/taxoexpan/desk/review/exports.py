@@ -16,6 +16,9 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from taxoexpan.decisions.applying import apply_suggestions
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion_tables import suggestions_csv
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.omissions import LeftOut, accepted_kinds, writable
 from taxoexpan.desk.review.pages import Pages
@@ -23,12 +26,9 @@ from taxoexpan.desk.store.exports import changes_text, planned_changes
 from taxoexpan.desk.store.history import history_csv
 from taxoexpan.desk.store.queue import UNLISTED
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.compression import SUFFIX
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.suggesting.suggestion_tables import suggestions_csv
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 MAX_LEFT_OUT = 20

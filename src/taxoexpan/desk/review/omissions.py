@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from taxoexpan.decisions.acceptance import Acceptance
+from taxoexpan.decisions.additions import child_named
+from taxoexpan.decisions.applying import apply_suggestions
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.store.exports import exportable_decisions
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.phrasing import join_words
-from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.adding.additions import child_named
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 # Ordinary texts have no signs that separate or begin something in any format.

@@ -13,13 +13,13 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.review.desk import Profile, ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.improvement import Improvement
 from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.progress import spell_duration
 from taxoexpan.report.page import shorten, template_environment
 

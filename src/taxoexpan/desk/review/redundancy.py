@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.store.decisions import Action, Decision
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 
 Fields = list[tuple[str, str]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 OBSOLETE = "obsolete"

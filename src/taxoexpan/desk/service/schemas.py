@@ -15,9 +15,9 @@ from pydantic import (
     model_validator,
 )
 
+from taxoexpan.decisions.suggestion import COLUMNS, Place, Suggestion
 from taxoexpan.desk.service.suggester import PlacedQuery
 from taxoexpan.desk.web.problem import FieldProblem, ProblemError, invalid
-from taxoexpan.placement.suggesting.suggestions import COLUMNS, Place, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import BUSY
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.learned.calibrators import branch_threshold
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
 from taxoexpan.taxonomy.names import normalize_name

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.store.decisions import Action, Status, StoreError, concept_key, storable
 from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue
 from taxoexpan.desk.store.tables import (
@@ -18,7 +19,6 @@ from taxoexpan.desk.store.tables import (
     queue,
     read_parts,
 )
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
 

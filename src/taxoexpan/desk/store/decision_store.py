@@ -10,13 +10,13 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from taxoexpan.decisions.feedback import Feedback
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.store import concepts, exports, history, queue, writing
 from taxoexpan.desk.store.database import REPLACED, Database
 from taxoexpan.desk.store.decisions import Decision, QueuedConcept, Status, StoreError
 from taxoexpan.desk.store.queue import QueuePage, QueueQuery
 from taxoexpan.desk.store.tables import migrate, read_identity
-from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 

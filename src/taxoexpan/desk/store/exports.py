@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
+from taxoexpan.decisions.acceptance import Acceptance, select_additions
+from taxoexpan.decisions.additions import accept_suggestions, child_named, validate_additions
+from taxoexpan.decisions.feedback import Feedback
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.desk.store.decisions import Action, Decision, Reason, pair
 from taxoexpan.desk.store.history import read_log
 from taxoexpan.desk.store.queue import ConceptState
 from taxoexpan.desk.store.tables import Transactions, concepts, read_parts
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.adding.acceptance import Acceptance, select_additions
-from taxoexpan.placement.adding.additions import accept_suggestions, child_named, validate_additions
-from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Concept, Move, Taxonomy
 from taxoexpan.taxonomy.difference import compare
 

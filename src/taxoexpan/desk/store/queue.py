@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.store.decisions import (
     Action,
     Decision,
@@ -24,7 +25,6 @@ from taxoexpan.desk.store.decisions import (
 )
 from taxoexpan.desk.store.history import decisions_about
 from taxoexpan.desk.store.tables import Transactions, chunks, concepts, proposals, queue
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
 

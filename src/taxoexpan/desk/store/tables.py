@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
+from taxoexpan.decisions.suggestion import COLUMNS, Suggestion
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decisions import (
     Action,
@@ -23,7 +24,6 @@ from taxoexpan.desk.store.decisions import (
     StoreError,
     storable,
 )
-from taxoexpan.placement.suggesting.suggestions import COLUMNS, Suggestion
 from taxoexpan.taxonomy import Concept
 
 T = TypeVar("T")

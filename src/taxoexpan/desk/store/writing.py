@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, insert
 
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.store.decisions import (
     Action,
     ConflictError,
@@ -28,7 +29,6 @@ from taxoexpan.desk.store.history import (
 )
 from taxoexpan.desk.store.queue import derive_queue, read_concepts
 from taxoexpan.desk.store.tables import chunks, decisions
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 
 MAX_NAME = 200
 """Characters of a curator's name, a batch and a request id."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from taxoexpan.decisions.acceptance import additions_of
+from taxoexpan.decisions.additions import validate_additions
+from taxoexpan.decisions.feedback import NO_REJECTIONS, Feedback, Rejections
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.errors import ModelError
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.adding.acceptance import additions_of
-from taxoexpan.placement.adding.additions import validate_additions
-from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Feedback, Rejections
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import PROVISIONAL
 from taxoexpan.taxonomy.ids import numbered, slug

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.features.label_words import LabelWords, first_parents
 from taxoexpan.features.mentions import Lexicon, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.placement.learned.new_parent_prior import BatchScores, NewParentPrior, label_features
+from taxoexpan.placement.proposals import refuse_nonfinite_scores
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.placement.suggesting.proposals import refuse_nonfinite_scores
-from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices

@@ -26,6 +26,7 @@ from taxoexpan.placement.scoring.pair_features import QueryCosines, ReusedMemory
 from taxoexpan.placement.scoring.scorer import Scorer
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.taxonomy.informative_places import is_informative
 from taxoexpan.training.true_ranks import rank_true_parents
 
 
@@ -80,17 +81,6 @@ class Branches:
         pairs = (torch.from_numpy(each).to(self._device) for each in (owners, columns))
         result: Floats = found[tuple(pairs)].clamp_(0, 1).double().cpu().numpy()
         return result
-
-
-def is_informative(taxonomy: Taxonomy, lineage: Indices) -> NDArray[np.bool_]:
-    """Return whether each concept of a path is informative as a place, from the root down: [L].
-
-    A branch with more than half of all concepts does not, nor does a root, unless it is the end.
-    """
-    sizes = taxonomy.descendant_intervals.counts(lineage)
-    is_place: NDArray[np.bool_] = 2 * sizes <= len(taxonomy)
-    is_place[0] &= len(lineage) == 1
-    return is_place
 
 
 def true_levels(

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic.config import JsonDict
 
+from taxoexpan.decisions.acceptance import place_safely
+from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
 from taxoexpan.desk.service.problems import invalid_request
 from taxoexpan.desk.service.schemas import MAX_DEFINITION, MAX_LABEL, MAX_SYNONYMS, MAX_TOP_K
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
 from taxoexpan.desk.web.problem import ProblemError, invalid
-from taxoexpan.placement.adding.acceptance import place_safely
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 DEFINITION = "definition"

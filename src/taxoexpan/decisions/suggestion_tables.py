@@ -10,18 +10,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from taxoexpan.decisions.suggestion import (
+    COLUMNS,
+    Suggestion,
+    SuggestionKind,
+    join_texts,
+)
 from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError
 from taxoexpan.files import whole_file
 from taxoexpan.formats.tables.formulas import protect_cells, unprotected
 from taxoexpan.formats.tables.table import csv_text, guess_delimiter, read_cells
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.phrasing import join_words
-from taxoexpan.placement.suggesting.suggestions import (
-    COLUMNS,
-    Suggestion,
-    SuggestionKind,
-    join_texts,
-)
 from taxoexpan.taxonomy import Concept
 
 DETAILS = ("definition", "synonyms", "curator")

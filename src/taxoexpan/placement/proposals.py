@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from taxoexpan.decisions.feedback import NO_REJECTIONS, Rejections
+from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
@@ -18,8 +20,6 @@ from taxoexpan.placement.learned.duplicates import DuplicateCandidates, Duplicat
 from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.pair_features import QueryCosines
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
-from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import name_key

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from taxoexpan.errors import TaxonomyError
-from taxoexpan.phrasing import join_counts, pluralize
-from taxoexpan.placement.adding.acceptance import (
+from taxoexpan.decisions.acceptance import (
     Acceptance,
     applicable,
     decide,
@@ -19,7 +17,9 @@ from taxoexpan.placement.adding.acceptance import (
     select_additions,
     undecided_reasons,
 )
-from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
+from taxoexpan.decisions.suggestion import Suggestion, Verdict
+from taxoexpan.errors import TaxonomyError
+from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy

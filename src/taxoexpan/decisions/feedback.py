@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.names import normalize_name

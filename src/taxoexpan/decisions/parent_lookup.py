@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from taxoexpan.decisions.additions import with_query_ids
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion_tables import read_rows
 from taxoexpan.errors import FormatError
 from taxoexpan.phrasing import join_words, pluralize, visible
-from taxoexpan.placement.adding.additions import with_query_ids
-from taxoexpan.placement.suggesting.suggestion_tables import read_rows
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names

@@ -7,16 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
+from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.placement.learned.calibrators import DEFAULT_TRUTH
-from taxoexpan.placement.scoring.ranking import is_informative
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
+from taxoexpan.taxonomy.informative_places import is_informative
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import SKIPPED
-from taxoexpan.thresholds import LIKELY
+from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from taxoexpan.decisions.suggestion import Place, Suggestion
 from taxoexpan.phrasing import ELLIPSIS, pluralize, visible
-from taxoexpan.placement.suggesting.suggestions import Place, Suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ class Suggestions(Sequence[Sequence[Suggestion]]):
         """Return a data frame with one row per suggestion; this needs pandas."""
         import pandas as pd
 
-        from taxoexpan.placement.suggesting.suggestions import COLUMNS
+        from taxoexpan.decisions.suggestion import COLUMNS
 
         return pd.DataFrame(self.to_dicts(), columns=list(COLUMNS))
 
