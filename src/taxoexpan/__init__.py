@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from taxoexpan.decisions.applying import AppliedSuggestions
     from taxoexpan.decisions.feedback import Feedback
     from taxoexpan.decisions.suggestion import (
-        Place,
+        Decider,
         Suggestion,
         SuggestionKind,
+        Suitability,
         Verdict,
     )
     from taxoexpan.decisions.suggestions import Suggestions
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AppliedSuggestions",
     "Concept",
+    "Decider",
     "ExpandFileOptions",
     "Feedback",
     "Glossary",
@@ -47,13 +49,13 @@ __all__ = [
     "Method",
     "MethodResult",
     "Metrics",
-    "Place",
     "Problem",
     "Reliability",
     "Settings",
     "Suggestion",
     "SuggestionKind",
     "Suggestions",
+    "Suitability",
     "TaxoExpan",
     "TaxoExpanError",
     "Taxonomy",
@@ -74,6 +76,7 @@ __all__ = [
 _HOMES = {
     "AppliedSuggestions": "taxoexpan.decisions.applying",
     "Concept": "taxoexpan.taxonomy",
+    "Decider": "taxoexpan.decisions.suggestion",
     "ExpandFileOptions": "taxoexpan.expansion",
     "Feedback": "taxoexpan.decisions.feedback",
     "Glossary": "taxoexpan.features.glossary.glossary",
@@ -82,7 +85,7 @@ _HOMES = {
     "Method": "taxoexpan.evaluation.methods",
     "MethodResult": "taxoexpan.evaluation.results",
     "Metrics": "taxoexpan.training.metrics",
-    "Place": "taxoexpan.decisions.suggestion",
+    "Suitability": "taxoexpan.decisions.suggestion",
     "Problem": "taxoexpan.evaluation.methods",
     "Reliability": "taxoexpan.placement.learned.confidence",
     "Settings": "taxoexpan.config",

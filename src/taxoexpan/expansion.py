@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from taxoexpan.config import Settings, changed_settings, load_preset, settings_without_effect
-from taxoexpan.decisions.acceptance import (
-    Acceptance,
-    decide,
-    leave_undecided,
-)
 from taxoexpan.decisions.applying import (
     AppliedSuggestions,
-    acceptance_of,
-    apply_suggestions,
+    apply_decisions,
+    policy_of_options,
 )
-from taxoexpan.decisions.suggestion import Suggestion
+from taxoexpan.decisions.decide import decide, fitted, marked
+from taxoexpan.decisions.decision import Decision
+from taxoexpan.decisions.policies import Deepest, Policy
+from taxoexpan.decisions.suggestion import Suggestion, Verdict
 from taxoexpan.decisions.suggestion_tables import suggestions_csv
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
@@ -49,6 +47,7 @@ from taxoexpan.placement.learned.calibrators import (
 )
 from taxoexpan.shared_options import ExpandOptions, TrainingOptions
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.id_policy import IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 from taxoexpan.thresholds import DEFAULT_TRUTH
 
@@ -78,11 +77,12 @@ class Expansion:
     """
 
     options: ExpandOptions
-    acceptance: Acceptance
+    policy: Policy
     file: TaxonomyFile
     concepts: FilteredConcepts
     looked_up: LookedUpDefinitions | None = None
     suggestions: list[Suggestion] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     calibrators: Calibrators = field(default_factory=Calibrators)
 
@@ -106,19 +106,17 @@ class Expansion:
         """The requested fraction of true placements."""
         return DEFAULT_TRUTH if self.options.truth is None else self.options.truth
 
-    @property
-    def min_branch(self) -> float:
-        """The branch confidence that placements must reach."""
-        return branch_threshold(self.calibrators, self.truth)
-
-    @property
-    def threshold(self) -> float | None:
-        """The minimum confidence of accepted suggestions, if one is requested."""
+    def fitted_policy(self) -> Policy:
+        """Return the policy with the threshold that the model has learned."""
         precision = self.options.accept_at_precision
-        if precision is None or not self.suggestions:
-            return self.acceptance.min_confidence
-        kept = f"; taxoexpan apply with {self.options.suggestions_file} needs no further training"
-        return confidence_threshold(self.calibrators, precision, kept)
+        if precision is not None and self.suggestions:
+            kept = f"; taxoexpan apply with {self.options.suggestions_file} needs no further"
+            threshold = confidence_threshold(self.calibrators, precision, f"{kept} training")
+            options = replace(self.options, min_confidence=threshold, accept_at_precision=None)
+            return policy_of_options(options)
+        if isinstance(self.policy, Deepest):
+            return replace(self.policy, truth=branch_threshold(self.calibrators, self.truth))
+        return self.policy
 
 
 class ExpansionObserver:
@@ -244,27 +242,28 @@ def expand_file(
 
 def _prepare(options: ExpandOptions, progress: bool) -> Expansion:
     """Read the inputs, and refuse content that could not be written after the training."""
-    acceptance = acceptance_of(options)
+    policy = policy_of_options(options)
+    ids = IdPolicy.of(options)
     _refuse_outputs(options)
     file = TaxonomyFile.open(options.taxonomy, options.format, read_options(options))
     file.refuse_unused_options()
-    changes = acceptance.allowed_changes
+    changes = policy.allowed_changes
     file.check_changes(changes)
     listed = read_concepts(options.new)
     file.refuse_other_language(options.new, listed)
-    concepts = filter_known_names(file.taxonomy, listed, acceptance.ids)
+    concepts = filter_known_names(file.taxonomy, listed, ids)
     file.can_hold(
         concepts.new,
-        max_parents=acceptance.top_k,
+        max_parents=policy.top_k,
         output=options.output,
         changes=changes,
         force=options.force,
-        ids=acceptance.ids,
+        ids=ids,
     )
     looked_up = None
     if options.glossary:
         looked_up = look_up_definitions(options.glossary, file.taxonomy, concepts.new, progress)
-    return Expansion(options, acceptance, file, concepts, looked_up)
+    return Expansion(options, policy, file, concepts, looked_up)
 
 
 def _refuse_outputs(options: ExpandOptions) -> None:
@@ -304,7 +303,7 @@ def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) 
     options = expansion.options
     new = expansion.queries
     expansion.calibrators = model.calibrators
-    top_k = max(NUM_RANKED, expansion.acceptance.top_k)
+    top_k = max(NUM_RANKED, expansion.policy.top_k)
     if options.together:
         expansion.suggestions = model.suggest_together(new).flat
     elif options.report:
@@ -318,14 +317,14 @@ def _place(expansion: Expansion, model: TaxoExpan, observer: ExpansionObserver) 
 
 
 def _decide(expansion: Expansion, observer: ExpansionObserver) -> None:
-    """Mark suggestions as accepted or undecided, and write them even if no threshold was found."""
+    """Decide by the policy, and write all suggestions even if no threshold was found."""
+    suggestions = expansion.suggestions
     try:
-        confidence = expansion.threshold
-        branch = expansion.min_branch
-        acceptance = replace(expansion.acceptance, min_confidence=confidence, min_branch=branch)
-        expansion.suggestions = decide(expansion.suggestions, acceptance, expansion.taxonomy)
+        expansion.policy = fitted(expansion.fitted_policy(), suggestions)
+        expansion.decisions = decide(expansion.taxonomy, suggestions, expansion.policy)
+        expansion.suggestions = marked(suggestions, expansion.decisions)
     except ConfigurationError:
-        expansion.suggestions = leave_undecided(expansion.suggestions)
+        expansion.suggestions = [replace(s, decision=Verdict.UNDECIDED) for s in suggestions]
         raise
     finally:
         _write_suggestions(expansion, observer)
@@ -349,14 +348,13 @@ def _write_suggestions(expansion: Expansion, observer: ExpansionObserver) -> Non
 
 
 def _write(expansion: Expansion) -> AppliedSuggestions:
-    """Write the expanded taxonomy with the accepted suggestions."""
-    # The decisions are made: they are applied as `apply` does it with the file of suggestions.
-    acceptance = replace(expansion.acceptance, min_score=None, min_confidence=None)
+    """Write the expanded taxonomy."""
+    options = expansion.options
     listed = {concept.id: concept for concept in expansion.concepts.new}
     # Without the definitions from the glossary.
-    suggestions = [replace(each, query=listed[each.query.id]) for each in expansion.suggestions]
-    options = expansion.options
-    return apply_suggestions(expansion.file, suggestions, options.output, acceptance, options.force)
+    decisions = [replace(each, query=listed[each.query.id]) for each in expansion.decisions]
+    ids = IdPolicy.of(options)
+    return apply_decisions(expansion.file, decisions, options.output, ids, options.force)
 
 
 def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path) -> None:

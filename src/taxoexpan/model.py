@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
 from taxoexpan.config import Settings, load_preset
-from taxoexpan.decisions.acceptance import Acceptance
-from taxoexpan.decisions.additions import expanded_taxonomy
+from taxoexpan.decisions.additions import to_additions
+from taxoexpan.decisions.decide import decide
+from taxoexpan.decisions.decision import Reason
 from taxoexpan.decisions.feedback import Feedback
+from taxoexpan.decisions.policies import policy_of
 from taxoexpan.decisions.suggestion import Suggestion, grouped_by_position
 from taxoexpan.decisions.suggestions import Suggestions
 from taxoexpan.device import choose_device
@@ -32,7 +35,7 @@ from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.option_declarations import POSITIVE, SEED
-from taxoexpan.phrasing import visible
+from taxoexpan.phrasing import join_counts, pluralize, visible
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
     PreparedTaxonomy,
@@ -321,7 +324,7 @@ class TaxoExpan:
         With `allow_moves`, children named after a new concept move below it. With `allow_merges`,
         likely synonyms of existing concepts are added as synonyms. All else stays as it is.
         """
-        acceptance = Acceptance(
+        policy = policy_of(
             top_k=top_k,
             min_score=min_score,
             min_confidence=min_confidence,
@@ -330,7 +333,15 @@ class TaxoExpan:
             allow_moves=allow_moves,
             allow_merges=allow_merges,
         )
-        return expanded_taxonomy(self.taxonomy, self.suggest(concepts, top_k).flat, acceptance)
+        suggestions = self.suggest(concepts, top_k).flat
+        outcome = to_additions(self.taxonomy, decide(self.taxonomy, suggestions, policy))
+        left = outcome.left(Reason.SIMILAR, Reason.NO_PARENT, Reason.NOT_SURE)
+        if left:
+            message = f"{pluralize(len(left), 'concept')} left out"
+            reasons = join_counts(Counter(each.reason.value for each in left))
+            fix = "min_confidence=0 adds all that are not similar to an existing concept"
+            warnings.warn(f"{message}: {reasons}; {fix}", stacklevel=2)
+        return self.taxonomy.expanded(outcome.additions)
 
     def embed(self, concepts: NewConcepts) -> Vectors:
         """Return the vectors of concepts by the encoder, one unit vector per row: [N] → [N, D].

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan import Concept, Suggestion, TaxoExpan
+from taxoexpan import Concept, Decider, Suggestion, TaxoExpan
 from taxoexpan.errors import FormatError
 from tests.support.builders import tree
 from tests.support.command_line import run
 from tests.support.decisions import (
-    Place,
     SuggestionKind,
+    Suitability,
     Verdict,
     apply,
     read_suggestions,
@@ -33,7 +33,7 @@ from tests.support.strategies import names, quickly
 FOOD = tree("food > fruit > apple", "food > milk")
 COLUMNS = (
     *("query", "query_id", "rank", "parent_id", "parent_label", "path", "score", "confidence"),
-    *("decision", "kind", "place", "moves", "why", "levels", "sure_from"),
+    *("decision", "kind", "place", "moves", "why", "levels", "sure_from", "decided_by"),
 )
 """The documented columns, which other programs may rely on."""
 MILK = Concept("m", "milk")
@@ -45,8 +45,9 @@ FULL = Suggestion(
     score=0.25,
     confidence=0.875,
     decision=Verdict.ACCEPTED,
+    decided_by=Decider.PERSON,
     kind=SuggestionKind.INSERT,
-    place=Place.NONE,
+    place=Suitability.NONE,
     moves=("a|b", "c"),
     why="it says tea\nand milk",
     levels=(1.0, 0.875),
@@ -63,7 +64,7 @@ def test_a_table_of_suggestions_is_plain_csv() -> None:
     given = Suggestion(kiwi, 1, Concept("f", "fruit, fresh"), path, 1 / 3, 0.123456)
     assert written([given]) == (
         f"{','.join(COLUMNS)}\n"
-        '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,0.1235,,attach,,,,,\n'
+        '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,0.1235,,attach,,,,,,\n'
     )
 
 

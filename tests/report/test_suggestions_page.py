@@ -15,7 +15,7 @@ from taxoexpan.report.page import Neighbor, Page, TreePosition, render
 from taxoexpan.report.suggestion_details import describe_region, with_moves
 from taxoexpan.report.suggestions_page import joint_page, suggestions_page
 from taxoexpan.taxonomy import Additions, Concept, Move
-from tests.support.decisions import Place, SuggestionKind
+from tests.support.decisions import SuggestionKind, Suitability
 from tests.support.demo_report import HOSTILE
 from tests.support.page_reader import (
     CREATED,
@@ -169,7 +169,7 @@ def test_the_closest_branch_is_named_if_no_parent_is_suitable(
     model: TaxoExpan, explained: Explained
 ) -> None:
     suggestions, evidence = explained
-    own = [replace(each, place=Place.NONE) for each in of_query(suggestions, "n1")]
+    own = [replace(each, place=Suitability.NONE) for each in of_query(suggestions, "n1")]
     page = page_of(model, replaced(suggestions, "n1", own), evidence)
     assert table_of(page).rows[0].cells[1] == "no suitable parent"
     assert details_of(page, 0)[0].splitlines()[-1] == describe_region(
@@ -335,7 +335,7 @@ def test_hostile_labels_stay_text(model: TaxoExpan, name: str) -> None:
         parents = [taxonomy.concept(id) for id in ("milk", "tea")]
         ranked = [
             Suggestion(
-                concept, rank, parent, taxonomy.path(parent.id), 0.5 / rank, place=Place.NONE
+                concept, rank, parent, taxonomy.path(parent.id), 0.5 / rank, place=Suitability.NONE
             )
             for rank, parent in enumerate(parents, start=1)
         ]

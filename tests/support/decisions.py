@@ -19,11 +19,12 @@ import numpy as np
 
 from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.archive import load_archive
-from taxoexpan.decisions.acceptance import Acceptance, decide
-from taxoexpan.decisions.additions import accept_suggestions
+from taxoexpan.decisions.additions import prepared, to_additions
+from taxoexpan.decisions.decide import decide, marked
 from taxoexpan.decisions.feedback import Feedback, Rejections
 from taxoexpan.decisions.parent_lookup import read_decisions
-from taxoexpan.decisions.suggestion import Place, SuggestionKind, Verdict
+from taxoexpan.decisions.policies import policy_of
+from taxoexpan.decisions.suggestion import SuggestionKind, Suitability, Verdict
 from taxoexpan.decisions.suggestion_tables import (
     parquet_file,
     read_rows,
@@ -41,7 +42,7 @@ from taxoexpan.placement.proposals import (
 )
 from tests.support.command_line import run
 
-__all__ = ["Feedback", "Place", "Rejections", "SuggestionKind", "Verdict", "read_decisions"]
+__all__ = ["Feedback", "Rejections", "SuggestionKind", "Suitability", "Verdict", "read_decisions"]
 
 Row = dict[str, str]
 """The cells of a row by the names of their columns."""
@@ -121,8 +122,8 @@ def decided_by_expand(taxonomy: Taxonomy, rows: str, **options: Any) -> list[Row
         path = Path(folder) / "suggestions.csv"
         path.write_bytes(rows.encode("utf-8"))
         suggestions = read_decisions(path, taxonomy)
-    decided = decide(suggestions, Acceptance(**options), taxonomy)
-    return list(csv.DictReader(io.StringIO(written(decided))))
+    decisions = decide(taxonomy, suggestions, policy_of(**options))
+    return list(csv.DictReader(io.StringIO(written(marked(suggestions, decisions)))))
 
 
 def table_of(rows: Sequence[Row]) -> str:
@@ -138,8 +139,9 @@ def expanded(
     taxonomy: Taxonomy, suggestions: Sequence[Suggestion], **options: Any
 ) -> tuple[Taxonomy, list[str]]:
     """Return a taxonomy with accepted suggestions, and a message per refused move and synonym."""
-    accepted = accept_suggestions(taxonomy, suggestions, Acceptance(**options))
-    return taxonomy.expanded(accepted.additions), accepted.rejected_changes
+    decisions = decide(taxonomy, prepared(taxonomy, suggestions), policy_of(**options))
+    outcome = to_additions(taxonomy, decisions)
+    return taxonomy.expanded(outcome.additions), list(outcome.refused)
 
 
 def read_suggestions(path: Path) -> list[Suggestion]:

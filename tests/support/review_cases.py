@@ -14,7 +14,7 @@ from urllib.parse import quote
 from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan, read_taxonomy
-from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.desk.review.app import create_app
 from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, filter_listed
 from taxoexpan.desk.review.improvement import Improvement
@@ -95,7 +95,7 @@ class Review:
         concept = self.concept(label).concept
         taxonomy = self.desk.taxonomy
         values["kind"] = SuggestionKind(kind)
-        values["place"] = Place.POSSIBLE if is_suitable else Place.NONE
+        values["place"] = Suitability.POSSIBLE if is_suitable else Suitability.NONE
         proposals = [
             Suggestion(
                 concept, rank, taxonomy.concept(id), taxonomy.path(id), 0.5, confidence, **values

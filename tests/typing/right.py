@@ -10,12 +10,12 @@ from taxoexpan import (
     Concept,
     Holdout,
     Metrics,
-    Place,
     Reliability,
     Settings,
     Suggestion,
     SuggestionKind,
     Suggestions,
+    Suitability,
     TaxoExpan,
     Taxonomy,
     expand_file,
@@ -35,7 +35,7 @@ suggestions: Suggestions = model.suggest(["kefir", Concept("1", "mate"), {"label
 first: Suggestion = model.suggest("kefir", top_k=3)[0][0]
 by_label: Suggestion = suggestions["kefir"][0]
 merges: list[str] = [s.query.label for s in suggestions.flat if s.kind is SuggestionKind.MERGE]
-nowhere: bool = first.place is Place.NONE
+nowhere: bool = first.place is Suitability.NONE
 confidence: float | None = first.confidence
 table: pd.DataFrame = suggestions.to_frame()
 holdout: Holdout = hold_out_leaves(taxonomy, fraction=0.1, seed=1)

@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note, note_some, spell_files, warn, warn_some
-from taxoexpan.cli.taxonomy_messages import named_present, print_other_language, print_present
+from taxoexpan.cli.taxonomy_messages import named_present, print_present
 from taxoexpan.phrasing import pluralize, visible
 
 if TYPE_CHECKING:
-    from taxoexpan.decisions.acceptance import Acceptance
+    from taxoexpan.decisions.additions import Outcome
     from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.decision import Leave
+    from taxoexpan.decisions.policies import Policy
     from taxoexpan.decisions.suggestion import Suggestion
     from taxoexpan.taxonomy import Additions, Taxonomy
 
 
-def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
-    """Print what was added and what was not, and the output file."""
-    accepted = applied.accepted
-    print_other_language(taxonomy, applied.additions.concepts)
-    chosen = {s.query.id: s.parent for s in accepted.suggestions if s.is_decided and not s.is_merge}
-    for new, known in accepted.already_present:
+def print_applied(
+    taxonomy: Taxonomy,
+    applied: AppliedSuggestions,
+    allowed_changes: Collection[str],
+    threshold: Policy | None = None,
+) -> None:
+    """Print what was added and what was not, and the output file.
+
+    The concepts that do not reach a given threshold are left out; others are undecided.
+    """
+    from taxoexpan.decisions.decision import Place, Reason
+    from taxoexpan.decisions.policies import Policy
+
+    outcome = applied.outcome
+    placed = [each for each in outcome.decisions if isinstance(each, Place)]
+    chosen = {each.query.id: each.suggestions[-1].parent for each in placed}
+    for new, known in outcome.already_present:
         parent = chosen.get(new.id, known)
         if parent.id not in (known.id, *taxonomy.parents(known.id)):
             fix = "apply to a version without it, or move it yourself"
             warn(f"{new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
-    print_present(accepted.already_present, "not added")
+    print_present(outcome.already_present, "not added")
     for message in _deprecated_warnings(taxonomy, applied.additions):
         warn(message)
+    print_merges(outcome.merged)
     fix = "; not added; accept the row of a parent instead, or use --allow-merges"
-    print_merges(accepted.merged, "" if acceptance.allow_merges else fix)
-    warn_some(accepted.rejected_changes, " moves and synonyms were rejected")
-    if accepted.left_out:
-        note(f"{pluralize(accepted.left_out, 'concept')} left out{_reason(acceptance)}")
+    print_merges([s for each in outcome.left(Reason.MERGE) for s in each.suggestions], fix)
+    warn_some(outcome.refused, " moves and synonyms were rejected")
+    if left := len(left_out(outcome, threshold)):
+        note(f"{pluralize(left, 'concept')} left out{_reason(threshold)}")
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
         warn(f"this file has no place for {lost}; they were not written")
@@ -42,15 +57,44 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
         note(f"note: left blank in the new concepts: {', '.join(applied.written.left_blank)}")
     files = spell_files(applied.written.files)
     where = f"; expanded taxonomy in {files}" if files else ""
-    note(f"{_counts(applied.additions, acceptance)}{where}")
-    if accepted.unmeasured:
-        count = pluralize(accepted.unmeasured, "concept was", "concepts were")
+    note(f"{_counts(applied.additions, allowed_changes)}{where}")
+    added = {concept.id for concept in applied.additions.concepts}
+    unmeasured = [
+        each
+        for each in placed
+        if isinstance(each.by, Policy) and each.by.is_unmeasured and each.query.id in added
+    ]
+    if unmeasured:
+        count = pluralize(len(unmeasured), "concept was", "concepts were")
         note(f"without a confidence, {count} added below the first suggestion; review them")
 
 
-def applied_figures(taxonomy: Taxonomy, applied: AppliedSuggestions) -> dict[str, object]:
+def left_out(outcome: Outcome, threshold: Policy | None) -> list[Leave]:
+    """Return the concepts without a parent that reaches a given threshold and is added."""
+    from taxoexpan.decisions.decision import Reason
+
+    reasons = [Reason.NO_PARENT, Reason.NOT_SURE, Reason.NO_PLACE] if threshold else []
+    return outcome.left(*reasons)
+
+
+def undecided(outcome: Outcome, threshold: Policy | None = None) -> list[Leave]:
+    """Return the concepts that are left for review, without those of `left_out`."""
+    from taxoexpan.decisions.decision import Reason
+
+    reasons = [] if threshold else [Reason.NO_PARENT, Reason.NOT_SURE, Reason.NO_PLACE]
+    return outcome.left(Reason.SIMILAR, *reasons)
+
+
+def count_reasons(left: Sequence[Leave]) -> Counter[str]:
+    """Count concepts that are left by their reasons."""
+    return Counter(each.reason.value for each in left)
+
+
+def applied_figures(
+    taxonomy: Taxonomy, applied: AppliedSuggestions, threshold: Policy | None = None
+) -> dict[str, object]:
     """Return what was added and what was not, for JSON."""
-    accepted = applied.accepted
+    outcome = applied.outcome
     additions = applied.additions
     parents: dict[str, list[str]] = {}
     for parent, child in additions.relations:
@@ -69,14 +113,14 @@ def applied_figures(taxonomy: Taxonomy, applied: AppliedSuggestions) -> dict[str
         "relations": len(additions.relations),
         "moves": [move._asdict() for move in additions.moves],
         "synonyms": [{"id": id, "name": name} for id, name in additions.synonyms],
-        "already_present": named_present(accepted.already_present),
+        "already_present": named_present(outcome.already_present),
         "merged": [
             {"query": each.query.label, "id": each.parent.id, "label": each.parent.label}
-            for each in accepted.merged
+            for each in outcome.synonyms
         ],
-        "rejected_changes": accepted.rejected_changes,
-        "undecided": dict(accepted.undecided),
-        "left_out": accepted.left_out,
+        "rejected_changes": outcome.refused,
+        "undecided": dict(count_reasons(undecided(outcome, threshold))),
+        "left_out": len(left_out(outcome, threshold)),
         "lost": applied.written.lost,
         "left_blank": applied.written.left_blank,
         "protected": applied.protected,
@@ -116,22 +160,25 @@ def _deprecated_warnings(taxonomy: Taxonomy, additions: Additions) -> list[str]:
     return notes
 
 
-def _reason(acceptance: Acceptance) -> str:
+def _reason(threshold: Policy | None) -> str:
     """Return the reason why concepts were left out."""
+    from taxoexpan.decisions.policies import Exact
+
     thresholds = []
-    if acceptance.min_score:
-        thresholds.append(f"a score of {acceptance.min_score} or more")
-    if acceptance.min_confidence:
-        thresholds.append(f"a confidence of {acceptance.min_confidence:.3g} or more")
+    if isinstance(threshold, Exact):
+        if threshold.score:
+            thresholds.append(f"a score of {threshold.score} or more")
+        if threshold.confidence:
+            thresholds.append(f"a confidence of {threshold.confidence:.3g} or more")
     return f": no parent with {' and '.join(thresholds)}" if thresholds else ""
 
 
-def _counts(additions: Additions, acceptance: Acceptance) -> str:
+def _counts(additions: Additions, allowed_changes: Collection[str]) -> str:
     """Describe how much was added, and how much was moved and merged if that is allowed."""
     concepts = pluralize(len(additions.concepts), "concept")
     counts = [f"{concepts} and {pluralize(len(additions.relations), 'relation')} added"]
-    if acceptance.allow_moves:
+    if "moves" in allowed_changes or additions.moves:
         counts.append(f"{pluralize(len(additions.moves), 'relation')} moved below new concepts")
-    if acceptance.allow_merges:
+    if "synonyms" in allowed_changes or additions.synonyms:
         counts.append(f"{pluralize(len(additions.synonyms), 'synonym')} added")
     return ", ".join(counts)

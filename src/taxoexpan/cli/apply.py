@@ -7,7 +7,12 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.addition_messages import applied_figures, print_applied
+from taxoexpan.cli.addition_messages import (
+    applied_figures,
+    count_reasons,
+    print_applied,
+    undecided,
+)
 from taxoexpan.cli.arguments import open_taxonomy, refuse_json_beside
 from taxoexpan.cli.messages import note, note_some, print_json, warn
 from taxoexpan.option_declarations import (
@@ -23,7 +28,9 @@ from taxoexpan.phrasing import join_counts, join_words, pluralize
 from taxoexpan.shared_options import AcceptanceOptions, QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
+    from taxoexpan.decisions.additions import Outcome
     from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.policies import Policy
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
 
@@ -57,32 +64,46 @@ class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
 
 def run(options: Options) -> int:
     """Apply the accepted suggestions."""
-    from taxoexpan.decisions.acceptance import similar
-    from taxoexpan.decisions.applying import acceptance_of, apply_suggestions
+    from taxoexpan.decisions.applying import apply_decisions, policy_of_options, supported
+    from taxoexpan.decisions.decide import decide
     from taxoexpan.decisions.parent_lookup import read_decisions, with_details
     from taxoexpan.formats.concept_list import read_concepts
+    from taxoexpan.taxonomy.id_policy import IdPolicy
 
     _refuse_outputs(options)
-    accept = acceptance_of(options)
+    ids = IdPolicy.of(options)
     file = open_taxonomy(options.taxonomy, options)
-    file.check_changes(accept.allowed_changes)
-    suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
+    file.check_changes(policy_of_options(options).allowed_changes)
+    rows = read_decisions(options.decisions, file.taxonomy, ids, options.allow_moves)
     listed = read_concepts(options.concepts) if options.concepts else []
-    suggestions = with_details(suggestions, listed)
-    applied = apply_suggestions(file, suggestions, options.output, accept, options.force)
-    print_applied(file.taxonomy, applied, accept)
-    if undecided := applied.accepted.undecided:
-        found = similar(applied.accepted.suggestions)
-        note_some([f"similar: {each.why}" for each in found if each.why], " are similar")
-        count = pluralize(undecided.total(), "concept")
-        fix = f"write accepted into the column decision of {options.decisions}"
-        fix += "" if options.all else ", or use --all"
-        note(f"{count} left out: {join_counts(undecided)}; to add one, {fix}")
+    rows = with_details(rows, listed)
+    policy = policy_of_options(options, rows)
+    decisions, refused = supported(file, decide(file.taxonomy, rows, policy))
+    for refusal in refused:
+        warn(refusal.message)
+    applied = apply_decisions(file, decisions, options.output, ids, options.force)
+    threshold = policy if policy.is_asked_for else None
+    print_applied(file.taxonomy, applied, policy.allowed_changes, threshold)
+    _print_left(options, applied.outcome, threshold)
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
     if options.json:
-        print_json(applied_figures(file.taxonomy, applied))
+        print_json(applied_figures(file.taxonomy, applied, threshold))
     return 0
+
+
+def _print_left(options: Options, outcome: Outcome, threshold: Policy | None) -> None:
+    """Print which concepts are left for review, and how to add them."""
+    from taxoexpan.decisions.decision import Reason
+
+    left = undecided(outcome, threshold)
+    reasons = [s.why for each in left for s in each.suggestions if each.reason == Reason.SIMILAR]
+    note_some([f"similar: {why}" for why in reasons if why], " are similar")
+    if left:
+        count = pluralize(len(left), "concept")
+        fix = f"write accepted into the column decision of {options.decisions}"
+        fix += "" if options.all else ", or use --all"
+        note(f"{count} left out: {join_counts(count_reasons(left))}; to add one, {fix}")
 
 
 def _refuse_outputs(options: Options) -> None:
@@ -111,7 +132,7 @@ def _write_changes(
 
     if not options.changes:
         return
-    mappings = applied.accepted.mappings(own_ids)
+    mappings = applied.outcome.mappings(own_ids)
     changes = ChangeSet.of_additions(file, applied.additions, mappings)
     contents = {}
     for path in options.changes:

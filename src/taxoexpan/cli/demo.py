@@ -36,7 +36,7 @@ def run(options: Options) -> int:
     folder.mkdir(exist_ok=True)
     try:
         with resources.as_file(resources.files("taxoexpan") / "data") as data:
-            applied = expand_with_messages(
+            suggestions = expand_with_messages(
                 ExpandOptions(
                     taxonomy=data / "food.csv",
                     new=data / "new-foods.csv",
@@ -52,6 +52,6 @@ def run(options: Options) -> int:
         with suppress(OSError):  # removes the folder only if it is empty
             folder.rmdir()
     if not options.json:
-        print(placements_table(applied.accepted.suggestions))
+        print(placements_table(suggestions))
     note(f"\nWith your own files: taxoexpan expand TAXONOMY NEW -o OUT (results are in {folder})")
     return 0

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.addition_messages import applied_figures, print_applied
+from taxoexpan.cli.addition_messages import (
+    applied_figures,
+    count_reasons,
+    print_applied,
+    undecided,
+)
 from taxoexpan.cli.arguments import refuse_json_beside
 from taxoexpan.cli.glossaries import print_glossary
 from taxoexpan.cli.messages import note, print_json, warn
-from taxoexpan.cli.suggestion_output import print_no_parent
+from taxoexpan.cli.suggestion_output import SuggestionSummary, print_no_parent
 from taxoexpan.cli.taxonomy_messages import (
     named_present,
     print_file_notes,
@@ -27,6 +31,8 @@ from taxoexpan.shared_options import ExpandOptions
 
 if TYPE_CHECKING:
     from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.decision import Leave
+    from taxoexpan.decisions.suggestion import Suggestion
     from taxoexpan.expansion import Expansion
     from taxoexpan.model import TaxoExpan
 
@@ -46,8 +52,8 @@ def run(options: Options) -> int:
     return 0
 
 
-def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSuggestions:
-    """Expand a taxonomy file, and print a message about every step, and JSON if requested."""
+def expand_with_messages(options: ExpandOptions, with_json: bool) -> Sequence[Suggestion]:
+    """Expand a taxonomy file, print a message about every step, and return the suggestions."""
     from taxoexpan.expansion import ExpansionObserver, expand
 
     class Messages(ExpansionObserver):
@@ -55,6 +61,7 @@ def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSugg
 
         shows_progress = not options.quiet
         figures: Mapping[str, object] = {}
+        suggestions: Sequence[Suggestion] = ()
 
         def prepared(self, expansion: Expansion) -> None:
             print_file_notes(expansion.file)
@@ -72,20 +79,20 @@ def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSugg
             print_training(model)
 
         def placed(self, expansion: Expansion) -> None:
-            from taxoexpan.decisions.acceptance import no_suitable_parent
-
-            count = len({suggestion.query.id for suggestion in expansion.suggestions})
-            print_no_parent(no_suitable_parent(expansion.suggestions), count)
+            summary = SuggestionSummary()
+            summary.add(expansion.suggestions)
+            print_no_parent(summary.without_parent, summary.queries)
 
         def saved(self, what: str, path: Path) -> None:
             note(f"{what} written to {path}")
 
         def applied(self, expansion: Expansion, applied: AppliedSuggestions) -> None:
-            print_applied(expansion.taxonomy, applied, expansion.acceptance)
+            print_applied(expansion.taxonomy, applied, expansion.policy.allowed_changes)
             _print_rule(expansion)
             _print_coarse(expansion)
-            if applied.accepted.undecided:
-                _print_undecided(expansion, applied.accepted.undecided)
+            if left := undecided(applied.outcome):
+                _print_undecided(expansion, left)
+            self.suggestions = expansion.suggestions
             self.figures = {
                 **applied_figures(expansion.taxonomy, applied),
                 "already_present": named_present(expansion.concepts.present),
@@ -93,33 +100,32 @@ def expand_with_messages(options: ExpandOptions, with_json: bool) -> AppliedSugg
             }
 
     messages = Messages()
-    applied = expand(options, messages)
+    expand(options, messages)
     if with_json:
         print_json(messages.figures)
-    return applied
+    return messages.suggestions
 
 
 def _print_rule(expansion: Expansion) -> None:
     """Print the learned threshold, or the reason why there is none."""
-    from taxoexpan.decisions.acceptance import have_confidence
+    from taxoexpan.decisions.policies import Exact
 
+    policy = expansion.policy
     precision = expansion.options.accept_at_precision
     if not expansion.suggestions:
         return
-    if precision is not None:
-        threshold = f"{expansion.threshold:.3f} or more"
+    if precision is not None and isinstance(policy, Exact):
+        threshold = f"{policy.confidence:.3f} or more"
         note(
             f"accepted: a confidence of {threshold} ({precision:.0%} precision on held-out "
             "concepts)"
         )
-    elif expansion.acceptance.has_threshold:
-        return
-    elif expansion.options.together:
+    elif policy.is_unmeasured and expansion.options.together:
         warn(
             "no confidence is computed for concepts that are placed together, so all placements "
             "are written; review them"
         )
-    elif not have_confidence(expansion.suggestions):
+    elif policy.is_unmeasured:
         warn(
             "without a confidence, all concepts that have a suitable parent are written; review "
             "them"
@@ -128,12 +134,11 @@ def _print_rule(expansion: Expansion) -> None:
 
 def _print_coarse(expansion: Expansion) -> None:
     """Print how many concepts are placed above their probable parent."""
-    from taxoexpan.decisions.acceptance import places_safely
+    from taxoexpan.decisions.policies import Deepest
     from taxoexpan.decisions.suggestion import SuggestionKind
 
-    is_replaced = expansion.options.accept_at_precision is not None
-    if not is_replaced and places_safely(expansion.acceptance, expansion.suggestions):
-        least = f"{expansion.min_branch:.3g} or more"
+    if isinstance(expansion.policy, Deepest) and expansion.suggestions:
+        least = f"{expansion.policy.truth:.3g} or more"
         note(f"placed: where a branch has a confidence of {least} ({expansion.truth:.3g} truth)")
     coarse = [s for s in expansion.suggestions if s.kind == SuggestionKind.COARSE and s.is_decided]
     if coarse:
@@ -144,12 +149,12 @@ def _print_coarse(expansion: Expansion) -> None:
         )
 
 
-def _print_undecided(expansion: Expansion, undecided: Counter[str]) -> None:
+def _print_undecided(expansion: Expansion, left: Sequence[Leave]) -> None:
     """Print how many concepts were not written, why, and how to add them."""
     options = expansion.options
     file = expansion.file
     total = pluralize(len({each.query.id for each in expansion.suggestions}), "new concept")
-    count = undecided.total()
+    count = len(left)
     verb = "is" if count == 1 else "are"
     table = str(options.suggestions_file)
     output = str(options.output)
@@ -157,8 +162,9 @@ def _print_undecided(expansion: Expansion, undecided: Counter[str]) -> None:
     # An output in another format is not read in the same way.
     flags = file.read_flags if options.output.suffixes == file.path.suffixes else []
     command = shlex.join(["taxoexpan", "apply", *files, *flags])
+    reasons = join_counts(count_reasons(left))
     note(
-        f"{count:,} of {total} {verb} undecided and not written: {join_counts(undecided)}; to "
+        f"{count:,} of {total} {verb} undecided and not written: {reasons}; to "
         f"review them, write accepted into the column decision of {table}, then run: {command} "
         "(with --all, it writes all of them)"
     )

@@ -126,9 +126,9 @@ def _content(
     options: Options, store: DecisionStore, format: ChangeFormat | None
 ) -> tuple[str, str]:
     """Return the text to write, and a summary of it."""
+    from taxoexpan.decisions.changes import changes_text
     from taxoexpan.decisions.suggestion import Verdict
     from taxoexpan.decisions.suggestion_tables import suggestion_rows, suggestions_csv
-    from taxoexpan.desk.store.exports import changes_text
     from taxoexpan.desk.store.history import history_csv, history_rows
 
     if options.history:

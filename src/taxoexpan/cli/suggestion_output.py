@@ -40,11 +40,15 @@ class SuggestionSummary:
 
     def add(self, suggestions: Sequence[Suggestion]) -> None:
         """Count the suggestions of a block of queries."""
-        from taxoexpan.decisions.acceptance import merges, no_suitable_parent
-
-        self.queries += len({suggestion.query.id for suggestion in suggestions})
-        self.merged += [s for s in merges(suggestions) if not s.why]  # the others were printed
-        self.without_parent += no_suitable_parent(suggestions)
+        first: dict[str, Suggestion] = {}
+        for suggestion in sorted(suggestions, key=lambda s: s.rank):
+            first.setdefault(suggestion.query.id, suggestion)
+        self.queries += len(first)
+        for suggestion in first.values():
+            if suggestion.is_merge:
+                self.merged += [suggestion] * (not suggestion.why)  # the others were printed
+            elif suggestion.place:
+                self.without_parent.append(suggestion)
 
     def print(self) -> None:
         """Print which queries are synonyms of existing concepts, or have no suitable parent."""

@@ -1,8 +1,13 @@
 """Decisions: what is suggested for new concepts, what is decided, and what is added.
 
-Nothing here needs a model or torch. A `suggestion` is what a model says; `suggestions` groups them
-by concept. `acceptance` decides, `additions` turns what is accepted into safe changes of a
-taxonomy, and `applying` writes them to a file. `suggestion_tables` reads and writes CSV and
-Parquet, and `parent_lookup` finds the parents that a person has named. `feedback` is what a model
-learns from.
+Nothing here needs a model or torch. In the order of a decision's journey:
+
+- a `suggestion` is what a model says, and `suggestions` groups them by concept;
+- `suggestion_tables` reads and writes CSV and Parquet, and `parent_lookup` finds the parents that a
+  person has named;
+- `policies` choose suggestions, and `coarse_places` are those further up that are sure;
+- `decide` makes one `decision` per concept, by persons or a policy;
+- `additions` turns decisions into safe changes of a taxonomy, `applying` writes them to a file, and
+  `changes` as a list of changes;
+- `feedback` is what a model learns from decisions.
 """

@@ -1,25 +1,13 @@
-"""Accepted suggestions as additions to a taxonomy, with safe moves and new synonyms."""
+"""From decisions to additions: concepts, relations, safe moves and new synonyms."""
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from taxoexpan.decisions.acceptance import (
-    Acceptance,
-    applicable,
-    decide,
-    have_confidence,
-    merges,
-    open_suggestions,
-    select_additions,
-    undecided_reasons,
-)
-from taxoexpan.decisions.suggestion import Suggestion, Verdict
+from taxoexpan.decisions.decision import Decision, Leave, Merge, Person, Place, Reason
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.errors import TaxonomyError
-from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -34,22 +22,34 @@ _FOREIGN = (
 
 
 @dataclass(frozen=True)
-class AcceptedSuggestions:
-    """The additions from accepted suggestions, and the suggestions that were not added."""
+class Outcome:
+    """The additions that follow from decisions, and why some decisions add nothing."""
 
-    suggestions: list[Suggestion]
+    decisions: Sequence[Decision]
+    """All decisions, with the final ids of the new concepts."""
     additions: Additions
-    already_present: list[tuple[Concept, Concept]]
-    merged: list[Suggestion]
-    rejected_changes: list[str]
-    left_out: int
-    undecided: Counter[str]
-    """The number of undecided concepts by reason."""
-    unmeasured: int
-    """The number of added concepts that nobody has decided about, and that have no confidence."""
+    already_present: Sequence[tuple[Concept, Concept]]
+    """The concepts to place that the taxonomy has already, each with the existing one."""
+    refused: Sequence[str]
+    """Why some moves and synonyms are not safe."""
+
+    @property
+    def merged(self) -> list[Suggestion]:
+        """The suggestions of the concepts that became synonyms."""
+        return [s for d in self.decisions if isinstance(d, Merge) for s in d.suggestions]
+
+    @property
+    def synonyms(self) -> list[Suggestion]:
+        """The suggestions of the concepts that became, or probably are, synonyms."""
+        probable = [s for leave in self.left(Reason.MERGE) for s in leave.suggestions]
+        return [*self.merged, *probable]
+
+    def left(self, *reasons: Reason) -> list[Leave]:
+        """Return the concepts that are left for one of these reasons."""
+        return [d for d in self.decisions if isinstance(d, Leave) and d.reason in reasons]
 
     def mappings(self, own_ids: Collection[str] = ()) -> list[ConceptMapping]:
-        """Return one mapping per merge, without provisional ids (not in `own_ids`)."""
+        """Return one mapping per synonym, without provisional ids (not in `own_ids`)."""
         return [
             ConceptMapping(
                 merge.query.id if merge.query.id in own_ids else "",
@@ -59,46 +59,74 @@ class AcceptedSuggestions:
                 Justification.COMPOSITE if merge.rank else Justification.MANUAL,
                 merge.confidence_or_score if merge.rank else None,
             )
-            for merge in self.merged
+            for merge in self.synonyms
         ]
 
 
-def accept_suggestions(
-    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
-) -> AcceptedSuggestions:
-    """Turn suggestions, which a person may have edited, into additions to the taxonomy.
+def to_additions(
+    taxonomy: Taxonomy, decisions: Sequence[Decision], ids: IdPolicy = DEFAULT_IDS
+) -> Outcome:
+    """Return what decisions add to a taxonomy, with ids for the new concepts."""
+    placed = [decision for decision in decisions if isinstance(decision, Place)]
+    curated = {d.query.id for d in placed if isinstance(d.by, Person) and d.by.name}
+    new, present = drop_existing(taxonomy, additions_of(decisions), curated)
+    safe, refused = validate_additions(taxonomy, new)
+    resolved, new_ids = resolve_ids(taxonomy, safe, ids)
+    final = [_with_ids(decision, new_ids) for decision in decisions]
+    return Outcome(final, resolved, present, refused)
 
-    Without a threshold, `decide` decides about concepts about which nobody has decided.
-    """
-    named = with_query_ids(taxonomy, suggestions, acceptance.ids)
-    suggestions = [_with_known_parent(taxonomy, suggestion) for suggestion in named]
-    unmeasured = set[str]()
-    if not acceptance.has_threshold:
-        candidates = open_suggestions(suggestions)
-        if not have_confidence(candidates):
-            unmeasured = {s.query.id for s in candidates}
-        known = (s.sure_from for s in suggestions if s.sure_from is not None)
-        rule = replace(acceptance, min_branch=next(known, acceptance.min_branch))
-        suggestions = decide(suggestions, rule, taxonomy)
-    curated = {s.query.id for s in suggestions if s.curator}
-    selected = select_additions(suggestions, acceptance)
-    additions, present = drop_existing(taxonomy, selected, curated)
-    safe, rejected = validate_additions(taxonomy, additions)
-    considered = applicable(suggestions, acceptance)
-    merged = merges(considered, acceptance)
-    queries = {s.query.id for s in considered}
-    undecided = {s.query.id for s in suggestions if s.decision != Verdict.REJECTED} - queries
-    resolved, new_ids = resolve_ids(taxonomy, safe, acceptance.ids)
-    return AcceptedSuggestions(
-        [_with_ids(suggestion, new_ids) for suggestion in suggestions],
-        resolved,
-        present,
-        [_with_ids(merge, new_ids) for merge in merged],
-        rejected,
-        len(queries) - len(additions.concepts) - len(present) - len(merged),
-        undecided_reasons(suggestions, undecided),
-        sum(concept.id in unmeasured for concept in safe.concepts),
+
+def additions_of(decisions: Iterable[Decision]) -> Additions:
+    """Return all that decisions ask for, whether it is possible or not."""
+    decisions = list(decisions)
+    placed = [decision for decision in decisions if isinstance(decision, Place)]
+    merged = [s for d in decisions if isinstance(d, Merge) for s in d.suggestions]
+    return Additions(
+        tuple({d.query.id: d.query for d in placed}.values()),
+        tuple(dict.fromkeys((s.parent.id, d.query.id) for d in placed for s in d.suggestions)),
+        moves=_moves_of(placed),
+        synonyms=_synonyms_of(merged),
     )
+
+
+def _moves_of(placed: Sequence[Place]) -> tuple[Move, ...]:
+    """Return the moves of the inserts, most important first.
+
+    If two inserts claim one child, a person's insert comes first, then the longer and thus more
+    specific name (oat milk before milk, for organic oat milk), then the higher confidence.
+    """
+
+    def priority(insert: Suggestion) -> tuple[object, ...]:
+        name = normalize_name(insert.query.label)
+        specificity = (-len(name.split()), -len(name))
+        ids = (name, insert.query.id, insert.parent.id)
+        return (bool(insert.rank), *specificity, -insert.confidence_or_score, *ids)
+
+    moving = (s for d in placed if d.is_moving for s in d.suggestions)
+    inserts = sorted((s for s in moving if s.kind == SuggestionKind.INSERT), key=priority)
+    moves = (Move(id, s.parent.id, s.query.id) for s in inserts for id in sorted(s.moves))
+    return tuple(dict.fromkeys(moves))
+
+
+def _synonyms_of(merged: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
+    """Return the merged names and the existing ids: a person's own first, then by confidence."""
+
+    def priority(merge: Suggestion) -> tuple[object, ...]:
+        label = merge.query.label
+        ids = (normalize_name(label), merge.parent.id, label)
+        return (bool(merge.rank), -merge.confidence_or_score, *ids)
+
+    ordered = sorted(merged, key=priority)
+    names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
+    return tuple(dict.fromkeys(names))
+
+
+def prepared(
+    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], ids: IdPolicy = DEFAULT_IDS
+) -> list[Suggestion]:
+    """Return suggestions of a file or a store with ids, and with the parents of a taxonomy."""
+    named = with_query_ids(taxonomy, suggestions, ids)
+    return [with_known_parent(taxonomy, suggestion) for suggestion in named]
 
 
 def with_query_ids(
@@ -113,7 +141,7 @@ def with_query_ids(
     return [s if s.query.id else replace(s, query=queries[s.query.label]) for s in suggestions]
 
 
-def _with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
+def with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
     """Return a suggestion with the taxonomy's parent; a ranked one must have the same label."""
     id = suggestion.parent.id
     given = suggestion.parent.label
@@ -190,31 +218,19 @@ def child_named(taxonomy: Taxonomy, parent: str, label: str) -> int | None:
     return next(map(taxonomy.index, same), None)
 
 
-def _with_ids(suggestion: Suggestion, new_ids: Mapping[str, str]) -> Suggestion:
-    """Return a suggestion with the final ids of new concepts."""
-    query = suggestion.query
-    parent = suggestion.parent
-    if query.id not in new_ids and parent.id not in new_ids:
-        return suggestion
-    return replace(
-        suggestion,
-        query=replace(query, id=new_ids.get(query.id, query.id)),
-        parent=replace(parent, id=new_ids.get(parent.id, parent.id)),
-    )
+def _with_ids(decision: Decision, new_ids: Mapping[str, str]) -> Decision:
+    """Return a decision with the final ids of new concepts."""
+    if not new_ids:
+        return decision
 
+    def final(concept: Concept) -> Concept:
+        id = new_ids.get(concept.id)
+        return concept if id is None else replace(concept, id=id)
 
-def expanded_taxonomy(
-    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
-) -> Taxonomy:
-    """Return the taxonomy with the accepted concepts, and warn about the others."""
-    decided = replace(acceptance, min_score=None, min_confidence=None)
-    accepted = accept_suggestions(taxonomy, decide(suggestions, acceptance, taxonomy), decided)
-    if accepted.undecided:
-        message = f"{pluralize(accepted.undecided.total(), 'concept')} left out"
-        reasons = join_counts(accepted.undecided)
-        fix = "min_confidence=0 adds all that are not similar to an existing concept"
-        warnings.warn(f"{message}: {reasons}; {fix}", stacklevel=3)
-    return taxonomy.expanded(accepted.additions)
+    suggestions = [
+        replace(s, query=final(s.query), parent=final(s.parent)) for s in decision.suggestions
+    ]
+    return replace(decision, query=final(decision.query), suggestions=suggestions)
 
 
 def validate_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, list[str]]:

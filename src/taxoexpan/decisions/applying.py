@@ -1,21 +1,32 @@
-"""Applying: from suggestions to an expanded taxonomy file."""
+"""Applying: from decisions to an expanded taxonomy file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from taxoexpan.decisions.acceptance import Acceptance
-from taxoexpan.decisions.additions import AcceptedSuggestions, accept_suggestions
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
+from taxoexpan.decisions.additions import Outcome, to_additions
+from taxoexpan.decisions.decision import (
+    Decision,
+    Leave,
+    Merge,
+    Person,
+    Place,
+    Reason,
+    Refusal,
+)
+from taxoexpan.decisions.policies import Policy, policy_of
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
+from taxoexpan.phrasing import join_words
 from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions
 from taxoexpan.taxonomy import Additions, Provenance
-from taxoexpan.taxonomy.id_policy import IdPolicy
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
+from taxoexpan.thresholds import DEFAULT_TRUTH
 
 NUM_REFINED = 3
 """Possible parents that the note on a coarse placement names."""
@@ -23,7 +34,7 @@ NUM_REFINED = 3
 
 @dataclass(frozen=True)
 class AppliedSuggestions:
-    """The accepted suggestions, and the written files.
+    """What follows from the decisions, and the written files.
 
     Examples:
         >>> from taxoexpan import expand_file
@@ -33,7 +44,7 @@ class AppliedSuggestions:
         11
     """
 
-    accepted: AcceptedSuggestions
+    outcome: Outcome
     written: WrittenFiles
     protected: int = 0
     """The number of new texts that got an apostrophe, because a spreadsheet would compute them."""
@@ -41,50 +52,69 @@ class AppliedSuggestions:
     @property
     def additions(self) -> Additions:
         """The concepts, relations, moves and synonyms that were written."""
-        return self.accepted.additions
+        return self.outcome.additions
 
 
-def apply_suggestions(
+def apply_decisions(
     file: TaxonomyFile,
-    suggestions: Sequence[Suggestion],
+    decisions: Sequence[Decision],
     output: Path | None,
-    acceptance: Acceptance,
+    ids: IdPolicy = DEFAULT_IDS,
     force: bool = False,
 ) -> AppliedSuggestions:
-    """Add accepted suggestions to a taxonomy file; without an output, only return the insertions.
+    """Carry out decisions in a taxonomy file; without an output, only return the insertions.
 
     In CSV files, new formulas get an apostrophe.
     """
-    accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
-    additions = replace(accepted.additions, provenance=_provenance(accepted.suggestions))
+    outcome = to_additions(file.taxonomy, decisions, ids)
+    additions = replace(outcome.additions, provenance=_provenance(outcome.decisions))
     protected = 0
     if is_computed_file(file.format, file.path):
         additions, protected = protect_additions(file.taxonomy, additions)
-    accepted = replace(accepted, additions=additions)
-    return AppliedSuggestions(accepted, file.write(additions, output, force), protected)
+    outcome = replace(outcome, additions=additions)
+    return AppliedSuggestions(outcome, file.write(additions, output, force), protected)
 
 
-def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
+def supported(
+    file: TaxonomyFile, decisions: Sequence[Decision]
+) -> tuple[list[Decision], list[Refusal]]:
+    """Leave the merges, and do without the moves, that a file cannot store."""
+    changes = file.supported_changes
+    kept: list[Decision] = []
+    refused = []
+    for decision in decisions:
+        label = repr(decision.query.label)
+        parents = join_words([repr(s.parent.label) for s in decision.suggestions])
+        if isinstance(decision, Merge) and "synonyms" not in changes:
+            message = f"{label} is a synonym of {parents}; this file has no synonyms"
+            refused.append(Refusal(message, decision.query))
+            decision = Leave(decision.query, decision.by, decision.suggestions, Reason.REFUSED)
+        elif isinstance(decision, Place) and decision.has_moves and "moves" not in changes:
+            message = f"{label} moves no children of {parents}; this file cannot be changed so"
+            refused.append(Refusal(message, decision.query))
+            decision = replace(decision, is_moving=False)
+        kept.append(decision)
+    return kept, refused
+
+
+def _provenance(decisions: Iterable[Decision]) -> Provenance:
     """Record the version, the time, and the curators or scores; a row without a rank has none."""
-    suggestions = [s for s in suggestions if s.decision != Verdict.REJECTED]
-    finer: dict[str, list[Suggestion]] = {}
-    for s in suggestions:
-        if s.kind != SuggestionKind.COARSE and not s.is_merge and s.rank:
-            finer.setdefault(s.query.id, []).append(s)
-    reasons = {
-        (s.parent.id, s.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
-        for s in suggestions
-        if s.rank
-    }
-    tasks = {
-        s.query.id: _task(s, finer.get(s.query.id, ()))
-        for s in suggestions
-        if s.kind == SuggestionKind.COARSE and s.is_decided
-    }
-    curators = {s.query.id: s.curator for s in suggestions if s.curator and s.is_decided}
+    reasons: dict[tuple[str, str], str] = {}
+    tasks: dict[str, str] = {}
+    curators: dict[str, str] = {}
+    for decision in decisions:
+        if not isinstance(decision, Place | Merge):
+            continue
+        id = decision.query.id
+        for s in decision.suggestions:
+            if s.rank:
+                reasons[s.parent.id, id] = f"{s.measure} {s.confidence_or_score:.2f}"
+            if isinstance(decision, Place) and s.kind == SuggestionKind.COARSE:
+                tasks[id] = _task(s, decision.finer)
+        if isinstance(decision.by, Person) and decision.by.name:
+            curators[id] = decision.by.name
     agent = f"taxoexpan {version('taxoexpan')}"
-    now = datetime.now(UTC)
-    return Provenance(agent, now, reasons, tasks, curators)
+    return Provenance(agent, datetime.now(UTC), reasons, tasks, curators)
 
 
 def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:
@@ -95,14 +125,15 @@ def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:
     return "to be refined" + (f": {', '.join(names)}" if names else "")
 
 
-def acceptance_of(options: AcceptanceOptions) -> Acceptance:
-    """Return the acceptance rule of the options; `all` is a minimum confidence of zero."""
-    return Acceptance(
+def policy_of_options(options: AcceptanceOptions, suggestions: Iterable[Suggestion] = ()) -> Policy:
+    """Return the policy of the options for suggestions, which say from where on a place is sure."""
+    known = (s.sure_from for s in suggestions if s.sure_from is not None)
+    return policy_of(
+        min_branch=next(known, DEFAULT_TRUTH),
         top_k=options.top_k,
         min_score=options.min_score,
         min_confidence=0.0 if options.all else options.min_confidence,
         exact_only=isinstance(options, ExpandOptions) and options.exact_only,
         allow_moves=options.allow_moves,
         allow_merges=options.allow_merges,
-        ids=IdPolicy.of(options),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from taxoexpan.decisions.additions import with_query_ids
+from taxoexpan.decisions.additions import with_known_parent, with_query_ids
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.decisions.suggestion_tables import read_rows
 from taxoexpan.errors import FormatError
@@ -40,7 +40,7 @@ def read_decisions(
             fix = "remove it from the cell, put | between ids, or suggest again"
             raise FormatError(path, message, fix=fix, line=line)
         try:
-            found.append(lookup.with_parent(suggestion))
+            found.append(with_known_parent(taxonomy, lookup.with_parent(suggestion)))
         except LookupError as error:
             problems.append(f"\n  line {line}: {error.args[0]}")
     if problems:

@@ -35,12 +35,12 @@ class SuggestionKind(StrEnum):
     """Merge the query, whose name is nearly the same; a person decides whether it is the same."""
 
 
-class Place(StrEnum):
+class Suitability(StrEnum):
     """Whether the query has a suitable parent; all queries have one if this was not learned.
 
     Examples:
-        >>> from taxoexpan import Place
-        >>> Place.NONE == "none"
+        >>> from taxoexpan import Suitability
+        >>> Suitability.NONE == "none"
         True
     """
 
@@ -65,6 +65,23 @@ class Verdict(StrEnum):
     """Left for review; applied only if a threshold is given that it reaches."""
     REJECTED = "rejected"
     """Never applied."""
+
+
+class Decider(StrEnum):
+    """Who has accepted or rejected a suggestion.
+
+    Examples:
+        >>> from taxoexpan import Decider
+        >>> Decider("person")
+        <Decider.PERSON: 'person'>
+    """
+
+    UNKNOWN = ""
+    """It is not decided, or the file does not say by whom."""
+    PERSON = "person"
+    """A person, in a review."""
+    POLICY = "policy"
+    """A rule, such as that of `expand`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +112,9 @@ class Suggestion:
         default=Verdict.OPEN, kw_only=True
     )
     kind: Annotated[SuggestionKind, "What is proposed."] = SuggestionKind.ATTACH
-    place: Annotated[Place, "Whether the query has a suitable parent at all."] = Place.POSSIBLE
+    place: Annotated[Suitability, "Whether the query has a suitable parent at all."] = (
+        Suitability.POSSIBLE
+    )
     moves: Annotated[
         tuple[str, ...],
         "For an insert: the ids of the children that might move below the new concept.",
@@ -109,6 +128,9 @@ class Suggestion:
         float | None,
         "The branch confidence (levels) at which a place is sure: 90 % of such places are true.",
     ] = None
+    decided_by: Annotated[Decider, "Who decided about it, if this is known."] = field(
+        default=Decider.UNKNOWN, kw_only=True
+    )
     curator: str = field(default="", kw_only=True)
     """Who decided about it in a review; empty otherwise."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from taxoexpan.decisions.suggestion import Place, Suggestion
+from taxoexpan.decisions.suggestion import Suggestion, Suitability
 from taxoexpan.phrasing import ELLIPSIS, pluralize, visible
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Suggestions(Sequence[Sequence[Suggestion]]):
         concepts = pluralize(len(self), "new concept")
         lines = [f"{concepts}, {pluralize(len(self.flat), 'suggestion')}"]
         for group in self._groups[:MAX_SHOWN]:
-            remark = "  (no suitable parent)" if group[0].place == Place.NONE else ""
+            remark = "  (no suitable parent)" if group[0].place == Suitability.NONE else ""
             lines.append(f"{group[0].query.label}{remark}")
             lines += [_line(suggestion) for suggestion in group]
         if len(self) > MAX_SHOWN:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taxoexpan.decisions.acceptance import Acceptance, decide
-from taxoexpan.decisions.suggestion import Suggestion, Verdict
+from taxoexpan.decisions.decide import decide
+from taxoexpan.decisions.decision import Place
+from taxoexpan.decisions.policies import policy_of
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
 from taxoexpan.placement.learned.calibrators import branch_threshold
@@ -129,9 +131,9 @@ class TruePlaces:
         min_branch: float = 1.0,
     ) -> PlacedAtTruth:
         """Decide about new concepts as `expand` does, for a truth or with exact parents only."""
-        rule = Acceptance(min_branch=min_branch, exact_only=target is None)
-        decided = decide(suggestions, rule, self._taxonomy)
-        placed = [s for s in decided if s.decision == Verdict.ACCEPTED]
+        policy = policy_of(min_branch=min_branch, exact_only=target is None)
+        decisions = decide(self._taxonomy, suggestions, policy)
+        placed = [s for d in decisions if isinstance(d, Place) for s in d.suggestions]
         if not placed:
             return PlacedAtTruth(target, 0.0, *[None] * 5)
         true = [s.parent.id in self._above[s.query.id] for s in placed]

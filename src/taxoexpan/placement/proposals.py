@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.decisions.feedback import NO_REJECTIONS, Rejections
-from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
@@ -69,7 +69,7 @@ class Placer:
                     path=paths[anchor],
                     score=scores[row][index],
                     confidence=None if confidence is None else confidence[row][index],
-                    place=Place.POSSIBLE if has_parent[row] else Place.NONE,
+                    place=Suitability.POSSIBLE if has_parent[row] else Suitability.NONE,
                     levels=()
                     if levels is None or confidence is None
                     else _levels(

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import Part, ScoreParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, pluralize, ranked_numbers, signed
@@ -57,7 +57,7 @@ class ConceptProposal:
     @property
     def has_no_suitable_parent(self) -> bool:
         """Whether no parent is suitable and the concept is not a likely synonym."""
-        return self.first.place == Place.NONE and not self.first.is_merge
+        return self.first.place == Suitability.NONE and not self.first.is_merge
 
     @property
     def moves(self) -> tuple[str, ...]:

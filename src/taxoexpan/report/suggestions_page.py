@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from taxoexpan.decisions.acceptance import select_additions
+from taxoexpan.decisions.additions import to_additions
+from taxoexpan.decisions.decide import decide
+from taxoexpan.decisions.policies import Everything
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import percent, pluralize
@@ -85,7 +87,9 @@ def joint_page(
     added: Additions | None = None,
 ) -> Page:
     """Return a page with one row per concept placed jointly; `added` are the written additions."""
-    additions = select_additions(suggestions) if added is None else added
+    additions = added
+    if additions is None:
+        additions = to_additions(taxonomy, decide(taxonomy, suggestions, Everything())).additions
     new = {concept.id for concept in additions.concepts}
     notes = [] if added is None else [f"{len(added.concepts):,} added"]
     figures = [KeyFigure("New concepts", len(suggestions), _joined(notes, present))]

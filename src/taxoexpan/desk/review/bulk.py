@@ -13,8 +13,8 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.decisions.acceptance import place_safely
-from taxoexpan.decisions.suggestion import Place, SuggestionKind
+from taxoexpan.decisions.coarse_places import safe_place
+from taxoexpan.decisions.suggestion import SuggestionKind, Suitability
 from taxoexpan.desk.review.decision_form import text_of
 from taxoexpan.desk.review.filters import QueueFilter, fraction
 from taxoexpan.desk.review.pages import Pages, see_other
@@ -67,7 +67,7 @@ class BulkPreview:
             for each in self.concepts
             if self.number(each) >= threshold
             and not each.proposals[0].is_merge
-            and (self.with_unsuitable or each.proposals[0].place != Place.NONE)
+            and (self.with_unsuitable or each.proposals[0].place != Suitability.NONE)
         ]
 
     @cached_property
@@ -80,7 +80,7 @@ class BulkPreview:
     def unsuitable(self) -> int:
         """The number of concepts without a suitable parent."""
         with_all = replace(self, with_unsuitable=True).accepted
-        return sum(each.proposals[0].place == Place.NONE for each in with_all)
+        return sum(each.proposals[0].place == Suitability.NONE for each in with_all)
 
     @cached_property
     def inserts(self) -> int:
@@ -213,8 +213,8 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     if is_safe:
         lowest = desk.evidence.min_branch if given is None else given
         # The safe placement becomes the only proposal of a concept.
-        placed = ((c, place_safely(c.proposals, lowest, desk.taxonomy)) for c in concepts)
-        concepts = [replace(c, proposals=tuple(safe)) for c, safe in placed if safe]
+        placed = ((c, safe_place(c.proposals[0], lowest, desk.taxonomy)) for c in concepts)
+        concepts = [replace(c, proposals=(safe,)) for c, safe in placed if safe]
         given = lowest
     usable = [each for each in concepts if pages.usable_parents.filter_suggestions(each.proposals)]
     unusable = len(concepts) - len(usable)

@@ -9,7 +9,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.decisions.acceptance import coarse_places
+from taxoexpan.decisions.coarse_places import coarse_places
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from taxoexpan.decisions.acceptance import coarse_places, place_safely
-from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
+from taxoexpan.decisions.coarse_places import coarse_places, safe_place
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.desk.review.usable_parents import UsableParents
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Status, concept_key
@@ -44,6 +44,8 @@ MAX_CHECKED = 1000
 """The number of decisions, or of concepts with proposals, that are compared with the taxonomy."""
 
 
+Trial = tuple[Concept, bool, str]
+"""A new concept, whether it is merged, and the id of its parent."""
 NOT_ACCEPTED = [status for status in Status if status != Status.ACCEPTED]
 
 
@@ -78,7 +80,7 @@ class EvidenceCache:
             alone = replace(evidence, suggestions=(found,), comparison=None)
             paragraphs.append(describe(evidence if is_first else alone))
             facts += [*similarity_facts(found), *(network_facts(evidence) if is_first else ())]
-        if proposal is not None and proposal == proposals[0] and proposal.place == Place.NONE:
+        if proposal is not None and proposal == proposals[0] and proposal.place == Suitability.NONE:
             ids = [each.parent.id for each in proposals if not each.is_merge]
             paragraphs.append(describe_region(self._model.taxonomy, ids))
         texts = ((name, v if isinstance(v, str) else " › ".join(v)) for name, v in facts)
@@ -112,7 +114,7 @@ class ReviewDesk:
     definitions: Mapping[str, str] = field(default_factory=dict)
     file: TaxonomyFile | None = None
     listed: bytes | None = None
-    tried: dict[Suggestion, str] = field(default_factory=dict)
+    tried: dict[Trial, str] = field(default_factory=dict)
     """Why the file cannot hold a text of a placed concept; an empty string if it can."""
     names: NameIndex = field(init=False)
 
@@ -180,8 +182,8 @@ class ReviewDesk:
         """
         first = self.store.first_proposals(QueueQuery(listed=self.listed))
         least = self.evidence.min_branch
-        placed = [c for c in first if place_safely(c.proposals, least, self.taxonomy)]
-        return self.store.mask({each.key for each in placed})
+        placed = [c.key for c in first if safe_place(c.proposals[0], least, self.taxonomy)]
+        return self.store.mask(set(placed))
 
     def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
         """Return the coarse placements above a proposal, and whether each is the safe one."""

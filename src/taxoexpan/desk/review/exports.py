@@ -9,26 +9,30 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.decisions.applying import apply_suggestions
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.additions import to_additions
+from taxoexpan.decisions.applying import apply_decisions
+from taxoexpan.decisions.changes import changes_text
+from taxoexpan.decisions.decision import Decision, Refusal
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.decisions.suggestion_tables import suggestions_csv
 from taxoexpan.desk.review.desk import ReviewDesk
-from taxoexpan.desk.review.omissions import LeftOut, accepted_kinds, writable
+from taxoexpan.desk.review.omissions import writable
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.exports import changes_text, planned_changes
 from taxoexpan.desk.store.history import history_csv
 from taxoexpan.desk.store.queue import UNLISTED
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.compression import SUFFIX
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.taxonomy import Move, Taxonomy
 
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 MAX_LEFT_OUT = 20
@@ -40,14 +44,17 @@ MAX_LISTED = 300
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
     """Return the export page."""
     desk = pages.desk
-    accepted, omitted = writable(desk, desk.store.export_suggestions())
+    decided = desk.store.export_suggestions()
+    accepted = sum(each.decision == Verdict.ACCEPTED for each in decided)
+    changes: list[Suggestion] = []
+    left_out: list[LeftOut] = []
     try:
-        changes, refused = planned_changes(desk.expanded, accepted)
-    except TaxoExpanError as error:  # the file has lost a concept that would move
-        changes = []
-        refused = []
+        decisions, refused = writable(desk, decided)
+        accepted = sum(len(each.suggestions) for each in decisions)
+        changes, messages = planned_changes(desk.expanded, decisions)
+        left_out = _with_keys(desk, [*refused, *map(Refusal, messages)])
+    except TaxoExpanError as error:  # the file has lost or renamed a concept
         problem = problem or str(error)
-    left_out = _with_keys(desk, [*omitted, *(LeftOut(message) for message in refused)])
     new = [each.query for each in changes if not each.is_merge]
     return pages.render(
         request,
@@ -57,21 +64,60 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         counts=desk.counts(),
         others=desk.listed.count(UNLISTED) if desk.listed else 0,
         taxonomy_name=next_version(desk.file.path) if desk.file else "",
-        command=_command(desk.file, accepted),
+        command=_command(desk.file),
         problem=problem,
         left_out=left_out[:MAX_LEFT_OUT],
         more_left_out=max(len(left_out) - MAX_LEFT_OUT, 0),
-        known=len(accepted) - len(changes),
+        known=accepted - len(changes),
         lost=desk.file.unsupported_texts(new) if desk.file else (),
         # With a single root, its children are the branches.
         **_summary(changes, 2 if len(desk.expanded.roots) == 1 else 1),
     )
 
 
-def _with_keys(desk: ReviewDesk, left_out: Sequence[LeftOut]) -> list[LeftOut]:
+class LeftOut(NamedTuple):
+    """A message about a decision that is not written, and the key of the concept in the queue."""
+
+    message: str
+    label: str = ""
+    key: str = ""
+
+
+def _with_keys(desk: ReviewDesk, refused: Sequence[Refusal]) -> list[LeftOut]:
     """Return the messages with the keys of their concepts in the queue."""
     keys = {concept.id: key for key, concept in desk.store.accepted_once().items()}
-    return [m._replace(key=keys.get(m.concept.id, "") if m.concept else "") for m in left_out]
+    return [
+        LeftOut(each.message, each.query.label, keys.get(each.query.id, ""))
+        if each.query
+        else LeftOut(each.message)
+        for each in refused
+    ]
+
+
+def planned_changes(
+    taxonomy: Taxonomy, decisions: Sequence[Decision]
+) -> tuple[list[Suggestion], list[str]]:
+    """Return the accepted suggestions that change the taxonomy, and why some moves are refused.
+
+    They have only their possible moves.
+    """
+    outcome = to_additions(taxonomy, decisions)
+    possible = set(outcome.additions.moves)
+    present = {new.id for new, _ in outcome.already_present}
+    changes = []
+    for decision in outcome.decisions:
+        id = decision.query.id
+        for each in decision.suggestions:
+            if each.is_merge and each.parent.id in taxonomy:
+                known = taxonomy.concept(each.parent.id)
+                if each.query.label in (known.label, *known.synonyms):
+                    continue
+            if id in present and not each.is_merge:
+                continue
+            ends = each.parent.id, id
+            moved = tuple(child for child in each.moves if Move(child, *ends) in possible)
+            changes.append(replace(each, moves=moved))
+    return changes, list(outcome.refused)
 
 
 def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:
@@ -124,8 +170,8 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
         return name, "text/csv; charset=utf-8", text.encode()
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:
-        accepted, _ = writable(desk, decided)
-        return _expanded_file(desk.file, accepted)
+        decisions, _ = writable(desk, decided)
+        return _expanded_file(desk.file, decisions)
     if name == "decisions.csv":
         text = suggestions_csv(decided, details=True)
         return name, "text/csv; charset=utf-8", text.encode()
@@ -135,12 +181,11 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
     return None
 
 
-def _expanded_file(file: TaxonomyFile, accepted: list[Suggestion]) -> tuple[str, str, bytes]:
+def _expanded_file(file: TaxonomyFile, decisions: Sequence[Decision]) -> tuple[str, str, bytes]:
     """Return the expanded taxonomy; several files and directories are in a ZIP archive."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / next_version(file.path)
-        acceptance = accepted_kinds(accepted)
-        applied = apply_suggestions(file, accepted, output, acceptance)
+        applied = apply_decisions(file, decisions, output)
         written = applied.written.files
         if len(written) == 1 and written[0].is_file():
             return written[0].name, "application/octet-stream", written[0].read_bytes()
@@ -164,12 +209,9 @@ def next_version(path: Path) -> str:
     return f"{name}-v{number + 1}{suffix}"
 
 
-def _command(file: TaxonomyFile | None, accepted: list[Suggestion]) -> str:
+def _command(file: TaxonomyFile | None) -> str:
     """Return the command that writes the new taxonomy from the decisions."""
     words = ["taxoexpan", "apply", str(file.path) if file else "TAXONOMY", "decisions.csv"]
-    acceptance = accepted_kinds(accepted)
-    words += ["--allow-moves"] * acceptance.allow_moves
-    words += ["--allow-merges"] * acceptance.allow_merges
     words += file.read_flags if file else []
     output = next_version(file.path) if file else "NEW"
     return " ".join(map(shlex.quote, [*words, "-o", output]))

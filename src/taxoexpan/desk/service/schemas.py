@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from taxoexpan.decisions.suggestion import COLUMNS, Place, Suggestion
+from taxoexpan.decisions.suggestion import COLUMNS, Suggestion, Suitability
 from taxoexpan.desk.service.suggester import PlacedQuery
 from taxoexpan.desk.web.problem import FieldProblem, ProblemError, invalid
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -197,7 +197,7 @@ class SuggestRequest(BaseModel):
     )
 
 
-_ELSEWHERE = ("path", "place", "decision")
+_ELSEWHERE = ("path", "place", "decision", "decided_by")
 """Fields of a suggestion that the parent or the result contains, or that a service does not set."""
 _OWN = [
     name for name, column in COLUMNS.items() if name == column.attribute and name not in _ELSEWHERE
@@ -243,7 +243,7 @@ class QueryResult(BaseModel):
             id=placed.concept.id or None,
             label=placed.concept.label,
             known=[LocatedConcept.at(taxonomy, index) for index in placed.known],
-            has_parent=all(s.place == Place.POSSIBLE for s in placed.suggestions),
+            has_parent=all(s.place == Suitability.POSSIBLE for s in placed.suggestions),
             suggestions=[_suggested_parent(each) for each in placed.suggestions],
         )
 

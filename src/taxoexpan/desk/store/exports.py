@@ -1,4 +1,4 @@
-"""Decisions for other programs: suggestions for `apply`, change sets, and training feedback."""
+"""Decisions for other programs: rows for `apply`, and feedback for training."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
-from taxoexpan.decisions.acceptance import Acceptance, select_additions
-from taxoexpan.decisions.additions import accept_suggestions, child_named, validate_additions
 from taxoexpan.decisions.feedback import Feedback
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
+from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind, Verdict
 from taxoexpan.desk.store.decisions import Action, Decision, Reason, pair
 from taxoexpan.desk.store.history import read_log
 from taxoexpan.desk.store.queue import ConceptState
 from taxoexpan.desk.store.tables import Transactions, concepts, read_parts
-from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
-from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.taxonomy import Concept, Move, Taxonomy
-from taxoexpan.taxonomy.difference import compare
-
-ALLOWED = Acceptance(allow_moves=True, allow_merges=True)
-"""Everything that a person has accepted is applied."""
+from taxoexpan.taxonomy import Concept
 
 
 def decided_suggestions(reading: Transactions) -> list[Suggestion]:
@@ -87,80 +79,13 @@ def _judged(
     query: Concept, right: Sequence[Suggestion], wrong: Iterable[Suggestion]
 ) -> list[Suggestion]:
     """Return suggestions for a query with their verdicts, without repeated rejections."""
+
+    def decided(each: Suggestion, verdict: Verdict) -> Suggestion:
+        return replace(each, query=query, decision=verdict, decided_by=Decider.PERSON)
+
     accepted = set(map(pair, right))
     rejected = {pair(each): each for each in wrong if pair(each) not in accepted}
     return [
-        *(replace(each, query=query, decision=Verdict.ACCEPTED) for each in right),
-        *(replace(each, query=query, decision=Verdict.REJECTED) for each in rejected.values()),
+        *(decided(each, Verdict.ACCEPTED) for each in right),
+        *(decided(each, Verdict.REJECTED) for each in rejected.values()),
     ]
-
-
-def exportable_decisions(
-    taxonomy: Taxonomy, decided: Sequence[Suggestion]
-) -> tuple[list[Suggestion], list[str]]:
-    """Return the accepted suggestions with a valid parent, and a message about each of the others.
-
-    A parent is invalid if it is neither in the taxonomy nor an accepted new concept; the model may
-    have learned it from a decision that was undone since.
-    """
-    accepted = [each for each in decided if each.decision == Verdict.ACCEPTED]
-    kept = accepted
-    before = -1
-    while len(kept) != before:
-        before = len(kept)
-        placed = {each.query.id for each in kept if not each.is_merge}
-        kept = [each for each in kept if each.parent.id in taxonomy or each.parent.id in placed]
-    ids = set(map(id, kept))
-    left_out = []
-    for each in accepted:
-        if id(each) not in ids:
-            how = "merged with" if each.is_merge else "accepted below"
-            parent = f"{each.parent.label!r} ({each.parent.id})"
-            message = f"{each.query.label!r} is {how} {parent}, which is not in the taxonomy"
-            fix = "undo this decision, or accept that one"
-            left_out.append(f"{message} and not accepted as a new concept; {fix}")
-    return kept, left_out
-
-
-def planned_changes(
-    taxonomy: Taxonomy, accepted: Sequence[Suggestion]
-) -> tuple[list[Suggestion], list[str]]:
-    """Return the accepted suggestions that change the taxonomy, and why some moves are refused.
-
-    They have only their possible moves.
-    """
-
-    def is_known(each: Suggestion) -> bool:
-        if each.is_merge and each.parent.id in taxonomy:
-            known = taxonomy.concept(each.parent.id)
-            return each.query.label in (known.label, *known.synonyms)
-        return child_named(taxonomy, each.parent.id, each.query.label) is not None
-
-    new = [each for each in accepted if not is_known(each)]
-    inserts = select_additions([each for each in new if each.moves], ALLOWED)
-    safe, refused = validate_additions(taxonomy, inserts)
-    possible = set(safe.moves)
-
-    def moved(each: Suggestion) -> tuple[str, ...]:
-        ends = each.parent.id, each.query.id
-        return tuple(id for id in each.moves if Move(id, *ends) in possible)
-
-    return [replace(each, moves=moved(each)) if each.moves else each for each in new], refused
-
-
-def changes_text(
-    taxonomy: Taxonomy,
-    file: TaxonomyFile | None,
-    decided: Sequence[Suggestion],
-    format: ChangeFormat,
-) -> tuple[str, list[str]]:
-    """Return the changes that accepted decisions make, and notes about omitted decisions."""
-    accepted, left_out = exportable_decisions(taxonomy, decided)
-    result = accept_suggestions(taxonomy, accepted, ALLOWED)
-    if file is not None:
-        changes = ChangeSet.of_additions(file, result.additions, result.mappings())
-    else:
-        comparison = compare(taxonomy, taxonomy.expanded(result.additions))
-        changes = ChangeSet(comparison, result.mappings())
-    text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
-    return text, [*left_out, *result.rejected_changes, *notes]

@@ -31,7 +31,8 @@ Transactions = Callable[[], AbstractContextManager[sa.Connection]]
 """Opens a transaction; what reads or writes much opens a new one for every part of it."""
 CHUNK = 500
 """How many rows one short transaction reads, and how many keys one statement names."""
-PROPOSED = tuple(name for name in COLUMNS if name not in ("query", "query_id", "decision"))
+NOT_STORED = ("query", "query_id", "decision", "decided_by")
+PROPOSED = tuple(name for name in COLUMNS if name not in NOT_STORED)
 """The columns of a suggestion that are stored with a proposal; its query has a row of its own."""
 DECIDED = tuple(name for name in PROPOSED if name not in ("place", "why"))
 """The columns of a suggestion that are stored with a decision about it."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from taxoexpan.decisions.acceptance import additions_of
-from taxoexpan.decisions.additions import validate_additions
+from taxoexpan.decisions.additions import additions_of, validate_additions
+from taxoexpan.decisions.decision import Decision, Merge, Person, Place
 from taxoexpan.decisions.feedback import NO_REJECTIONS, Feedback, Rejections
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.errors import ModelError
@@ -17,6 +17,8 @@ from taxoexpan.taxonomy.id_assignment import PROVISIONAL
 from taxoexpan.taxonomy.ids import numbered, slug
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
+
+CURATORS = Person()
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
             f"no parent of the {count} is in this taxonomy",
             fix="the decisions are about another one",
         )
-    additions, _ = validate_additions(taxonomy, additions_of(reachable, merged))
+    decisions: list[Decision] = [Place(p.query, CURATORS, [p], is_moving=True) for p in reachable]
+    decisions += [Merge(p.query, CURATORS, [p]) for p in merged]
+    additions, _ = validate_additions(taxonomy, additions_of(decisions))
     return JudgedTaxonomy(
         taxonomy.expanded(additions) if additions.concepts or additions.synonyms else taxonomy,
         tuple(concept.id for concept in additions.concepts),

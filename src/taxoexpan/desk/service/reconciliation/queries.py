@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic.config import JsonDict
 
-from taxoexpan.decisions.acceptance import place_safely
-from taxoexpan.decisions.suggestion import Place, Suggestion, SuggestionKind
+from taxoexpan.decisions.coarse_places import safe_place
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.desk.service.problems import invalid_request
 from taxoexpan.desk.service.schemas import MAX_DEFINITION, MAX_LABEL, MAX_SYNONYMS, MAX_TOP_K
 from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
@@ -223,11 +223,13 @@ def _proposed(state: ServiceState, suggestions: Sequence[Suggestion]) -> list[Ca
 
 def _with_safe(state: ServiceState, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     """Insert the deepest sure ancestor after a first suggestion that is suitable but not sure."""
-    suitable = [each for each in suggestions[:1] if each.place != Place.NONE]
-    placed = place_safely(suitable, state.suggester.min_branch, state.taxonomy)
-    safe = [each for each in placed if each.kind == SuggestionKind.COARSE]
-    rest = (s for s in suggestions[1:] if s.parent.id not in {each.parent.id for each in safe})
-    return [*suggestions[:1], *safe, *rest]
+    if not suggestions or suggestions[0].place == Suitability.NONE:
+        return list(suggestions)
+    first, *rest = suggestions
+    safe = safe_place(first, state.suggester.min_branch, state.taxonomy)
+    if safe is None or safe is first:
+        return list(suggestions)
+    return [first, safe, *(s for s in rest if s.parent.id != safe.parent.id)]
 
 
 def _candidate(
