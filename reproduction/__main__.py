@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reproduction.experiments import (
     FIGURES,
@@ -16,9 +17,9 @@ from reproduction.experiments import (
     all_experiments,
     choose_experiments,
     find_experiments,
-    parse_change,
 )
 from taxoexpan import read_taxonomy
+from taxoexpan.config import parse_changes
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.phrasing import pluralize
 
@@ -85,7 +86,10 @@ def _add_experiments(parser: argparse.ArgumentParser) -> None:
         help="TOML files with experiments of your own",
     )
     parser.add_argument(
-        "--epochs", type=_positive, metavar="N", help="maximum number of epochs of all networks"
+        "--epochs",
+        type=_positive,
+        metavar="N",
+        help="maximum number of training epochs of every experiment that has this setting",
     )
     parser.add_argument(
         "--set",
@@ -93,7 +97,8 @@ def _add_experiments(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="changes",
         metavar="NAME=VALUE",
-        help="override a setting of every experiment that has it; can be repeated",
+        help="override a setting of every experiment that has it, also of your own, for example "
+        "hidden_dim=64; can be repeated",
     )
 
 
@@ -151,11 +156,7 @@ def _positive(text: str) -> int:
 
 def _chosen(options: argparse.Namespace) -> list[Experiment]:
     """Return the chosen experiments with their changed settings."""
-    changes: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
-    for name, value in map(parse_change, options.changes):
-        if name in changes:
-            raise ConfigurationError(f"{name} is set twice", fix="set it once")
-        changes[name] = value
+    changes = parse_changes(options.changes, {"epochs": options.epochs})
     return choose_experiments(options.names, options.config, changes)
 
 
@@ -211,20 +212,41 @@ def _rank(experiments: Sequence[Experiment], options: argparse.Namespace) -> Non
         from reproduction.baselines.dist_xgboost import refuse_without_xgboost
 
         refuse_without_xgboost()
+    failed: dict[str, Exception] = {}
+
+    def fail(experiment: Experiment, seed: int, error: Exception) -> None:
+        failed.setdefault(experiment.title, error)
+        _note(f"{experiment.title}, seed {seed}: failed")
+        if not isinstance(error, TaxoExpanError):
+            traceback.print_exception(error)
+
     done = []
+    stored = 0
     for task in _tasks(options):
         moved = task.to(choose_device(options.device))
         done.append(task)
-        runs = run_experiments(experiments, moved, options.seeds, options.runs, begin, progress)
-        for experiment, run in runs:
+        where = (options.seeds, options.runs)
+        for experiment, run in run_experiments(experiments, moved, *where, begin, progress, fail):
+            stored += 1
             record = run.record
             result = f"{metrics_text(record.test)}; validation MR {record.validation.mr:.1f}"
             result += f" ({record.seconds_to_fit:.0f} s)"
             say(f"{experiment.title}, seed {record.seed}: {result}")
+    if failed and not stored:
+        raise _all_failures(failed)
     if options.semeval:
         _print_semeval(experiments, options, [task.features for task in done])
     else:
         print(table_text(experiments, options.runs, [*map(task_folder, done)]), end="")
+    if failed:
+        raise _all_failures(failed)
+
+
+def _all_failures(failed: Mapping[str, Exception]) -> TaxoExpanError:
+    """Return one error for all experiments that failed."""
+    lines = [f"{title}: {error or type(error).__name__}" for title, error in failed.items()]
+    problem = "\n".join([f"{pluralize(len(failed), 'experiment')} failed:", *lines])
+    return ConfigurationError(problem, fix="correct them, and run again; stored runs are kept")
 
 
 def _tasks(options: argparse.Namespace) -> Iterator[Task]:
@@ -243,6 +265,7 @@ def _make_tasks(options: argparse.Namespace) -> Iterator[Task]:
     from reproduction.split import list_paths, read_split, split_leaves
     from reproduction.task import make_task
     from taxoexpan.features.encoder_registry import make_encoder
+    from taxoexpan.placement.fitting.preparation import refuse_too_small
 
     say = _speaker(options)
     encoder = make_encoder(options.features or "static", device=options.device)
@@ -260,6 +283,7 @@ def _make_tasks(options: argparse.Namespace) -> Iterator[Task]:
             holdouts = split_leaves(read_taxonomy(file))
         else:
             holdouts = read_split(file)
+        refuse_too_small(holdouts[0].active.taxonomy)
         yield make_task(file.stem, encoder, *holdouts, options.joined)
         return
     _note(f"note: the data is the food taxonomy of the package; {LEAVES}")

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.evaluation.methods import METHODS, Method, find_method, make_method, source_file
+from taxoexpan.evaluation.methods import Method, has_setting, make_method, source_file
 
 METRICS = ("mr", "hit_at_1", "hit_at_3", "mrr")
 """The metrics that the paper publishes."""
@@ -93,12 +92,9 @@ class Experiment:
         """Return whether the method, or the models of the measurement, take a setting."""
         from taxoexpan.config import SETTINGS
 
-        is_known = name in SETTINGS or name == "preset"
-        if not self.method:
-            return bool(self.measurement) and is_known
-        parameters = signature(find_method(self.method)).parameters
-        is_open = any(each.kind == Parameter.VAR_KEYWORD for each in parameters.values())
-        return name in parameters or (is_open and (is_known or self.method not in METHODS))
+        if self.method:
+            return has_setting(self.method, name)
+        return bool(self.measurement) and (name in SETTINGS or name == "preset")
 
     def with_settings(self, changes: Mapping[str, Any]) -> Experiment:
         """Return the experiment with those changes that it has a setting for."""
@@ -120,7 +116,10 @@ def read_experiment(path: Path, group: str = OWN) -> Experiment:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FormatError(path, "the file does not exist", fix="give a TOML file") from None
+        fix = "give a TOML file"
+        if path.suffix != ".toml":
+            fix += "; names of experiments come before --config"
+        raise FormatError(path, "the file does not exist", fix=fix) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(path, f"not a TOML file ({error})", fix="correct it") from None
     known = [each.name for each in fields(Experiment) if each.name != "name"]
@@ -134,6 +133,10 @@ def read_experiment(path: Path, group: str = OWN) -> Experiment:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise FormatError(path, f"{place}: {first['msg']}", fix="correct it") from None
+    if not (experiment.method or experiment.measurement or experiment.published):
+        message = "the experiment has no method"
+        fix = 'add a line such as method = "FILE.py:NAME" or method = "closest-parent"'
+        raise FormatError(path, message, fix=fix)
     if source := source_file(experiment.method):
         name = experiment.method.rpartition(":")[2]
         return replace(experiment, method=f"{path.parent / source}:{name}")
@@ -149,7 +152,10 @@ def _adapter() -> TypeAdapter[Experiment]:
 def choose_experiments(
     patterns: Sequence[str], configs: Sequence[Path] = (), changes: Mapping[str, Any] | None = None
 ) -> list[Experiment]:
-    """Return the experiments that match patterns, then those of files, with changed settings."""
+    """Return the experiments that match patterns, then those of files, with changed settings.
+
+    Those with equal titles get their names added to them.
+    """
     experiments = [*find_experiments(patterns), *map(read_experiment, configs)]
     if not experiments:
         raise ConfigurationError("no experiment is given", fix="give a name, or a file")
@@ -161,19 +167,14 @@ def choose_experiments(
         if not any(experiment.has_setting(name) for experiment in experiments):
             message = f"none of the chosen experiments has the setting {name!r}"
             raise ConfigurationError(message, fix="see the settings of their methods")
-    return [experiment.with_settings(changes or {}) for experiment in experiments]
-
-
-def parse_change(text: str) -> tuple[str, Any]:
-    """Split `NAME=VALUE`; the value is one of TOML, or else a string."""
-    name, sign, value = (part.strip() for part in text.partition("="))
-    if not sign or not name:
-        message = f"{text!r} sets nothing"
-        raise ConfigurationError(message, fix="write NAME=VALUE, such as hidden_dim=64")
-    try:
-        return name, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return name, value
+    changed = [experiment.with_settings(changes or {}) for experiment in experiments]
+    titles = [experiment.title for experiment in changed]
+    return [
+        each
+        if titles.count(each.title) == 1
+        else replace(each, title=f"{each.title} ({each.name})")
+        for each in changed
+    ]
 
 
 def find_experiments(patterns: Sequence[str]) -> list[Experiment]:

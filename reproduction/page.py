@@ -77,7 +77,7 @@ def _image_link(name: str, title: str, index: RunIndex, pictures: str) -> str:
 def _orders(experiments: Sequence[Experiment], index: RunIndex, tasks: Sequence[str]) -> str:
     """Compare the published order by MRR with the order on each task."""
     published = {e.title: e.published["mrr"] for e in experiments if e.published}
-    lines = ["Order by MRR:", "", f"- paper: {_ordered(published)}"]
+    lines = ["Order by scaled MRR:", "", f"- paper: {_ordered(published)}"]
     for task in tasks:
         runs = {e.title: index[e.name].get(task) for e in experiments if e.published}
         ours = {

@@ -29,7 +29,13 @@ from reproduction.runs import (
     whole_run,
 )
 from reproduction.task import Task, rewire_relations, sample_leaves
-from taxoexpan.evaluation.methods import Method, TrainedMethod, fit_method, score_anchors
+from taxoexpan.evaluation.methods import (
+    Method,
+    TrainedMethod,
+    fit_method,
+    name_in_errors,
+    score_anchors,
+)
 from taxoexpan.evaluation.results import true_ranks_by
 from taxoexpan.network.concept_vectors import LabeledQueries
 from taxoexpan.progress import Progress
@@ -62,12 +68,14 @@ def run_experiments(
     runs: Path,
     begin: Callable[[Experiment, int, int], None] | None = None,
     progress: bool = False,
+    fail: Callable[[Experiment, int, Exception], None] | None = None,
 ) -> Iterator[tuple[Experiment, Run]]:
     """Yield one run per experiment and seed; runs that are not stored yet are made first.
 
     All experiments are run with one seed before the next seed. Those whose result does not depend
     on the seed are run only with the first one. `begin` is called before each new run with the
-    experiment, the seed, and the number of new runs that remain after this one.
+    experiment, the seed, and the number of new runs that remain after this one. `fail` is called
+    after the first run of an experiment that raises an error; without it, the error ends all.
     """
     digest = task.digest()
     wanted = [
@@ -77,14 +85,26 @@ def run_experiments(
         if experiment.method and (seed == 0 or depends_on_seed(experiment))
     ]
     missing = {folder for _, _, folder in wanted if not folder.exists()}
+    failed = set()
     for experiment, seed, folder in wanted:
+        if experiment.name in failed:
+            missing.discard(folder)
+            continue
         if folder.exists():
             yield experiment, read_run(folder, digest)
             continue
         missing.discard(folder)
         if begin is not None:
             begin(experiment, seed, len(missing))
-        yield experiment, run_experiment(experiment, task, seed, folder, digest, progress)
+        try:
+            run = run_experiment(experiment, task, seed, folder, digest, progress)
+        except Exception as error:
+            if fail is None:
+                raise
+            failed.add(experiment.name)
+            fail(experiment, seed, error)
+            continue
+        yield experiment, run
 
 
 def run_experiment(
@@ -101,9 +121,9 @@ def run_experiment(
     """
     info = TaskInfo(task.name, task.features, digest or task.digest())
     task = _task_of(experiment, task, seed)
-    method = experiment.make_method()
     problem = task.problem
-    with whole_run(folder) as staging:
+    with whole_run(folder) as staging, name_in_errors(experiment.method):
+        method = experiment.make_method()
         (staging / LOG).touch()
         began = time.perf_counter()
         history = fit_method(method, problem, seed, TrainingLog(progress, staging / LOG))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from reproduction.experiments import OWN, Experiment
-from reproduction.runs import Run, RunIndex, find_runs
+from reproduction.runs import Run, RunIndex, find_runs, folders_of, read_run
 from taxoexpan.errors import FormatError
 from taxoexpan.evaluation.comparison import format_value
 from taxoexpan.training.metrics import Metrics
@@ -20,7 +21,7 @@ METRIC_NAMES = {
     "hit_at_1": "Hit@1",
     "hit_at_3": "Hit@3",
     "hit_at_10": "Hit@10",
-    "mrr": "MRR",
+    "mrr": "scaled MRR",
 }
 TIES_NOTE = (
     "An anchor with the same score as a true parent counts half. With *ties as best* it does not "
@@ -39,11 +40,27 @@ def table_text(
     index = find_runs(runs, experiments)
     all_tasks = sorted({task for by_task in index.values() for task in by_task})
     if not all_tasks:
-        raise FormatError(runs, "no runs of these experiments", fix="run them first")
+        raise _no_runs(experiments, runs)
     # If all runs were made for other tables, show them nevertheless.
     tasks = tasks or tasks_with_runs(experiments, index) or all_tasks
     text = markdown_tables(experiments, index, tasks)
     return f"{text}\n{TIES_NOTE}{DIFFERENCE_NOTE if ' Δ |' in text else ''}.\n"
+
+
+def _no_runs(experiments: Sequence[Experiment], runs: Path) -> FormatError:
+    """Return the error that nothing is stored, which names stored runs with other settings."""
+    names = {experiment.name for experiment in experiments}
+    others: dict[str, None] = {}
+    for folder in folders_of(runs, "*"):
+        with suppress(FormatError):  # a measurement, or damaged
+            experiment = read_run(folder).record.experiment
+            if experiment.name in names:
+                others[experiment.title] = None
+    message = "no runs of these experiments"
+    if not others:
+        return FormatError(runs, message, fix="run them first")
+    message += f", but with other settings: {'; '.join(others)}"
+    return FormatError(runs, message, fix="give the same settings with --set and --epochs")
 
 
 def metrics_text(metrics: Metrics) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from taxoexpan.errors import ModelError
 from taxoexpan.evaluation.methods import Problem
 from taxoexpan.features.embedding import embed_concepts, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
@@ -90,10 +91,17 @@ def make_task(
 ) -> Task:
     """Embed a taxonomy and the queries of two holdouts that leave the same taxonomy.
 
-    An encoder that knows no name of the taxonomy is refused; queries without a vector cause a
-    warning. See `embed_concepts` for `joined`, and `Lexicon` for `sense_order`.
+    Deprecated concepts are neither anchors nor queries. An encoder that knows no name of the
+    taxonomy is refused; queries without a vector cause a warning. See `embed_concepts` for
+    `joined`, and `Lexicon` for `sense_order`.
     """
+    validation = validation.active
+    test = test.active
     taxonomy = validation.taxonomy
+    for part, holdout in (("validation", validation), ("test", test)):
+        if not holdout.concepts:
+            message = f"too little to learn from: no {part} concept is left to hold out"
+            raise ModelError(message, fix="give a taxonomy with more leaves, or lists of ids")
     concepts = list(taxonomy.concepts)
     name_weight = 0.0 if joined else 1.0
     embed = partial(embed_concepts, encoder, name_weight=name_weight, joined=joined)

@@ -55,7 +55,7 @@ def test_everything_on_the_page_runs_as_printed(capsys: pytest.CaptureFixture[st
             for command in content.splitlines():
                 run_printed(command)
                 outputs[command] = capsys.readouterr().out
-    assert kinds.count("python") == 4
+    assert kinds.count("python") == 5
     assert kinds.count("") >= 5
     (table,) = [out for command, out in outputs.items() if " reproduction table " in command]
     printed = [line for line in text.splitlines() if line.startswith("|")]

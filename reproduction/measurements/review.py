@@ -36,7 +36,7 @@ from taxoexpan.training.metrics import compute_metrics
 
 SHOWN = 5
 """Proposals that the curator sees of each concept."""
-METRICS = {"hit_at_1": "Hit@1", "hit_at_3": "Hit@3", "hit_at_10": "Hit@10", "mrr": "MRR"}
+METRICS = {"hit_at_1": "Hit@1", "hit_at_3": "Hit@3", "hit_at_10": "Hit@10", "mrr": "scaled MRR"}
 
 
 def measure(trial: Trial) -> Figures:

@@ -28,7 +28,7 @@ def test_every_experiment_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     names = [experiment.name for experiment in all_experiments()]
     assert [line.split()[0] for line in lines] == names
     (ours,) = [line for line in lines if line.startswith("main/taxoexpan ")]
-    assert ours.endswith("MR 80.33, Hit@1 0.2121, Hit@3 0.3823, MRR 0.6929")
+    assert ours.endswith("MR 80.33, Hit@1 0.2121, Hit@3 0.3823, scaled MRR 0.6929")
 
 
 def test_a_task_is_prepared_for_another_machine(terms: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_run_prints_its_own_task_with_all_metrics(
     shown = capsys.readouterr()
     assert "**pantry**" in shown.out
     assert "**food**" not in shown.out
-    for metric in ("MR", "Hit@1", "Hit@3", "Hit@10", "MRR"):
+    for metric in ("MR", "Hit@1", "Hit@3", "Hit@10", "scaled MRR"):
         assert f"| {metric} |" in shown.out
         assert f"{metric} " in shown.err.splitlines()[-1].partition("; validation MR ")[0]
     assert main(["table", "main/popularity", *runs]) == 0
@@ -128,6 +128,52 @@ def test_an_experiment_of_ones_own_runs_from_its_file(
     assert "| last word | – |" in capsys.readouterr().out
 
 
+def test_a_failing_method_does_not_end_the_other_experiments(
+    terms: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terms.with_name("mine.py").write_text(
+        "def failing(taxonomy, concepts):\n"
+        "    raise ValueError('of mine')\n"
+        "def nans(taxonomy, concepts):\n"
+        "    return [[float('nan') for _ in concepts] for _ in taxonomy.labels]\n"
+    )
+    configs = []
+    for name in ("failing", "nans"):
+        configs.append(terms.with_name(f"{name}.toml"))
+        configs[-1].write_text(f'method = "mine.py:{name}"')
+    chosen = [*map(str, configs), str(terms.with_name("popularity.toml"))]
+    Path(chosen[-1]).write_text('method = "popularity"')
+    assert run(terms, "main/popularity", "--config", *chosen) == 2
+    shown = capsys.readouterr()
+    assert "Traceback" in shown.err
+    assert "This is an error of the method " in shown.err
+    *_, failed, first, second, fix = shown.err.splitlines()
+    assert failed == "error: 2 experiments failed:"
+    assert first == "failing: of mine"
+    assert "run again" in fix
+    assert second.startswith("nans: nans returned NaN for ")
+    # Rows with equal titles are told apart.
+    rows = [line.split(" |")[0] for line in shown.out.splitlines() if line.startswith("| ")]
+    assert rows[1:] == [
+        "| popularity (main/popularity)",
+        "| failing",
+        "| nans",
+        "| popularity (own/popularity)",
+    ]
+    assert run(terms, "--config", *chosen[:2]) == 2  # nothing to show
+
+
+def test_too_little_to_learn_from_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "few.csv"
+    for rows in ("a,\n", "a,\nb,a\n", "a,\nb,a\nc,b\nd,c\n"):
+        file.write_text(f"label,parent\n{rows}")
+        command = ["run", "main/popularity", "--taxonomy", str(file), "--runs", str(tmp_path)]
+        assert main(command) == 2
+        assert "too little to learn from" in capsys.readouterr().err
+
+
 def test_the_epochs_of_networks_are_changed(
     terms: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,7 +187,7 @@ def test_the_epochs_of_networks_are_changed(
     assert "epoch   2" not in shown.err
     stored = ["--runs", str(terms.parent / "runs")]
     assert main(["table", "main/taxoexpan", *stored]) == 2
-    assert "run them first" in capsys.readouterr().err
+    assert f"other settings: {title}; give" in capsys.readouterr().err
 
 
 def test_a_taxonomy_of_ones_own_is_split_by_lists_or_by_leaves(
@@ -191,6 +237,7 @@ def test_stored_runs_make_a_figure_and_a_page(terms: Path, monkeypatch: pytest.M
         (["page"], "no runs"),
         (["run"], "no experiment is given"),
         (["run", "--config", "nowhere.toml"], "nowhere.toml: the file does not exist"),
+        (["run", "--config", "main/popularity"], "come before --config"),
         (["run", "main/popularity", "--set", "epochs=3"], "the setting 'epochs'"),
         (["run", "main/taxoexpan", "--set", "epochs"], "sets nothing"),
         (["run", "main/taxoexpan", "--set", "epochs=3", "--epochs", "4"], "set twice"),

@@ -15,9 +15,9 @@ from reproduction.experiments import (
     all_experiments,
     choose_experiments,
     find_experiments,
-    parse_change,
     read_experiment,
 )
+from taxoexpan.config import parse_change
 from taxoexpan.errors import ConfigurationError, FormatError
 
 
@@ -166,3 +166,11 @@ def test_values_are_read_as_in_toml(text: str, value: object) -> None:
 def test_whole_models_are_left_to_evaluate() -> None:
     with pytest.raises(ConfigurationError, match="taxoexpan evaluate"):
         Experiment("own/model", method="taxoexpan").make_method()
+
+
+def test_an_experiment_of_ones_own_needs_a_method(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "x"')
+    with pytest.raises(FormatError, match="no method; add a line") as caught:
+        read_experiment(file)
+    assert caught.value.place.endswith("mine.toml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -287,24 +287,47 @@ def configure(settings: Mapping[str, Any]) -> Config:
 def changed_settings(options: FeatureOptions, epochs: int | None = None) -> dict[str, Any]:
     """Return the settings that the options change."""
     given = {"epochs": epochs, "features": options.features}
-    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    for each in options.settings:
-        name, value = parse_setting(each) if isinstance(each, str) else each
+    return parse_changes(options.settings, given, parse_setting)
+
+
+def parse_setting(text: str) -> tuple[str, str]:
+    """Split `NAME=VALUE` into a setting's name and its value, which `configure` converts."""
+    name, value = _split(text)
+    if name not in SETTINGS:
+        raise _unknown(name, SETTINGS)
+    return name, value
+
+
+def parse_change(text: str) -> tuple[str, Any]:
+    """Split `NAME=VALUE` for any method; the value is one of TOML, or else a string."""
+    name, value = _split(text)
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
+
+
+def parse_changes(
+    texts: Iterable[str | tuple[str, Any]],
+    given: Mapping[str, Any],
+    parse: Callable[[str], tuple[str, Any]] = parse_change,
+) -> dict[str, Any]:
+    """Return settings by name: those of `given` that are not None, and those of texts."""
+    settings = {name: value for name, value in given.items() if value is not None}
+    for each in texts:
+        name, value = parse(each) if isinstance(each, str) else each
         if name in settings:
             raise ConfigurationError(f"{name} is set twice", fix="set it once")
         settings[name] = value
     return settings
 
 
-def parse_setting(text: str) -> tuple[str, str]:
-    """Split `NAME=VALUE` into a setting's name and its value, which `configure` converts."""
+def _split(text: str) -> tuple[str, str]:
     name, sign, value = (part.strip() for part in text.partition("="))
-    if not sign:
+    if not sign or not name:
         raise ConfigurationError(
             f"{text!r} sets nothing", fix="write NAME=VALUE, such as hidden_dim=64"
         )
-    if name not in SETTINGS:
-        raise _unknown(name, SETTINGS)
     return name, value
 
 

@@ -114,6 +114,27 @@ def test_methods_of_ones_own_and_of_a_clone_are_compared(
     assert hits[2] == 0
 
 
+def test_settings_reach_every_method_that_has_them(pantry: Path, new: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def last_word(taxonomy, concepts, sign=1, epochs=1):\n"
+        "    new = [concept.label for concept in concepts]\n"
+        "    sign *= 1 if epochs < 5 else -1\n"
+        "    return [[sign * label.endswith(own) for label in new] for own in taxonomy.labels]\n"
+    )
+    command = ["evaluate", pantry, new, *CHEAP, "--methods", f"popularity,{file}:last_word"]
+
+    def hits(*changes: str) -> list[float]:
+        output = json.loads(run(*command, *changes, "--json").out)
+        return [one["figures"]["hit_at_1"] for one in output["methods"]]
+
+    assert hits()[1] > 0.8
+    assert hits("--set", "sign=-1") == hits("--epochs", "5") == [hits()[0], 0]
+    message = run(*command, "--set", "dim=8", status=2).err
+    assert "none of the chosen methods has the setting 'dim'" in message
+    assert "give a number" in run(*command, "--set", "sign=plus", status=2).err
+
+
 def test_averaging_decides_how_several_parents_count(pantry: Path, new: Path) -> None:
     means = []
     for averaging in ("fraction", "any", "pooled"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ from taxoexpan import (
     read_taxonomy,
 )
 from taxoexpan.config import PRESETS
-from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.evaluation.methods import METHODS, as_method, default_methods
+from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError
+from taxoexpan.evaluation.methods import METHODS, as_method, default_methods, has_setting
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.training.log import TrainingLog
 
@@ -168,6 +169,165 @@ def test_scores_of_another_shape_are_refused(holdout: Holdout) -> None:
 
     with pytest.raises(ModelError, match="one row per anchor and one column per query"):
         evaluate_methods(holdout, {"mine": transposed}, features="static")
+
+
+def returning(value: Any) -> Any:
+    """Make a rule that returns its scores with one of them changed, or something else."""
+
+    def changed(taxonomy: Taxonomy, concepts: list[Concept]) -> Any:
+        return value(np.array(last_word(taxonomy, concepts)))
+
+    return changed
+
+
+def with_nan(scores: Any) -> Any:
+    scores[3, 1] = np.nan
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("value", "key_word"),
+    [
+        (with_nan, "changed returned NaN for 1 of .* row 3 and the query 'rye bread'"),
+        (lambda scores: scores * np.nan, "row 0 and the query 'oat milk'"),
+        (lambda scores: scores * 1j, "complex"),
+        (lambda scores: torch.from_numpy(scores) * 1j, "complex"),
+        (lambda _: None, "no real numbers"),
+        (lambda scores: scores.astype(str), "no real numbers"),
+        (lambda _: [[1], [1, 2]], "no table"),
+        (lambda scores: scores.T, "changed returned scores of the shape"),
+    ],
+)
+def test_scores_that_are_no_numbers_are_refused(
+    value: Any, key_word: str, holdout: Holdout
+) -> None:
+    with pytest.raises(ModelError, match=key_word):
+        evaluate_methods(holdout, {"mine": returning(value)}, features="static")
+
+
+def test_infinite_scores_and_truth_values_are_allowed(holdout: Holdout) -> None:
+    methods = {
+        "infinite": returning(lambda scores: np.where(scores > 0, np.inf, -np.inf)),
+        "truth": returning(lambda scores: torch.from_numpy(scores > 0)),
+    }
+    results = evaluate_methods(holdout, methods, features="static")
+    assert [result.metrics.hit_at_1 for result in results.values()] == [1, 1]
+
+
+def needy(taxonomy: Taxonomy, concepts: list[Concept], scale: float) -> Any:
+    return scale * np.array(last_word(taxonomy, concepts))
+
+
+class Unfinished(TrainedMethod):
+    """A method without `fit`."""
+
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None: ...
+
+    def score(self, queries: Queries) -> Tensor:
+        return queries.vectors
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "key_word"),
+    [
+        (last_word, {"ignore": 1}, "last_word: .*'ignore'; its settings are bonus"),
+        (last_word, {"taxonomy": 1}, "'taxonomy'"),
+        (last_word, {"bonus": "much"}, "give a number, such as 1.0"),
+        (needy, {}, "'scale'"),
+        (len, {}, "len"),
+        (LinearMap, {"rigde": 1}, "LinearMap: .*'rigde'; its settings are ridge"),
+        (LinearMap(), {"ridge": 1}, "not a method"),
+        (Unfinished, {}, "Unfinished does not define fit"),
+        (str, {}, "not a method"),
+    ],
+)
+def test_wrong_settings_and_unfinished_methods_are_refused(
+    given: Any, settings: dict[str, Any], key_word: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=key_word):
+        as_method(given, **settings)
+
+
+def test_registered_rules_refuse_settings() -> None:
+    with pytest.raises(ConfigurationError, match="'dimm'; it has no settings"):
+        make_method("closest-parent", dimm=1)
+
+
+def test_who_takes_a_setting() -> None:
+    here = f"{__name__}:"
+    assert has_setting(f"{here}last_word", "bonus")
+    assert not has_setting(f"{here}last_word", "taxonomy")
+    assert has_setting(f"{here}LinearMap", "ridge")
+    assert has_setting("taxoexpan-fast", "epochs")
+    assert not has_setting("taxoexpan-fast", "preset")
+    assert not has_setting("popularity", "epochs")
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "key_word"),
+    [
+        ("def mine(:\n", "line 1", "not Python"),
+        ("import nothing_of_this_name\n", "", "nothing_of_this_name"),
+    ],
+)
+def test_a_file_that_is_no_program_is_refused(
+    source: str, place: str, key_word: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(source)
+    with pytest.raises(TaxoExpanError, match=key_word) as caught:
+        make_method(f"{file}:mine")
+    assert "mine.py" in str(caught.value)
+    assert caught.value.place.endswith(place)
+    with pytest.raises(ConfigurationError, match="not a Python file"):
+        make_method(f"{tmp_path}/mine.txt:mine")
+
+
+def test_an_error_of_ones_own_code_names_the_method(holdout: Holdout) -> None:
+    def failing(*_: object) -> Any:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as caught:
+        evaluate_methods(holdout, {"my rule": failing}, features="static")
+    assert "my rule" in caught.value.__notes__[0]
+
+
+def test_methods_need_names(holdout: Holdout) -> None:
+    methods: Any = [last_word]
+    with pytest.raises(ConfigurationError, match="give a dictionary"):
+        evaluate_methods(holdout, methods)
+
+
+def test_the_result_of_fit_is_a_history_or_nothing(holdout: Holdout) -> None:
+    class Losses(LinearMap):
+        def fit(self, problem: Problem, seed: int, log: TrainingLog) -> Any:
+            super().fit(problem, seed, log)
+            return {"loss": 1.0}
+
+    with pytest.raises(ModelError, match="Losses returned dict from fit"):
+        evaluate_methods(holdout, {"map": Losses()}, features="static")
+
+
+def test_deprecated_concepts_are_neither_anchors_nor_queries(pantry: Path) -> None:
+    whole = read_taxonomy(pantry)
+    concepts = [
+        replace(each, deprecated=each.label in ("rye bread", "water"))
+        for each in (*whole.concepts, Concept("water", "water"))
+    ]
+    pairs = [(whole.ids[p], whole.ids[c]) for p, c in zip(*whole.relation_indices, strict=True)]
+    taxonomy = Taxonomy(concepts, pairs)
+    holdout = hold_out(taxonomy, NEW)
+    assert len(holdout.taxonomy) == len(holdout.active.taxonomy) + 1
+    seen: list[Taxonomy] = []
+
+    def rule(anchors: Taxonomy, queries: list[Concept]) -> Any:
+        seen.append(anchors)
+        return last_word(anchors, queries)
+
+    (result,) = evaluate_methods(holdout, {"mine": rule}, features="static").values()
+    assert "water" not in seen[0]
+    assert len(seen[0]) == len(holdout.taxonomy) - 1
+    assert [ranks.tolist() for ranks in result.ranks] == [[1.0]] * 2
 
 
 def test_a_function_needs_texts() -> None:

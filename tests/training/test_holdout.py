@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import (
     Holdout,
@@ -99,6 +100,16 @@ def test_a_family_that_is_too_large_is_not_held_out() -> None:
     holdout = hold_out_growth(flat, 0.3, 1000, seed=0)
     assert len(holdout.concepts) == 30
     assert len(holdout.taxonomy) == 71
+
+
+def test_ids_are_a_list_and_count_once() -> None:
+    chain = Taxonomy([Concept(i, i) for i in "abc"], [("a", "b"), ("b", "c")])
+    with pytest.raises(ConfigurationError, match="list of ids"):
+        hold_out(chain, "c")
+    with pytest.raises(TaxonomyError, match="parent that remains"):
+        hold_out(chain, ["a"])
+    assert len(hold_out(chain, ["c", "c"]).concepts) == 1
+    assert not hold_out(chain, []).concepts
 
 
 def test_a_held_out_concept_without_a_remaining_parent_is_dropped() -> None:

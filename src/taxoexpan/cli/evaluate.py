@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from taxoexpan.cli.arguments import open_taxonomies
 from taxoexpan.cli.glossaries import print_glossary
 from taxoexpan.cli.messages import note, print_json, warn
-from taxoexpan.evaluation.methods import METHODS, default_methods
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.evaluation.methods import METHODS, default_methods, has_setting
 from taxoexpan.option_declarations import (
     POSITIVE,
     SEED,
@@ -60,13 +61,16 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Qu
         metavar="ENCODER",
     )
     settings: tuple[str | tuple[str, Any], ...] = repeated(
-        "override a setting of all taxoexpan methods, for example hidden_dim=64; can be repeated",
+        "override a setting of every method that has it, also of your own, for example "
+        "hidden_dim=64; can be repeated",
         SETTING,
         metavar="NAME=VALUE",
         flags=("--set",),
     )
     seed: int = option("random seed, for reproducible results (default: 0)", 0, SEED)
-    epochs: int | None = option("maximum number of training epochs", None, POSITIVE)
+    epochs: int | None = option(
+        "maximum number of training epochs of every method that has this setting", None, POSITIVE
+    )
     averaging: Literal["fraction", "any", "pooled"] = option(
         "how to score a concept with several true parents: fraction (average over its parents; "
         "default), any (only its best-ranked parent) or pooled (every pair of concept and parent "
@@ -83,7 +87,7 @@ class Options(GlossaryOptions, FeatureOptions, ReadingOptions, DeviceOptions, Qu
 
 def run(options: Options) -> int:
     """Train each method on OLD, and compare its placements of the new concepts of NEW."""
-    from taxoexpan.config import changed_settings, load_preset
+    from taxoexpan.config import load_preset
     from taxoexpan.evaluation.growth import growth_between
     from taxoexpan.evaluation.methods import make_method
     from taxoexpan.evaluation.results import evaluate_methods
@@ -94,12 +98,14 @@ def run(options: Options) -> int:
     if options.output:
         inputs = filter(None, (options.old, options.new, options.glossary))
         preflight([options.output], list(inputs), options.force)
-    settings = changed_settings(options, options.epochs)
+    names = _chosen(options.methods)
+    changes = _changes(options, names)
+    settings = _model_settings(changes)
     methods = {
         name: make_method(name, seed=options.seed, device=options.device, **settings)
         if name in METHODS and METHODS[name].is_model
-        else make_method(name)
-        for name in _chosen(options.methods)
+        else make_method(name, **_own_settings(name, changes))
+        for name in names
     }
     options = replace(options, features=load_preset("best", **settings).features)
     assert options.features is not None
@@ -148,6 +154,33 @@ def _chosen(names: str | None) -> Sequence[str]:
     """Return the names of the chosen methods."""
     given = names.split(",") if names else default_methods()
     return list(dict.fromkeys(map(str.strip, given)))
+
+
+def _changes(options: Options, methods: Sequence[str]) -> dict[str, Any]:
+    """Return the changed settings; refuse one that no chosen method has."""
+    from taxoexpan.config import parse_changes
+
+    given = {"epochs": options.epochs, "features": options.features}
+    changes = parse_changes(options.settings, given)
+    for setting in changes:
+        if setting != "features" and not any(has_setting(name, setting) for name in methods):
+            message = f"none of the chosen methods has the setting {setting!r}"
+            fix = "taxoexpan evaluate --help lists those of the package's methods"
+            raise ConfigurationError(message, fix=fix)
+    return changes
+
+
+def _model_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those changes that models have a setting for."""
+    from taxoexpan.config import SETTINGS
+
+    return {name: value for name, value in changes.items() if name in SETTINGS}
+
+
+def _own_settings(method: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those changes that another method has a setting for; all share one encoder."""
+    others = {name: value for name, value in changes.items() if name != "features"}
+    return {name: value for name, value in others.items() if has_setting(method, name)}
 
 
 def _print_json(growth: Growth, results: Mapping[str, MethodResult], options: Options) -> None:
@@ -213,10 +246,11 @@ def _print_text(growth: Growth, results: Mapping[str, MethodResult], options: Op
 
 def _missing(growth: Growth, models: Sequence[str], options: Options) -> str:
     """Return why no model has a confidence."""
-    from taxoexpan.config import changed_settings, load_preset
+    from taxoexpan.config import load_preset, parse_changes
     from taxoexpan.placement.learned.calibrators import missing_confidence
 
-    settings = changed_settings(options, options.epochs)
+    changes = parse_changes(options.settings, {"epochs": options.epochs})
+    settings = _model_settings({"features": options.features, **changes})
     presets = [str(METHODS[name].settings["preset"]) for name in models]
     configs = [load_preset(preset, **settings) for preset in presets]
     reasons = [missing_confidence(growth.taxonomy, config) for config in configs]

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import Parameter, Signature, isabstract, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.errors import ConfigurationError, FormatError, ModelError, TaxoExpanError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -198,33 +200,86 @@ class FunctionMethod(Method):
 
     def score(self, queries: Queries) -> Tensor:
         """Return the scores of the function for every pair: [N, Q]."""
-        import torch
-
         if len(queries) and not queries.concepts:
             message = "the queries have vectors, but no texts to give to the function"
             raise ModelError(message, fix="read them from a taxonomy instead of a task file")
         scores = self.function(self.taxonomy, queries.concepts, **self._settings)
-        return torch.as_tensor(scores, dtype=torch.float64, device=self.device)
+        return _as_tensor(scores, method_name(self)).double().to(self.device)
 
 
 def fit_method(method: Method, problem: Problem, seed: int, log: TrainingLog) -> History | None:
     """Train a method; a rule without training only uses the problem's concepts as anchors."""
-    if isinstance(method, TrainedMethod):
-        return method.fit(problem, seed, log)
-    method.set_anchors(problem.taxonomy, problem.vectors)
-    return None
+    from taxoexpan.training.record import History
+
+    if not isinstance(method, TrainedMethod):
+        method.set_anchors(problem.taxonomy, problem.vectors)
+        return None
+    history = method.fit(problem, seed, log)
+    if history is not None and not isinstance(history, History):
+        message = f"{method_name(method)} returned {type(history).__name__} from fit"
+        raise ModelError(message, fix="return a History of its epochs, or nothing")
+    return history
 
 
 def score_anchors(method: Method, queries: Queries, anchors: int) -> Tensor:
-    """Return the scores of all anchors [N, Q]; refuse another shape."""
-    import torch
-
-    scores = torch.as_tensor(method.score(queries))
+    """Return the scores of all anchors [N, Q]; refuse another shape, and what is no number."""
+    name = method_name(method)
+    scores = _as_tensor(method.score(queries), name)
     if tuple(scores.shape) != (anchors, len(queries)):
-        message = f"{type(method).__name__} returned scores of the shape {tuple(scores.shape)}"
+        message = f"{name} returned scores of the shape {tuple(scores.shape)}"
         fix = f"return one row per anchor and one column per query: {(anchors, len(queries))}"
         raise ModelError(message, fix=fix)
+    is_nan = scores.isnan()
+    if is_nan.any():
+        row, column = is_nan.nonzero()[0].tolist()
+        query = repr(queries.concepts[column].label) if queries.concepts else f"column {column}"
+        message = f"{name} returned NaN for {int(is_nan.sum()):,} of {scores.numel():,} pairs"
+        message += f", first for the anchor in row {row} and the query {query}"
+        raise ModelError(message, fix="return numbers; they may be infinite")
     return scores
+
+
+def method_name(method: Method) -> str:
+    """Return the name of a method's class or function."""
+    named = method.function if isinstance(method, FunctionMethod) else type(method)
+    return str(getattr(named, "__name__", repr(named)))
+
+
+def _as_tensor(given: Any, name: str) -> Tensor:
+    """Return scores as a tensor of real numbers; Python's numbers keep their precision."""
+    import numpy as np
+    import torch
+
+    if isinstance(given, torch.Tensor):
+        scores = given.detach()
+    else:
+        try:
+            array = np.asarray(given)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise _no_scores(name, f"no table of numbers ({error})") from None
+        if array.dtype.kind not in "biuf":
+            raise _no_scores(name, f"no real numbers (a {type(given).__name__} of {array.dtype})")
+        scores = torch.from_numpy(np.array(array, dtype=np.float64))
+    if scores.is_complex():
+        raise _no_scores(name, "complex numbers")
+    return scores.float() if scores.dtype == torch.bool else scores
+
+
+def _no_scores(name: str, what: str) -> ModelError:
+    fix = "return one row per anchor with one number per query, as lists, an array or a tensor"
+    return ModelError(f"{name} returned {what}", fix=fix)
+
+
+@contextmanager
+def name_in_errors(name: str) -> Iterator[None]:
+    """Add the name of a method to the errors of its own code, which keep their tracebacks."""
+    try:
+        yield
+    except TaxoExpanError:
+        raise
+    except Exception as error:
+        error.add_note(f"This is an error of the method {name}.")
+        raise
 
 
 def make_method(name: str, **settings: Any) -> Method | TaxoExpan:
@@ -257,14 +312,75 @@ def as_method(given: Any, **settings: Any) -> Method | TaxoExpan:
     """Return a method; a class is instantiated with the settings, and a function gets them."""
     from taxoexpan.model import TaxoExpan
 
-    if isinstance(given, type):
-        given = given(**settings)
-    if isinstance(given, Method | TaxoExpan):
+    if isinstance(given, Method | TaxoExpan) and not settings:
         return given
-    if not callable(given):
-        message = f"{given!r} is not a method"
-        raise ConfigurationError(message, fix="give a function or a subclass of Method")
-    return FunctionMethod(given, **settings)
+    is_class = isinstance(given, type)
+    if issubclass(given, Method | TaxoExpan) if is_class else callable(given):
+        _refuse_settings(given, settings)
+        with name_in_errors(getattr(given, "__name__", repr(given))):
+            return given(**settings) if is_class else FunctionMethod(given, **settings)
+    message = f"{given!r} is not a method"
+    fix = "give a function or a subclass of Method; make_method makes one from a name"
+    raise ConfigurationError(message, fix=fix)
+
+
+def has_setting(name: str, setting: str) -> bool:
+    """Return whether a method takes a setting; for a registered model, one that users change."""
+    from taxoexpan.config import SETTINGS
+
+    is_known = setting in SETTINGS
+    if name in METHODS and METHODS[name].is_model:
+        return is_known
+    given = find_method(name)
+    declared = _signature(given)
+    parameters = [] if declared is None else [*declared.parameters.values()]
+    own = parameters if isinstance(given, type) else parameters[len(_GIVEN) :]
+    is_open = any(each.kind == Parameter.VAR_KEYWORD for each in parameters)
+    is_allowed = is_known or setting == "preset" or name not in METHODS
+    return setting in [each.name for each in own] or (is_open and is_allowed)
+
+
+_GIVEN = ("taxonomy", "concepts")
+"""The first arguments of every function, which are no settings."""
+
+
+def _signature(given: Any) -> Signature | None:
+    """Return the arguments of a class or a function, if they are known."""
+    try:
+        return signature(given)
+    except ValueError:  # a compiled function
+        return None
+
+
+def _refuse_settings(given: Any, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that a class or a function does not take, and a lack of required parts."""
+    name = getattr(given, "__name__", repr(given))
+    if isabstract(given):
+        missing = ", ".join(sorted(given.__abstractmethods__))
+        raise ConfigurationError(f"{name} does not define {missing}", fix="define it")
+    declared = _signature(given)
+    if declared is None:
+        return
+    is_class = isinstance(given, type)
+    known = [*declared.parameters][0 if is_class else len(_GIVEN) :]
+    try:
+        declared.bind(*(() if is_class else _GIVEN), **settings)
+    except TypeError as error:
+        fix = f"its settings are {', '.join(known)}" if known else "it has no settings"
+        if not is_class and len(declared.parameters) < len(_GIVEN):
+            fix = f"its first arguments are {' and '.join(_GIVEN)}"
+        raise ConfigurationError(f"{name}: {error}", fix=fix) from None
+    numbers = (Parameter.empty, int, float, bool, "int", "float", "bool")
+    for setting in (declared.parameters.get(each) for each in settings):
+        if setting is None or setting.annotation not in numbers:
+            continue
+        value = settings[setting.name]
+        if isinstance(setting.default, int | float) and isinstance(value, str):
+            message = f"{setting.name} of {name} is {value!r}"
+            fix = f"give a number, such as {setting.default}"
+            if isinstance(setting.default, bool):
+                fix = "give true or false"
+            raise ConfigurationError(message, fix=fix)
 
 
 def source_file(name: str) -> Path | None:
@@ -277,6 +393,9 @@ def _load(path: str) -> Any:
     """Import `module:name` or `FILE.py:name`."""
     module_name, _, name = path.rpartition(":")
     module = _import_file(Path(module_name)) if module_name.endswith(".py") else None
+    if module is None and ("/" in module_name or Path(module_name).is_file()):
+        message = f"{module_name}: not a Python file"
+        raise ConfigurationError(message, fix="give the file with your method as FILE.py:NAME")
     if module is None:
         try:
             module = import_module(module_name)
@@ -303,7 +422,17 @@ def _import_file(path: Path) -> Any:
     assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # its dataclasses look it up
-    spec.loader.exec_module(module)
+    try:
+        with name_in_errors(str(path)):
+            spec.loader.exec_module(module)
+    except SyntaxError as error:
+        if error.filename != str(path):
+            raise
+        fix = "correct the line"
+        raise FormatError(path, f"not Python ({error.msg})", fix=fix, line=error.lineno) from None
+    except ImportError as error:
+        message = f"{path} cannot be imported: {error}"
+        raise ConfigurationError(message, fix="install or correct what it imports") from error
     return module
 
 

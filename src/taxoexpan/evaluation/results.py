@@ -13,7 +13,7 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.evaluation.confidence import GrowthConfidence, measure_confidence
 from taxoexpan.evaluation.methods import (
     Method,
@@ -21,6 +21,8 @@ from taxoexpan.evaluation.methods import (
     ScoringFunction,
     TrainedMethod,
     as_method,
+    fit_method,
+    name_in_errors,
     score_anchors,
 )
 from taxoexpan.features.embedding import embed_concepts, refuse_unknown
@@ -29,7 +31,7 @@ from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon
 from taxoexpan.model import TaxoExpan
 from taxoexpan.network.concept_vectors import LabeledQueries
-from taxoexpan.phrasing import pluralize
+from taxoexpan.placement.fitting.preparation import refuse_too_small
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 from taxoexpan.training.log import TrainingLog
@@ -76,7 +78,8 @@ def evaluate_methods(
     A method is made by `make_method`, or it is your own: a function that scores all concepts of a
     taxonomy for new concepts, or an instance of a subclass of `Method` or `TrainedMethod`. Models
     have their own encoder, seed and device; other methods use the given ones (default: the encoder
-    of the preset best). `begin` is called with the name before each method.
+    of the preset best). Deprecated concepts are neither anchors nor queries. `begin` is called with
+    the name before each method.
 
     >>> import numpy as np
     >>> from taxoexpan import Concept, Taxonomy, evaluate_methods, hold_out, make_method
@@ -97,15 +100,20 @@ def evaluate_methods(
     >>> {name: result.metrics.mr for name, result in results.items()}
     {'popularity': 2.5, 'same ending': 1.0}
     """
-    if (relations := len(holdout.taxonomy.relations)) < 2:
-        message = f"the taxonomy has {pluralize(relations, 'active relation')}"
-        fix = "give one with some hundreds of them"
-        raise ModelError(f"too little to learn from: {message}", fix=fix)
+    if not isinstance(methods, Mapping):
+        message = f"the methods are a {type(methods).__name__}, and have no names"
+        raise ConfigurationError(message, fix="give a dictionary, such as {'mine': my_function}")
+    holdout = holdout.active
+    refuse_too_small(holdout.taxonomy)
+    if not holdout.concepts:
+        message = "no concept is held out to be ranked"
+        raise ModelError(message, fix="hold out some that are not deprecated")
     results: dict[str, MethodResult] = {}
     embedded: _EmbeddedHoldout | None = None
     for name, given in methods.items():
         begin(name)
-        method = as_method(given)
+        with name_in_errors(name):
+            method = as_method(given)
         if isinstance(method, TaxoExpan):
             results[name] = _evaluate_model(holdout, method, progress)
             continue
@@ -116,10 +124,11 @@ def evaluate_methods(
                 make_encoder(features, device=device) if isinstance(features, str) else features
             )
             embedded = _EmbeddedHoldout.of(holdout, encoder, chosen)
-        if isinstance(method, TrainedMethod):
-            method.fit(embedded.problem(seed), seed, TrainingLog(progress))
-        method.set_anchors(embedded.taxonomy, embedded.vectors)
-        ranks = true_ranks_by(method, embedded.queries, len(embedded.taxonomy))
+        with name_in_errors(name):
+            if isinstance(method, TrainedMethod):
+                fit_method(method, embedded.problem(seed), seed, TrainingLog(progress))
+            method.set_anchors(embedded.taxonomy, embedded.vectors)
+            ranks = true_ranks_by(method, embedded.queries, len(embedded.taxonomy))
         results[name] = MethodResult(ranks)
     return results
 

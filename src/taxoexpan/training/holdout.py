@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
@@ -46,10 +47,26 @@ class Holdout:
         parents = (sorted(taxonomy.index(ids[i]) for i in own.tolist()) for own in self.parents)
         return Holdout(taxonomy, self.concepts, tuple(np.array(own) for own in parents))
 
+    @property
+    def active(self) -> Holdout:
+        """The same without deprecated concepts, and without those whose parents are deprecated."""
+        if not self.taxonomy.deprecated and not any(each.deprecated for each in self.concepts):
+            return self
+        taxonomy = self.taxonomy.active
+        ids = self.taxonomy.ids
+        kept = []
+        for concept, own in zip(self.concepts, self.parents, strict=True):
+            parents = [taxonomy.index(ids[i]) for i in own.tolist() if ids[i] in taxonomy]
+            if parents and not concept.deprecated:
+                kept.append((concept, np.array(parents)))
+        concepts = tuple(concept for concept, _ in kept)
+        return Holdout(taxonomy, concepts, tuple(parents for _, parents in kept))
+
 
 def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None = None) -> Holdout:
     """Hold out these concepts with all their relations, except concepts without a remaining parent.
 
+    At least one must have a remaining parent, and an id that is given twice counts once.
     `remaining` is the taxonomy to place them in, if more than these concepts are removed.
 
     Examples:
@@ -59,15 +76,20 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
         >>> [held_out.taxonomy.labels[i] for i in held_out.parents[0]]
         ['saw']
     """
-    remaining = remaining or taxonomy.without(ids)
+    if isinstance(ids, str):
+        raise ConfigurationError(f"{ids!r} is not a list of ids", fix=f"give [{ids!r}]")
+    left = taxonomy.without(ids) if remaining is None else remaining
     concepts = []
     parents = []
-    for id in ids:
-        known = [parent for parent in taxonomy.parents(id) if parent in remaining]
+    for id in dict.fromkeys(ids):
+        known = [parent for parent in taxonomy.parents(id) if parent in left]
         if known:
             concepts.append(taxonomy.concept(id))
-            parents.append(np.array([remaining.index(parent) for parent in known]))
-    return Holdout(remaining, tuple(concepts), tuple(parents))
+            parents.append(np.array([left.index(parent) for parent in known]))
+    if remaining is None and len(ids) and not concepts:
+        message = "none of the concepts to hold out has a parent that remains"
+        raise TaxonomyError(message, fix="hold out concepts below others, such as leaves")
+    return Holdout(left, tuple(concepts), tuple(parents))
 
 
 def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: int) -> int:
