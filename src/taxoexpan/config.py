@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import did_you_mean
 from taxoexpan.shared_options import FeatureOptions
 
 PRESETS = ("best", "fast", "thorough", "paper", "authors")
@@ -303,9 +304,15 @@ def parse_setting(text: str) -> tuple[str, str]:
         raise ConfigurationError(
             f"{text!r} sets nothing", fix="write NAME=VALUE, such as hidden_dim=64"
         )
-    if name not in SETTINGS:
-        raise _unknown(name, SETTINGS)
+    check_setting_name(name)
     return name, value
+
+
+def check_setting_name(name: str, others: Iterable[str] = ()) -> None:
+    """Refuse what is neither a setting nor one of the other names."""
+    known = (*SETTINGS, *others)
+    if name not in known:
+        raise _unknown(name, known)
 
 
 def _translated(error: ValidationError) -> ConfigurationError:
@@ -327,6 +334,5 @@ def _translated(error: ValidationError) -> ConfigurationError:
 
 
 def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
-    return ConfigurationError(
-        f"no setting is called {name!r}", fix=f"known: {', '.join(sorted(known))}"
-    )
+    fix = did_you_mean(name, known) or f"known: {', '.join(sorted(known))}"
+    return ConfigurationError(f"no setting is called {name!r}", fix=fix)
