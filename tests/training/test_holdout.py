@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import (
     Holdout,
@@ -106,3 +108,13 @@ def test_a_held_out_concept_without_a_remaining_parent_is_dropped() -> None:
     holdout = hold_out(chain, ["b", "c"])
     assert [concept.id for concept in holdout.concepts] == ["b"]
     assert np.array_equal(holdout.parents[0], [0])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"fraction": 5}, {"fraction": -1}, {"fraction": "lots"}, {"max_leaves": -3}]
+)
+def test_a_wrong_number_of_leaves_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        hold_out_leaves(random_taxonomy(2, count=20), **wrong)
+    with pytest.raises(ConfigurationError, match="read_taxonomy"):
+        hold_out_leaves("topics.csv")  # type: ignore[arg-type]
