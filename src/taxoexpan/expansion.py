@@ -11,7 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
-from taxoexpan.config import Settings, changed_settings, load_preset, settings_without_effect
+from taxoexpan.config import (
+    Settings,
+    changed_settings,
+    check_setting_name,
+    load_preset,
+    settings_without_effect,
+)
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
 from taxoexpan.features.glossary.glossary import (
@@ -324,6 +330,8 @@ def expand_file(
     """
     known = declared_options(ExpandOptions)
     settings = tuple((name, value) for name, value in options.items() if name not in known)
+    for name, _ in settings:
+        check_setting_name(name, [*known, "quirks"])
     given: dict[str, Any] = {name: value for name, value in options.items() if name in known}
     given["settings"] = (*options.get("settings", ()), *settings)
     files: dict[str, Any] = {"taxonomy": taxonomy, "new": new, "output": output}
