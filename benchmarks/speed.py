@@ -178,8 +178,8 @@ def print_ranking(task: Task) -> None:
         target = Path(directory) / "suggestions.csv"
 
         def suggest() -> None:
-            from taxoexpan.files import write_whole
             from taxoexpan.decisions.suggestion_tables import suggestions_csv
+            from taxoexpan.files import write_whole
 
             whole._cached_ranker = None
             suggestions, _, _ = whole._suggest(concepts_named(task.names), 5)

@@ -273,3 +273,8 @@ def test_the_creator_is_the_curator_or_else_the_program(
     assert "Ada" in by_ada
     assert "Place to be refined." in by_ada
     assert not any(word in by_ada for word in ("taxoexpan", "Bob", "0.51"))
+
+
+def test_a_misspelled_option_is_told_the_right_name() -> None:
+    with pytest.raises(ConfigurationError, match="top_k"):
+        expand_file("a.csv", "new.csv", "b.csv", topk=2)  # type: ignore[call-arg]

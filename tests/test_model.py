@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ def test_the_order_of_sets_does_not_change_a_model(tiny_transformer: Path, tmp_p
     program = """
 import sys
 from pathlib import Path
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import TaxoExpan, read_taxonomy
 
 source, transformer, target = map(Path, sys.argv[1:])
 settings = {"epochs": 1, "tower_epochs": 1, "hidden_dim": 8, "embedding_dim": 16}
@@ -620,3 +620,43 @@ def test_similar_names_come_first_also_if_concepts_are_placed_together(model: Ta
         assert "'Oat milks' and 'oat milk' differ only in singular and plural" in first.why
     with pytest.warns(UserWarning, match="1 concept left out: similar to an existing concept"):
         assert model.expand(["Oat milks"], min_confidence=0) == model.taxonomy
+
+
+def test_a_holdout_of_another_taxonomy_is_refused(model: TaxoExpan) -> None:
+    with pytest.raises(ModelError, match="another taxonomy"):
+        model.evaluate(hold_out_leaves(Taxonomy.example("food"), 0.01))
+
+
+@pytest.mark.parametrize("wrong", [None, "path", ["a"], Taxonomy([])])
+def test_arguments_of_other_types_are_refused(model: TaxoExpan, wrong: Any) -> None:
+    known = model.taxonomy
+    calls = [lambda: model.evaluate(wrong), lambda: model.suggest("x", explain=wrong)]
+    if wrong is not None:
+        calls += [
+            lambda: model.fit(known, wrong),
+            lambda: model.fit(known, progress=wrong),
+            lambda: model.refit(known, wrong),
+        ]
+    if not isinstance(wrong, Taxonomy):
+        calls += [lambda: model.update(wrong), lambda: model.refit(wrong)]
+    if not isinstance(wrong, str):
+        calls += [lambda: model.save(wrong), lambda: TaxoExpan.load(wrong)]
+    for call in calls:
+        with pytest.raises(ConfigurationError):
+            call()
+
+
+def test_numbers_of_numpy_are_numbers(model: TaxoExpan) -> None:
+    assert len(model.suggest("nut milk", top_k=np.int64(2))[0]) == 2  # type: ignore[arg-type]
+
+
+def test_a_model_is_copied_by_copy_only(model: TaxoExpan) -> None:
+    with pytest.raises(ModelError, match="deeply"):
+        deepcopy(model)
+
+
+def test_a_checkpoint_of_a_training_without_epochs_has_no_effect(tmp_path: Path) -> None:
+    records = [{"label": label, "parent": "food"} for label in ("tea", "milk", "soup")]
+    taxonomy = Taxonomy.from_records(records)
+    with pytest.warns(UserWarning, match="checkpoint has no effect"):
+        TaxoExpan("fast", device="cpu").fit(taxonomy, checkpoint=tmp_path / "checkpoint")

@@ -24,10 +24,10 @@ from reproduction.measurements.runs import MeasuredRun
 from reproduction.measurements.tables import format_fraction, markdown_table
 from reproduction.measurements.trial import RELEASES, Figures, Trial
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.evaluation.growth import growth_between
-from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
 from taxoexpan.decisions.feedback import Feedback
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.evaluation.growth import growth_between
+from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe

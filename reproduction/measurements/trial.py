@@ -12,8 +12,8 @@ from typing import Any
 from reproduction.experiments import Experiment
 from reproduction.split import read_split, split_leaves
 from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
-from taxoexpan.errors import ConfigurationError
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.holdout import Holdout

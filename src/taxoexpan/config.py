@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import did_you_mean
 from taxoexpan.shared_options import FeatureOptions
 
 PRESETS = ("best", "fast", "thorough", "paper", "authors")
@@ -293,8 +294,7 @@ def changed_settings(options: FeatureOptions, epochs: int | None = None) -> dict
 def parse_setting(text: str) -> tuple[str, str]:
     """Split `NAME=VALUE` into a setting's name and its value, which `configure` converts."""
     name, value = _split(text)
-    if name not in SETTINGS:
-        raise _unknown(name, SETTINGS)
+    check_setting_name(name)
     return name, value
 
 
@@ -331,6 +331,13 @@ def _split(text: str) -> tuple[str, str]:
     return name, value
 
 
+def check_setting_name(name: str, others: Iterable[str] = ()) -> None:
+    """Refuse what is neither a setting nor one of the other names."""
+    known = (*SETTINGS, *others)
+    if name not in known:
+        raise _unknown(name, known)
+
+
 def _translated(error: ValidationError) -> ConfigurationError:
     """Convert pydantic's errors about one setting into an error that names it and the fix."""
     first, *others = error.errors()
@@ -350,6 +357,5 @@ def _translated(error: ValidationError) -> ConfigurationError:
 
 
 def _unknown(name: str, known: Iterable[str]) -> ConfigurationError:
-    return ConfigurationError(
-        f"no setting is called {name!r}", fix=f"known: {', '.join(sorted(known))}"
-    )
+    fix = did_you_mean(name, known) or f"known: {', '.join(sorted(known))}"
+    return ConfigurationError(f"no setting is called {name!r}", fix=fix)

@@ -10,7 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
 
-from taxoexpan.config import Settings, changed_settings, load_preset, settings_without_effect
+from taxoexpan.config import (
+    Settings,
+    changed_settings,
+    check_setting_name,
+    load_preset,
+    settings_without_effect,
+)
 from taxoexpan.decisions.applying import (
     AppliedSuggestions,
     apply_decisions,
@@ -234,6 +240,8 @@ def expand_file(
     """
     known = declared_options(ExpandOptions)
     settings = tuple((name, value) for name, value in options.items() if name not in known)
+    for name, _ in settings:
+        check_setting_name(name, [*known, "quirks"])
     given: dict[str, Any] = {name: value for name, value in options.items() if name in known}
     given["settings"] = (*options.get("settings", ()), *settings)
     files: dict[str, Any] = {"taxonomy": taxonomy, "new": new, "output": output}

@@ -34,19 +34,26 @@ from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.option_declarations import POSITIVE, SEED
+from taxoexpan.option_declarations import PATH, POSITIVE, SEED, SWITCH, check_type
 from taxoexpan.phrasing import join_counts, pluralize, visible
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
+    HOLD_OUT,
     PreparedTaxonomy,
     StartingPoint,
     check_inputs,
     estimate_stages,
     prepare_refit,
     prepare_taxonomy,
+    refuse_other_holdout,
     refuse_other_taxonomy,
 )
-from taxoexpan.placement.fitting.session import FittedParts, FittingOutputs, fit_parts
+from taxoexpan.placement.fitting.session import (
+    FittedParts,
+    FittingOutputs,
+    fit_parts,
+    tunes_encoder,
+)
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth, UpdateReport
 from taxoexpan.placement.joint.placement import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
@@ -97,7 +104,7 @@ class TaxoExpan:
     ) -> None:
         SEED.check("seed", seed)
         self.preset = preset
-        self.seed = seed
+        self.seed = int(seed)  # it may be a number of numpy
         self.device = choose_device(device)
         self.config = self._requested = load_preset(preset, **changes)
         self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
@@ -131,9 +138,19 @@ class TaxoExpan:
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
         result as without the interruption.
         """
-        progress = is_terminal() if progress is None else progress
-        outputs = FittingOutputs(progress, *map(_path, (log, checkpoint, tensorboard)))
+        progress = _shown(progress)
+        outputs = FittingOutputs(
+            progress,
+            _path("log", log),
+            _path("checkpoint", checkpoint),
+            _path("tensorboard", tensorboard),
+        )
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
+        if holdout is not None:
+            check_type("holdout", holdout, Holdout, HOLD_OUT)
+        if checkpoint is not None and not self.has_checkpoints:
+            reason = "epochs is 0, and the encoder is not fine-tuned"
+            warnings.warn(f"checkpoint has no effect, because {reason}", stacklevel=2)
         taxonomy = taxonomy.canonical
         holdout = holdout and holdout.canonical
         warn_of_language(self.config.features, taxonomy.labels)
@@ -146,6 +163,11 @@ class TaxoExpan:
             parts = fit_parts(prepared, self._embedder, self.seed, outputs)
         self._keep(prepared, parts, began)
         return self
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether the training saves its state in a checkpoint."""
+        return self.config.epochs > 0 or tunes_encoder(self._embedder)
 
     def refit(
         self,
@@ -163,8 +185,11 @@ class TaxoExpan:
         how the decisions were used; the model is not changed if the training fails.
         """
         archive = self._fitted()
-        progress = is_terminal() if progress is None else progress
+        progress = _shown(progress)
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
+        if feedback is not None:
+            fix = "collect suggestions: Feedback(accepted=[…], rejected=[…])"
+            check_type("feedback", feedback, Feedback, fix)
         began = time.monotonic()
         judged = apply_feedback(taxonomy.canonical, feedback or Feedback())
         judged = replace(judged, taxonomy=judged.taxonomy.canonical)
@@ -172,7 +197,9 @@ class TaxoExpan:
         trained = archive.taxonomy.without(archive.growth.added)
         ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
         start = StartingPoint(trained, archive.network, self.calibrators, ranker, archive.held_out)
-        outputs = FittingOutputs(progress, _path(log), tensorboard=_path(tensorboard))
+        outputs = FittingOutputs(
+            progress, _path("log", log), tensorboard=_path("tensorboard", tensorboard)
+        )
         embedder = replace(self._embedder, config=recipe.apply_to(self.config))
         with Stages("training", estimate_stages(judged.taxonomy, embedder), shown=progress):
             prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
@@ -205,10 +232,10 @@ class TaxoExpan:
     def suggest(self, concepts: NewConcepts, top_k: int = 5, explain: bool = False) -> Suggestions:
         """Rank the best parents of each new concept, best first.
 
-        A concept whose name the taxonomy already has, or that is given twice, is left out, with a
-        warning; case, spaces and hyphens do not matter. If the model has
-        learned to detect duplicates, a likely synonym of an existing concept gets a suggestion to
-        merge the two. With `explain`, first suggestions have an explanation.
+        A concept whose name the taxonomy already has is left out, with a warning, and so is a name
+        that is given twice, unless both have ids; case, spaces and hyphens do not matter. If the
+        model has learned to detect duplicates, a likely synonym of an existing concept gets a
+        suggestion to merge the two. With `explain`, first suggestions have an explanation.
         """
         block = self.suggest_block(self._new_concepts(concepts), top_k, explain)
         return Suggestions(block.suggestions)
@@ -230,6 +257,7 @@ class TaxoExpan:
 
         The concepts must have ids and be new, as `filter_known_names` returns them.
         """
+        SWITCH.check("explain", explain)
         suggestions, queries, ranking = self._suggest(concepts, top_k, 2 if explain else 1)
         if not explain or not suggestions:
             return SuggestedBlock(suggestions, [])
@@ -263,6 +291,7 @@ class TaxoExpan:
     ) -> tuple[list[Suggestion], Queries, Ranking]:
         """Rank parents of any concepts, known or new; rank at least `min_ranked` anchors."""
         POSITIVE.check("top_k", top_k)
+        top_k = int(top_k)  # it may be a number of numpy
         queries = self._queries(concepts)
         if not len(queries):
             return [], queries, Ranking.empty()
@@ -377,7 +406,13 @@ class TaxoExpan:
         return measure_reliability(*self._held_out(holdout), calibration)
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Save the model to a directory; `force` replaces an existing model."""
+        """Save the model to a directory; `force` replaces an existing model.
+
+        The taxonomy is saved with it, but not the file that the taxonomy came from: after loading,
+        name that file as the `source` of `write_taxonomy` to keep its bytes.
+        """
+        PATH.check("path", path)
+        SWITCH.check("force", force)
         save_archive(self._fitted(), Path(path), force)
         logger.info("saved the model to %s", path)
 
@@ -391,9 +426,15 @@ class TaxoExpan:
         """Refuse to pickle the model: a pickle can run any code when it is loaded."""
         raise ModelError("a model cannot be pickled", fix="use save and load")
 
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        """Refuse to copy the parts, which nothing changes."""
+        fix = "use copy.copy: fitting or updating one of the two leaves the other as is"
+        raise ModelError("a model cannot be copied deeply", fix=fix)
+
     @classmethod
     def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
         """Load a saved model; give `features` if the file of its vectors has moved."""
+        PATH.check("path", path)
         model = cls.from_archive(load_archive(Path(path), features, device), device)
         logger.info("loaded a model of %d concepts from %s", len(model.taxonomy), path)
         return model
@@ -461,11 +502,23 @@ class TaxoExpan:
 
     def _held_out(self, holdout: Holdout) -> tuple[Ranker, LabeledQueries]:
         """Return the ranker of the remaining taxonomy, and the held-out concepts as queries."""
+        refuse_other_holdout(self._fitted().taxonomy, holdout)
         holdout = holdout.canonical
         is_own = holdout.taxonomy is self._fitted().taxonomy
         queries = held_out_queries(holdout, self._embedder)
         return self._ranker if is_own else self._ranker_of(holdout.taxonomy), queries
 
 
-def _path(path: str | Path | None) -> Path | None:
-    return None if path is None else Path(path)
+def _path(name: str, path: str | Path | None) -> Path | None:
+    if path is None:
+        return None
+    PATH.check(name, path)
+    return Path(path)
+
+
+def _shown(progress: bool | None) -> bool:
+    """Return whether progress is shown; by default, in a terminal and in a notebook."""
+    if progress is None:
+        return is_terminal()
+    SWITCH.check("progress", progress)
+    return progress

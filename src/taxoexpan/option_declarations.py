@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import MAX_QUOTED, shortened
 
 _MAX = 2**63 - 1
 
@@ -42,7 +45,9 @@ def _whole(words: str, low: int) -> OptionKind:
     """Return the kind of whole numbers of at least `low`."""
 
     def accepts(value: object) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MAX
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            return False
+        return low <= int(value) <= _MAX
 
     return OptionKind(words, _digits, accepts, "N")
 
@@ -52,7 +57,7 @@ def _digits(text: str) -> int | None:
 
 
 TEXT = OptionKind("a string", str, lambda value: isinstance(value, str))
-PATH = OptionKind("the path of a file", Path, lambda value: isinstance(value, str | Path))
+PATH = OptionKind("the path of a file", Path, lambda value: isinstance(value, str | os.PathLike))
 SWITCH = OptionKind("True or False", bool, lambda value: isinstance(value, bool))
 NATURAL = _whole("a whole number of zero or more", 0)
 POSITIVE = _whole("a whole number above zero", 1)
@@ -60,7 +65,9 @@ SEED = _whole("a whole number from 0 to 2^63 - 1", 0)
 FRACTION = OptionKind(
     "a number from 0 to 1",
     float,
-    lambda value: type(value) is not bool and isinstance(value, int | float) and 0 <= value <= 1,
+    lambda value: (
+        not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1
+    ),
     "FRACTION",
 )
 RANGE = OptionKind(
@@ -68,6 +75,14 @@ RANGE = OptionKind(
     lambda text: tuple(_digits(part.strip()) for part in text.split("-", 1)),
     lambda value: isinstance(value, tuple) and [*map(NATURAL.accepts, value)] == [True, True],
 )
+
+
+def check_type(name: str, value: object, kind: type, fix: str) -> None:
+    """Refuse an argument of a public function that is not of this type."""
+    if not isinstance(value, kind):
+        given = shortened(" ".join(repr(value).split()), MAX_QUOTED)
+        problem = f"{name} is {given}, not a {kind.__name__}"
+        raise ConfigurationError(problem, fix=fix, option=name)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 ONE_HALF = 0.5
 """Above it, a suggestion is more likely right than wrong: readers compare numbers with it."""
@@ -67,6 +68,12 @@ def percent(fraction: float) -> str:
 def signed(value: float) -> str:
     """Format a number with two decimals and a typographic minus sign."""
     return f"{value:z.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question that suggests the most similar name, or "" if none is similar."""
+    close = get_close_matches(name, list(names), 1)
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:

@@ -24,7 +24,11 @@ from taxoexpan.option_declarations import (
     switch,
 )
 
-COLUMN_CHOICE = OptionKind("a list of columns", str, lambda value: isinstance(value, str | Mapping))
+COLUMN_CHOICE = OptionKind(
+    'a text such as "id=Key,label=Name", or a dictionary',
+    str,
+    lambda value: isinstance(value, str | Mapping),
+)
 SEPARATOR = OptionKind(
     "a text that is not empty", str, lambda value: isinstance(value, str) and bool(value)
 )

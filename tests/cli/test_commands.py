@@ -313,7 +313,7 @@ def test_single_settings_can_be_changed(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "hiden=8"], "no setting is called 'hiden'; known: batch_size, "),
+        (["--set", "hiden=8"], "no setting is called 'hiden'; did you mean hidden_dim?"),
         (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a valid integer"),
         (["--set", "dropout=nan"], "dropout is 'nan'; it must be less than 0.998"),
         (["--set", "propagation=foo"], "propagation is 'foo'; it must be 'gcn', 'gat', "),

@@ -7,6 +7,7 @@ from copy import copy
 import pytest
 
 from taxoexpan import TaxoExpan
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.training.continuation import Recipe
 from tests.support.builders import own
 from tests.support.decisions import Feedback, SuggestionKind
@@ -66,3 +67,12 @@ def test_without_decisions_everything_is_proposed(model: TaxoExpan) -> None:
     refitted = copy(model)
     refitted.refit(model.taxonomy, recipe=RECIPE)
     assert {*proposals(refitted)} == {*proposals(model)}
+
+
+def test_feedback_is_two_lists_of_suggestions_without_a_common_one(model: TaxoExpan) -> None:
+    (first, *_), *_ = suggestions = model.suggest([QUERY])
+    for wrong in (first, suggestions, "oat"):
+        with pytest.raises(ConfigurationError, match="accepted"):
+            Feedback(accepted=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="both"):
+        Feedback([first], [first])

@@ -18,6 +18,8 @@ from taxoexpan.features.label_words import (
     Numbers,
     first_parents,
     label_words,
+    words_arrays,
+    words_from_arrays,
 )
 from taxoexpan.taxonomy import Concept, Taxonomy
 from tests.support.label_cases import queries, taxonomies
@@ -182,3 +184,12 @@ print(found.weighted.tobytes().hex())
         results.add(run.stdout)
     assert len(results) == 1
     assert len(results.pop()) > 1000
+
+
+def test_only_as_many_words_as_the_longest_name_has_are_looked_up() -> None:
+    words = LabelWords.from_taxonomy(Taxonomy([Concept("1", "big drum"), Concept("2", "drum")]))
+    stored = words_from_arrays(words_arrays(words))
+    assert words.longest_name == stored.longest_name == 2
+    long = Concept("3", "big drum " * 20_000)
+    for each in (words, stored):
+        assert len(each.of_queries([long]).names) == 40_000

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from taxoexpan import Concept, Taxonomy, read_taxonomy, write_taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, read_taxonomy, write_taxonomy
 from taxoexpan.errors import ChangedFileError, ConfigurationError, FormatError
 from taxoexpan.taxonomy import Additions, Move
 from tests.support.expanded_files import write_file
@@ -68,6 +69,7 @@ def test_the_file_may_be_replaced_if_it_is_the_same(tools: Path) -> None:
         write_taxonomy(expanded, tools, force=True)
     assert caught.value.path == tools
     assert "source" in caught.value.fix
+    assert "model.update" in caught.value.fix
 
 
 def test_a_source_is_named_where_it_is_not_known(tools: Path, tmp_path: Path) -> None:
@@ -146,3 +148,61 @@ def test_nothing_is_written_in_an_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="suffix"):
         write_taxonomy(tools, tmp_path / "tools.docx")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_taxonomy_of_a_loaded_model_asks_for_its_file(
+    pantry: Path, model: TaxoExpan, model_directory: Path, tmp_path: Path
+) -> None:
+    loaded = TaxoExpan.load(model_directory, "cpu").taxonomy
+    with pytest.warns(UserWarning, match="as source"):
+        write_taxonomy(loaded, tmp_path / "new.csv")
+    for known in (loaded, model.taxonomy):
+        write_taxonomy(known, tmp_path / "new.csv", source=pantry, force=True)
+        assert (tmp_path / "new.csv").read_bytes() == pantry.read_bytes()
+    with pytest.raises(ConfigurationError, match="not read from a file"):
+        write_taxonomy(loaded, tmp_path / "more.csv", source=loaded)
+
+
+def test_a_source_in_another_format_is_refused(tools: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="source") as caught:
+        write_taxonomy(read_taxonomy(tools), tmp_path / "new.csv", source=tools)
+    assert caught.value.option == "source"
+    assert not (tmp_path / "new.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["x.foo", "x.parquet", "x", "x.obo.zip"])
+def test_an_unknown_suffix_needs_a_format(name: str, tools: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="suffix"):
+        write_taxonomy(read_taxonomy(tools), tmp_path / name)
+    write_taxonomy(read_taxonomy(tools), tmp_path / name, format="obo")
+    assert (tmp_path / name).read_text() == OBO
+
+
+def test_an_unknown_suffix_of_the_file_itself_is_kept(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "tools.onto", OBO)
+    write_taxonomy(read_taxonomy(path).expanded(FRETSAW), tmp_path / "new.onto")
+    assert (tmp_path / "new.onto").read_text() == OBO + NEW
+
+
+def test_a_text_does_not_overwrite_a_file(tools: Path) -> None:
+    with pytest.raises(ConfigurationError, match="force"):
+        write_taxonomy(read_taxonomy(tools), tools, force="no")  # type: ignore[arg-type]
+    assert tools.read_text() == OBO
+
+
+@pytest.mark.parametrize("path", [None, b"tools.obo"])
+def test_what_is_no_path_is_refused(path: Any, tools: Path) -> None:
+    with pytest.raises(ConfigurationError, match="path"):
+        read_taxonomy(path)
+    with pytest.raises(ConfigurationError, match="path"):
+        write_taxonomy(read_taxonomy(tools), path)
+
+
+def test_nothing_is_fetched_from_a_url() -> None:
+    with pytest.raises(FormatError, match="URL"):
+        read_taxonomy("https://example.org/tools.ttl")
+
+
+def test_columns_are_a_text_or_a_dictionary(tools: Path) -> None:
+    with pytest.raises(ConfigurationError, match="dictionary"):
+        read_taxonomy(tools, columns=["name"])  # type: ignore[arg-type]

@@ -144,7 +144,7 @@ def test_neither_file_is_written_if_one_exists(tmp_path: Path) -> None:
 
 READ_AND_MEASURE = """
 import json, resource, sys, time
-from taxoexpan import Taxonomy
+from taxoexpan import read_taxonomy
 began = time.monotonic()
 taxonomy = read_taxonomy(sys.argv[1])
 print(json.dumps({

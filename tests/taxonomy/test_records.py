@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -103,3 +104,53 @@ def test_a_wrong_new_concept_is_refused_with_its_position(wrong: object) -> None
         new_concepts(["milk", wrong])  # type: ignore[list-item]
     with pytest.raises(ConfigurationError):
         new_concepts(wrong)  # type: ignore[arg-type]
+
+
+def test_keys_that_are_not_read_are_named() -> None:
+    with pytest.warns(UserWarning, match="parnets"):
+        Taxonomy.from_records([{"label": "a"}, {"label": "b", "parnets": ["a"]}])
+    with pytest.warns(UserWarning, match="'synonym'"):
+        new_concepts([{"label": "tea", "synonym": ["chai"]}])
+
+
+def test_both_keys_of_parents_count() -> None:
+    rows = [{"label": "a"}, {"label": "b"}, {"label": "c", "parents": ["a"], "parent": "b"}]
+    assert Taxonomy.from_records(rows).parents("c") == ("a", "b")
+
+
+def test_records_of_one_concept_are_joined() -> None:
+    rows = [
+        {"label": "tea", "synonyms": ["chai", "cha"]},
+        {"label": "tea", "synonyms": "cha|herb tea", "definition": "an infusion"},
+    ]
+    expected = Concept("tea", "tea", ("chai", "cha", "herb tea"), "an infusion")
+    assert list(Taxonomy.from_records(rows).concepts) == [expected]
+    with pytest.raises(TaxonomyError, match=r"record 3.*definition"):
+        Taxonomy.from_records([*rows, {"label": "tea", "definition": "a plant"}])
+
+
+def test_an_unclear_deprecation_is_refused() -> None:
+    rows = [{"label": value, "deprecated": value} for value in ("no", "True", "0.0", "1")]
+    assert Taxonomy.from_records(rows).deprecated == {1, 3}
+    with pytest.raises(ConfigurationError, match=r"record 1.*maybe"):
+        Taxonomy.from_records([{"label": "a", "deprecated": "maybe"}])
+
+
+def test_whole_numbers_and_arrays_of_a_data_frame_are_ids() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "label": ["a", "b"], "parents": [np.nan, 1]})
+    assert list(Taxonomy.from_pandas(frame).relations) == [("1", "2")]
+    frame["parents"] = [np.array([]), np.array([1.0])]
+    assert list(Taxonomy.from_pandas(frame).relations) == [("1", "2")]
+    with pytest.raises(ConfigurationError, match="data frame"):
+        Taxonomy.from_pandas(frame["label"])
+
+
+@pytest.mark.parametrize("concept", [Concept("1", None), Concept("1", "a", "syn")])  # type: ignore[arg-type]
+def test_a_concept_with_other_types_is_refused(concept: Concept) -> None:
+    with pytest.raises(ConfigurationError, match="text"):
+        new_concepts([concept])
+
+
+def test_a_taxonomy_is_not_a_list_of_new_concepts() -> None:
+    with pytest.raises(ConfigurationError, match="taxonomy"):
+        new_concepts(Taxonomy([Concept("1", "tea")]))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from taxoexpan import read_taxonomy
-from taxoexpan.errors import CycleError, TaxonomyError
+from taxoexpan.errors import ConfigurationError, CycleError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from tests.support.strategies import Growth, growths, quickly, taxonomies
 
@@ -292,3 +294,21 @@ def test_new_definitions_are_also_those_of_the_taxonomy_without_deprecated_relat
     assert taxonomy.without_deprecated_relations.definitions == {}
     defined = taxonomy.with_definitions({0: "the first letter"})
     assert defined.without_deprecated_relations.definitions == {0: "the first letter"}
+
+
+@pytest.mark.parametrize("concept", ["a", Concept(1, "a"), Concept("1", "a", "syn")])  # type: ignore[arg-type]
+def test_what_is_no_concept_is_refused(concept: Concept) -> None:
+    with pytest.raises(ConfigurationError):
+        Taxonomy([concept])
+
+
+def test_a_text_is_not_a_list_of_ids() -> None:
+    with pytest.raises(ConfigurationError, match="12"):
+        Taxonomy([Concept("1", "a"), Concept("2", "b")]).without("12")
+
+
+def test_a_copy_is_the_taxonomy_itself() -> None:
+    taxonomy = Taxonomy([Concept("1", "a")])
+    assert copy.copy(taxonomy) is copy.deepcopy(taxonomy) is taxonomy
+    with pytest.raises(TaxonomyError, match="write_taxonomy"):
+        pickle.dumps(taxonomy)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,3 +118,13 @@ def test_a_held_out_concept_without_a_remaining_parent_is_dropped() -> None:
     holdout = hold_out(chain, ["b", "c"])
     assert [concept.id for concept in holdout.concepts] == ["b"]
     assert np.array_equal(holdout.parents[0], [0])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"fraction": 5}, {"fraction": -1}, {"fraction": "lots"}, {"max_leaves": -3}]
+)
+def test_a_wrong_number_of_leaves_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        hold_out_leaves(random_taxonomy(2, count=20), **wrong)
+    with pytest.raises(ConfigurationError, match="read_taxonomy"):
+        hold_out_leaves("topics.csv")  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ from reproduction.measurements.recovery import recovery_of
 from reproduction.measurements.review import Queue, answer
 from reproduction.measurements.small_taxonomies import small_subtrees
 from taxoexpan import Concept, Taxonomy
-from taxoexpan.placement.joint.prior_learning import remove_subtrees
 from taxoexpan.decisions.suggestion import Suggestion
+from taxoexpan.placement.joint.prior_learning import remove_subtrees
 from taxoexpan.training.holdout import Holdout
 from tests.support.builders import random_taxonomy
 

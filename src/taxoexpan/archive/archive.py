@@ -182,6 +182,7 @@ def _json_parts(archive: Archive) -> dict[str, dict[str, Any]]:
             "held_out": archive.held_out,
             "rejections": archive.rejections.as_dict(),
             "growth": archive.growth.as_dict(),
+            "from_file": archive.taxonomy.source is not None,
         },
     }
 

@@ -40,11 +40,15 @@ class Configuration(_Part):
 
 
 class Continuation(_Part):
-    """The content of `continuation.json`, which a continued training needs."""
+    """The content of `continuation.json`, which a continued training needs.
+
+    `from_file` says whether the taxonomy came from a file, which the model does not store.
+    """
 
     held_out: tuple[str, ...]
     rejections: Rejections
     growth: TaxonomyGrowth
+    from_file: bool = False
 
 
 class _Calibrators(_Part):

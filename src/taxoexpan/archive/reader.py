@@ -43,6 +43,7 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import AnchorTexts
 from taxoexpan.placement.scoring.pair_features import Signal
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.source import UNKNOWN_FILE
 from taxoexpan.taxonomy.storage import taxonomy_from_arrays
 from taxoexpan.training.record import TrainingRecord
 
@@ -117,6 +118,8 @@ def load_summary(path: Path) -> ModelSummary:
                 raise ValueError(f"{name} belongs to another model")
         taxonomy = taxonomy_from_arrays(_read_arrays(path / TAXONOMY))
         continuation = read_part(directory, CONTINUATION, Continuation)
+        if continuation.from_file:
+            taxonomy = taxonomy.with_source(UNKNOWN_FILE)
         configuration = read_part(directory, CONFIG, Configuration)
         calibrators = read_calibrators(directory)
         return ModelSummary(directory, configuration, taxonomy, calibrators, continuation)

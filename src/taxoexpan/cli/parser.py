@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import MISSING
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -18,7 +17,7 @@ from taxoexpan.option_declarations import (
     OptionKind,
     declared_options,
 )
-from taxoexpan.phrasing import shortened_message, visible
+from taxoexpan.phrasing import did_you_mean, shortened_message, visible
 
 Declared = TypeVar("Declared", bound=OptionGroup)
 
@@ -142,8 +141,8 @@ class ArgumentParser(argparse.ArgumentParser):
         name = text.partition("=")[0]
         if not name.startswith("-"):
             return f"unexpected argument {text!r}; omit it, or put quotes around a name with spaces"
-        fix = _meant(name, self._option_string_actions) or f"; see {self.prog} --help for all"
-        return f"unknown option {name}{fix}"
+        fix = did_you_mean(name, self._option_string_actions) or f"see {self.prog} --help for all"
+        return f"unknown option {name}; {fix}"
 
     def _unknown_options(self) -> list[str]:
         """Return the given options that this parser does not have; abbreviations are known."""
@@ -153,13 +152,7 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            fix = _meant(value, action.choices) or f"; see {self.prog} --help for all of them"
+            fix = did_you_mean(value, action.choices) or f"see {self.prog} --help for all of them"
             kind = str(action.metavar).lower()
-            raise argparse.ArgumentError(None, f"unknown {kind} {value!r}{fix}")
+            raise argparse.ArgumentError(None, f"unknown {kind} {value!r}; {fix}")
         super()._check_value(action, value)
-
-
-def _meant(text: str, names: Iterable[str]) -> str:
-    """Return a question that suggests the most similar name, if one is similar."""
-    close = get_close_matches(text, list(names), 1)
-    return f"; did you mean {close[0]}?" if close else ""

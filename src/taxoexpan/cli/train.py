@@ -144,7 +144,7 @@ def _trained(options: Options) -> TaxoExpan:
         taxonomy,
         progress=not options.quiet,
         log=options.log,
-        checkpoint=options.checkpoint,
+        checkpoint=options.checkpoint if model.has_checkpoints or options.resume else None,
         tensorboard=options.tensorboard,
     )
     print_training(model)

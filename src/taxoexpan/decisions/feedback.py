@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from taxoexpan.decisions.suggestion import Suggestion
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.names import normalize_name
@@ -34,8 +35,26 @@ class Feedback:
     accepted: Sequence[Suggestion] = ()
     rejected: Sequence[Suggestion] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("accepted", "rejected"):
+            given = getattr(self, name)
+            is_list = isinstance(given, Sequence) and not isinstance(given, str)
+            if not is_list or not all(isinstance(each, Suggestion) for each in given):
+                problem = f"{name} is not a list of suggestions"
+                fix = "give a list such as model.suggest(…)[0][:1], or `flat` for all suggestions"
+                raise ConfigurationError(problem, fix=fix, option=name)
+        accepted = {_key(each): each for each in self.accepted}
+        for each in self.rejected:
+            if accepted.get(_key(each)) == each:
+                problem = f"{each.query.label!r} under {each.parent.label!r} is in both lists"
+                raise ConfigurationError(problem, fix="either accept or reject it")
+
     def __bool__(self) -> bool:
         return bool(self.accepted or self.rejected)
+
+
+def _key(suggestion: Suggestion) -> tuple[str, str, bool]:
+    return suggestion.query.id, suggestion.parent.id, suggestion.is_merge
 
 
 Ids = Mapping[str, tuple[str, ...]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,10 +139,19 @@ class LabelWords:
 
     def _names_in(self, words: Sequence[str]) -> Iterator[tuple[int, bool]]:
         """Yield each name that is a proper part of these words, and whether it is at the end."""
-        for start, stop in combinations(range(len(words) + 1), 2):
-            name = self.names.get(tuple(words[start:stop]))
-            if name is not None and stop - start < len(words):
-                yield name, stop == len(words)
+        longest = min(self.longest_name, len(words) - 1)
+        for start in range(len(words)):
+            for stop in range(start + 1, min(start + longest, len(words)) + 1):
+                name = self.names.get(tuple(words[start:stop]))
+                if name is not None:
+                    yield name, stop == len(words)
+
+    @cached_property
+    def longest_name(self) -> int:
+        """The number of words of the longest name."""
+        if isinstance(self.names, StoredNames):
+            return self.names.longest
+        return max(map(len, self.names), default=0)
 
     def compare(self, queries: QueryWords, start: int, stop: int) -> Numbers:
         """Return the features of the anchors `start` to `stop` with all queries: [6, A, Q]."""
@@ -234,6 +243,14 @@ class StoredNames(Mapping[tuple[str, ...], int]):
         if row == len(self.texts) or self.texts[row] != text:
             raise KeyError(words)
         return int(self.numbers[row])
+
+    @property
+    def longest(self) -> int:
+        """The number of words of the longest name."""
+        texts = self.texts
+        spaces = np.flatnonzero(texts.text == ord(" "))
+        owners = np.searchsorted(texts.offsets, spaces, side="right")
+        return int(np.bincount(owners).max()) + 1 if len(spaces) else 1
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         return (tuple(text.split(" ")) for text in self.texts)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -120,6 +121,11 @@ class Lexicon:
     def __init__(self, senses: Mapping[str, Sequence[int]]) -> None:
         self.senses = senses
 
+    @cached_property
+    def longest_name(self) -> int:
+        """The number of words of the longest name."""
+        return max((key.count(" ") for key in self.senses), default=0) + 1
+
     @classmethod
     def from_taxonomy(
         cls, taxonomy: Taxonomy, order: Mapping[str, Sequence[str]] | None = None
@@ -157,7 +163,8 @@ class Lexicon:
         words = normalize_name(concept.label).split()
         own_key = words_key(words)
         first, second, *_ = [*self._named_in(concept.definition, own_key), (), ()]
-        endings = (self.senses.get(words_key(words[start:])) for start in range(1, len(words)))
+        starts = range(max(1, len(words) - self.longest_name), len(words))
+        endings = (self.senses.get(words_key(words[start:])) for start in starts)
         ending = next((senses for senses in endings if senses), ())
         pairs = []
         for senses, likeliest, other in (

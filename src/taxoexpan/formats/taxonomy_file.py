@@ -20,6 +20,7 @@ from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.source import UNKNOWN_FILE
 
 _MAX_SIMULATED = 100
 """How many concepts are tried as the parent of a new one that gets a code."""
@@ -60,6 +61,7 @@ class TaxonomyFile:
         file = TextFile.open(path, options)
         found = find_format(file, format)
         parsed = found.read(file)
+        parsed.taxonomy.source = UNKNOWN_FILE  # what reads it for Python knows more
         remarks = tuple(Note(0, remark, id="the workbook") for remark in file.remarks)
         return cls(file, found, replace(parsed, notes=(*remarks, *parsed.notes)), format)
 

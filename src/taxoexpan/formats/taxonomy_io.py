@@ -13,6 +13,7 @@ from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
+from taxoexpan.option_declarations import PATH, SWITCH, check_type
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Taxonomy
@@ -50,6 +51,7 @@ def read_taxonomy(
         >>> len(instruments), instruments.concept_at(0).label
         (93, 'musical instruments')
     """
+    PATH.check("path", path)
     options = ReadingOptions(
         format=format,
         language=language,
@@ -82,8 +84,9 @@ def write_taxonomy(
         taxonomy: the taxonomy.
         path: the file to write; its suffix selects the format.
         source: the file whose bytes are kept, or a taxonomy that was read from it (default: the
-            file that `taxonomy` came from, also after `expand`).
-        format: the format of a file that is written anew (default: selected by the suffix).
+            file that `taxonomy` came from, also after `expand`). A loaded model does not know its
+            file: name it here.
+        format: the format, which an unknown suffix needs (default: selected by the suffix).
         force: whether an existing file is replaced.
 
     Examples:
@@ -93,17 +96,24 @@ def write_taxonomy(
         >>> read_taxonomy("tools.csv").children("1")
         ('2',)
     """
-    if not isinstance(taxonomy, Taxonomy):
-        problem = f"{taxonomy!r} is not a taxonomy"
-        fix = "give the taxonomy first, and then the path"
-        raise ConfigurationError(problem, fix=fix, option="taxonomy")
+    check_type("taxonomy", taxonomy, Taxonomy, "give the taxonomy first, and then the path")
+    PATH.check("path", path)
+    SWITCH.check("force", force)
     path = Path(path)
     known = _known_source(taxonomy, source)
-    file = _source_file(known) if known else None
+    file = _source_file(known, known.path) if known and known.path else None
     if file is not None and _keeps_format(file, path, format):
         _insert(taxonomy, file, path, force)
-    else:
-        _write_anew(taxonomy, file, path, format, force)
+        return
+    if file is not None and source is not None:
+        problem = f"{path.name} has another format than the source {file.path.name}"
+        fix = "write a file with the same suffix, or leave out the source"
+        raise ConfigurationError(problem, fix=fix, option="source")
+    _write_anew(taxonomy, file, path, format, force)
+    if known and known.path is None:
+        message = f"{path.name} has only what a model stores of the file that it was trained on"
+        hint = "to keep all else, such as labels in other languages, name that file as source"
+        warnings.warn(f"{message}; {hint}", stacklevel=2)
 
 
 def _known_source(taxonomy: Taxonomy, source: str | Path | Taxonomy | None) -> Source | None:
@@ -111,20 +121,24 @@ def _known_source(taxonomy: Taxonomy, source: str | Path | Taxonomy | None) -> S
     if source is None:
         return taxonomy.source
     if not isinstance(source, Taxonomy):
+        PATH.check("source", source)
         return Source(Path(source), ReadingOptions(), "")
-    if source.source is None:
+    if source.source is None or source.source.path is None:
         problem = "the taxonomy that is given as the source was not read from a file"
         raise ConfigurationError(problem, fix="give the path of a file", option="source")
     return source.source
 
 
-def _source_file(source: Source) -> TaxonomyFile:
+def _source_file(source: Source, path: Path) -> TaxonomyFile:
     """Read the file again that a taxonomy came from; it must be the same."""
-    file = TaxonomyFile.open(source.path, source.options.format, read_options(source.options))
+    file = TaxonomyFile.open(path, source.options.format, read_options(source.options))
     if source.digest and file.digest != source.digest:
-        problem = "was changed by another program since the taxonomy was read from it"
-        fix = "read it again, and expand that taxonomy, or name the file to insert into as source"
-        raise ChangedFileError(source.path, problem, fix=fix)
+        problem = "was changed since the taxonomy was read from it"
+        fix = (
+            "read it again, and expand that taxonomy (with a model: "
+            "model.update(read_taxonomy(path)) first), or name the file to insert into as source"
+        )
+        raise ChangedFileError(path, problem, fix=fix)
     return file
 
 
@@ -134,7 +148,9 @@ def _keeps_format(file: TaxonomyFile, path: Path, format: str | None) -> bool:
         return False
     new = format_suffix(path)
     old = format_suffix(file.path)
-    return new == old or {new, old} <= PLAIN_SUFFIXES or FORMATS.owner(new) is None
+    if new == old or {new, old} <= PLAIN_SUFFIXES:
+        return True
+    return format is not None and FORMATS.owner(new) is None
 
 
 def _insert(taxonomy: Taxonomy, file: TaxonomyFile, path: Path, force: bool) -> None:

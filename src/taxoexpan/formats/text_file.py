@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +22,8 @@ Parsed = TypeVar("Parsed")
 ZIP_START = b"PK\x03\x04"
 """The first bytes of an Excel file, which no UTF-8 text of a taxonomy has."""
 
+_URL = re.compile(r"(https?|ftp|s3):/", re.IGNORECASE)
+"""The beginning of a URL as a path."""
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -212,6 +215,9 @@ def read_bytes(path: Path) -> bytes:
     try:
         return read_input(path)
     except FileNotFoundError:
+        if _URL.match(str(path)):
+            message = "this is a URL, and nothing is fetched from the network"
+            raise FormatError(path, message, fix="download it, and give the file") from None
         raise FormatError(path, "there is no such file", fix="check the path") from None
     except IsADirectoryError:
         raise FormatError(path, "this is a directory", fix="give a file inside it") from None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from taxoexpan.errors import ConfigurationError
+
 
 @dataclass(frozen=True, slots=True)
 class Concept:
@@ -21,3 +23,18 @@ class Concept:
     synonyms: tuple[str, ...] = ()
     definition: str = ""
     deprecated: bool = False
+
+
+def check_concept(concept: object) -> None:
+    """Refuse what is not a concept, and a concept with texts of other types."""
+    if not isinstance(concept, Concept):
+        problem = f"{concept!r} is not a Concept"
+        raise ConfigurationError(problem, fix="make one, such as Concept('1', 'tea')")
+    for name in ("id", "label", "definition"):
+        if not isinstance(getattr(concept, name), str):
+            problem = f"{concept!r}: the {name} is not a text"
+            raise ConfigurationError(problem, fix="give a text")
+    synonyms = concept.synonyms
+    if not isinstance(synonyms, tuple | list) or not all(isinstance(s, str) for s in synonyms):
+        problem = f"{concept!r}: the synonyms are not a tuple of texts"
+        raise ConfigurationError(problem, fix="give a tuple, such as ('chai', 'cha')")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from taxoexpan.errors import ConfigurationError, TaxonomyError
-from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.phrasing import join_words, shortened
+from taxoexpan.taxonomy.concept import Concept, check_concept
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +20,11 @@ FIELDS = ("id", "label", "parents", "synonyms", "definition", "deprecated")
 """The fields of a record; `parent` is another name of `parents`."""
 SEPARATOR = "|"
 """What separates several parents or synonyms in one text."""
+YES = ("true", "yes", "1", "1.0")
+NO = ("false", "no", "0", "0.0", "")
+"""The values of `deprecated`."""
+MAX_UNREAD = 5
+"""Unknown keys that a warning names."""
 
 Record = Mapping[str, Any]
 Columns = Mapping[str, str]
@@ -28,7 +38,8 @@ def concepts_and_relations(
     """Return the concepts and the relations (parent id, child id) of records.
 
     A concept without an id has its label as id. Records with the same id and label are one concept
-    with the parents of all of them. If no record has an id, a parent may lack a record of its own.
+    with the parents and the synonyms of all of them, and at most one definition. If no record has
+    an id, a parent may lack a record of its own.
     """
     keys = _keys(columns)
     if not isinstance(records, Iterable):
@@ -37,6 +48,7 @@ def concepts_and_relations(
     concepts: dict[str, Concept] = {}
     relations: dict[tuple[str, str], int] = {}
     has_ids = False
+    records = list(records)
     for number, record in enumerate(records, start=1):
         concept = _concept(record, number, keys)
         has_ids |= bool(concept.id)
@@ -45,8 +57,10 @@ def concepts_and_relations(
         if first.label != concept.label:
             problem = f"record {number}: the id {concept.id!r} belongs to {first.label!r}, too"
             raise TaxonomyError(problem, fix="give one of the two another id")
-        for parent in _texts(record, keys["parents"]) or _texts(record, keys["parent"]):
+        concepts[concept.id] = _joined(first, concept, number)
+        for parent in (*_texts(record, keys["parents"]), *_texts(record, keys["parent"])):
             relations.setdefault((parent, concept.id), number)
+    _warn_of_unread_keys(records, keys, stacklevel=4)
     for (parent, child), number in relations.items():
         if parent not in concepts and has_ids:
             problem = f"record {number}: no record has the id {parent!r}, the parent of {child!r}"
@@ -55,16 +69,11 @@ def concepts_and_relations(
     return list(concepts.values()), list(relations)
 
 
-def concept_of(record: Record, number: int = 1) -> Concept:
-    """Return a concept; `number` is the position of the record, for messages."""
-    return _concept(record, number, _keys(None))
-
-
 def frame_records(frame: pd.DataFrame) -> list[Record]:
     """Return the rows of a data frame as records."""
-    if not hasattr(frame, "to_dict"):
+    if not (hasattr(frame, "to_dict") and hasattr(frame, "columns")):
         fix = "give one, or use from_records for a list"
-        raise ConfigurationError(f"{frame!r} is not a data frame", fix=fix)
+        raise ConfigurationError(f"a {type(frame).__name__} is not a data frame", fix=fix)
     records: list[Record] = frame.to_dict("records")
     return records
 
@@ -75,16 +84,22 @@ def new_concepts(concepts: NewConcepts) -> list[Concept]:
         concepts = [concepts]
     if hasattr(concepts, "to_dict") and hasattr(concepts, "columns"):
         concepts = frame_records(concepts)
+    if hasattr(concepts, "relations"):
+        problem = f"{concepts!r} is a taxonomy, not new concepts"
+        raise ConfigurationError(problem, fix="give new labels, or the concepts of this taxonomy")
     if not isinstance(concepts, Iterable):
         fix = "give a label, or a list of labels, dictionaries or Concepts"
         raise ConfigurationError(f"{concepts!r} is not a list", fix=fix)
     made = []
+    concepts = list(concepts)
     for number, given in enumerate(concepts, start=1):
         concept = _new_concept(given, number)
         if found := _problem(concept):
             problem, fix = found
             raise ConfigurationError(f"number {number} of the list, {given!r}, {problem}", fix=fix)
         made.append(concept)
+    records = [given for given in concepts if isinstance(given, Mapping)]
+    _warn_of_unread_keys(records, _keys(None), stacklevel=5)
     return made
 
 
@@ -92,9 +107,10 @@ def _new_concept(given: object, number: int) -> Concept:
     if isinstance(given, str):
         return Concept("", given)
     if isinstance(given, Concept):
+        check_concept(given)
         return given
     if isinstance(given, Mapping):
-        return concept_of(given, number)
+        return _concept(given, number, _keys(None))
     problem = f"number {number} of the list, {given!r}, is not a label, a dictionary or a Concept"
     raise ConfigurationError(problem, fix="give one of these, or remove it")
 
@@ -131,14 +147,47 @@ def _concept(record: Record, number: int, keys: Mapping[str, str]) -> Concept:
         label,
         tuple(_texts(record, keys["synonyms"])),
         _text(record, keys["definition"]),
-        _text(record, keys["deprecated"]).lower() in ("true", "yes", "1", "1.0"),
+        _is_deprecated(_text(record, keys["deprecated"]), number),
     )
+
+
+def _is_deprecated(value: str, number: int) -> bool:
+    if value.lower() not in (*YES, *NO):
+        problem = f"record {number}: it is not clear whether deprecated={value!r} means true"
+        raise ConfigurationError(problem, fix="give True or False")
+    return value.lower() in YES
 
 
 def _with_label_as_id(concept: Concept) -> Concept:
-    return Concept(
-        concept.label, concept.label, concept.synonyms, concept.definition, concept.deprecated
+    return replace(concept, id=concept.label)
+
+
+def _joined(first: Concept, again: Concept, number: int) -> Concept:
+    """Return the concept of two records with the same id and label."""
+    if first == again:
+        return first
+    if first.definition and again.definition not in ("", first.definition):
+        problem = f"record {number}: {first.label!r} has another definition in an earlier record"
+        raise TaxonomyError(problem, fix="give it one definition, or make them two concepts")
+    return replace(
+        first,
+        synonyms=tuple(dict.fromkeys([*first.synonyms, *again.synonyms])),
+        definition=first.definition or again.definition,
+        deprecated=first.deprecated or again.deprecated,
     )
+
+
+def _warn_of_unread_keys(
+    records: Iterable[Record], keys: Mapping[str, str], stacklevel: int
+) -> None:
+    """Warn of keys that are no fields; `stacklevel` leads to the call of the user."""
+    names = dict.fromkeys(key for record in records for key in record)
+    unread = [shortened(repr(name), 50) for name in names if name not in keys.values()]
+    if unread:
+        some = join_words([*unread[:MAX_UNREAD], *["…"] * (len(unread) > MAX_UNREAD)])
+        known = join_words([*keys.values()])
+        message = f"not read: {some}; the keys that are read are {known}"
+        warnings.warn(message, stacklevel=stacklevel)
 
 
 def _keys(columns: Columns | None) -> dict[str, str]:
@@ -158,14 +207,23 @@ def _keys(columns: Columns | None) -> dict[str, str]:
 
 def _text(record: Record, key: str) -> str:
     value = record.get(key)
-    return "" if _is_missing(value) else str(value).strip()
+    return "" if _is_missing(value) else _spelled(value)
+
+
+def _spelled(value: object) -> str:
+    """Return a value as a text; in a data frame with empty cells, the number 1 is 1.0."""
+    if isinstance(value, float | np.floating) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
 
 
 def _texts(record: Record, key: str) -> list[str]:
     """Return several texts: a list, or one text with separators."""
     value = record.get(key)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [str(text).strip() for text in value if not _is_missing(text)]
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Sequence | Set) and not isinstance(value, str):
+        return [_spelled(text) for text in value if not _is_missing(text)]
     return [text.strip() for text in _text(record, key).split(SEPARATOR) if text.strip()]
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from taxoexpan.errors import ConfigurationError, CycleError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.concept import Concept, check_concept
 from taxoexpan.taxonomy.names import LabelEndings
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 from taxoexpan.taxonomy.records import Record, concepts_and_relations, frame_records
@@ -48,12 +47,17 @@ class Taxonomy:
     """
 
     source: Source | None = None
-    """The file that the taxonomy came from; `expanded` and `canonical` keep it."""
+    """The file that the taxonomy came from; `expanded` and `canonical` keep it.
+
+    A taxonomy of a loaded model only knows that there was a file.
+    """
 
     def __init__(
         self, concepts: Iterable[Concept], relations: Iterable[tuple[str, str]] = ()
     ) -> None:
         concepts = list(concepts)
+        for concept in concepts:
+            check_concept(concept)
         self._fill(
             ids=[concept.id for concept in concepts],
             labels=[concept.label for concept in concepts],
@@ -126,6 +130,7 @@ class Taxonomy:
 
         The keys are `label`, and optionally `id`, `parents` (ids, in a list or in one text with
         `|`), `synonyms`, `definition` and `deprecated`. Without ids, labels identify concepts.
+        Several records of one concept are joined. Other keys are not read, with a warning.
 
         Args:
             records: the dictionaries.
@@ -222,6 +227,19 @@ class Taxonomy:
         return same_concepts and set(self.relations) == set(other.relations)
 
     __hash__ = None  # type: ignore[assignment]  # it would have to hash all concepts and relations
+
+    def __copy__(self) -> Taxonomy:
+        """Return the taxonomy itself, which is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Taxonomy:
+        """Return the taxonomy itself, which is immutable."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to pickle the taxonomy, as a model does."""
+        fix = "use write_taxonomy and read_taxonomy"
+        raise TaxonomyError("a taxonomy cannot be pickled", fix=fix)
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self):,} concepts, {len(self.relations):,} relations)"
@@ -363,6 +381,9 @@ class Taxonomy:
 
     def without(self, ids: Iterable[str]) -> Taxonomy:
         """Return the taxonomy without some concepts and their relations."""
+        if isinstance(ids, str):
+            problem = f"{ids!r} is one text, not several ids"
+            raise ConfigurationError(problem, fix=f"give a list: [{ids!r}]", option="ids")
         kept = np.ones(len(self), dtype=np.bool_)
         kept[[self.index(id) for id in ids]] = False
         parents, children = self.relation_indices
@@ -450,7 +471,8 @@ class Taxonomy:
 
     def _copied(self) -> Taxonomy:
         """Return a copy that shares all columns, without the properties that are derived."""
-        same = copy(self)
+        same = Taxonomy.__new__(Taxonomy)
+        vars(same).update(vars(self))
         for name in [*vars(same)]:
             if isinstance(getattr(Taxonomy, name, None), cached_property):
                 del same.__dict__[name]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
+from taxoexpan.option_declarations import FRACTION, NATURAL, SEED, check_type
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
@@ -126,6 +127,11 @@ def hold_out_leaves(
         >>> held_out.concepts[0].label
         'crab cocktail'
     """
+    check_type("taxonomy", taxonomy, Taxonomy, "read_taxonomy reads one from a file")
+    if fraction != "auto":
+        FRACTION.check("fraction", fraction)
+    NATURAL.check("max_leaves", max_leaves)
+    SEED.check("seed", seed)
     leaves = np.flatnonzero(_is_leaf(taxonomy))
     count = held_out_count(len(leaves), fraction, max_leaves)
     chosen = np.random.default_rng(seed).permutation(leaves)[:count]

@@ -67,7 +67,7 @@ def test_suggest_accepts_requests_as_described_and_no_others(url: str) -> None:
 
 @pytest.mark.slow
 def test_many_requests_as_described_are_accepted_and_no_others(url: str) -> None:
-    assert send_generated_requests(url, 300) > 3_000
+    assert send_generated_requests(url, 300) > 900
 
 
 def test_the_description_and_python_call_the_same_labels_blank() -> None:

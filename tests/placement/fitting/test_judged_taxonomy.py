@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from taxoexpan.errors import ModelError
@@ -83,7 +85,8 @@ def test_an_id_that_is_taken_is_replaced(foods: Taxonomy) -> None:
 
 def test_an_accepted_parent_is_not_rejected_in_training(foods: Taxonomy) -> None:
     """A later decision may have changed an earlier one."""
-    feedback = Feedback([placed("oat milk", "milk")], [placed("oat milk", p) for p in foods])
+    rejected = [replace(placed("oat milk", p), rank=2) for p in foods]
+    feedback = Feedback([placed("oat milk", "milk")], rejected)
     judged = apply_feedback(foods, feedback)
     parents = {parent for parent, _ in judged.rejected_pairs()}
     assert parents == {"food", "tea", "cow milk", "organic oat milk"}

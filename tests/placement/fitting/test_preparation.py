@@ -166,7 +166,7 @@ def test_three_concepts_and_two_relations_are_enough(size: int, relations: int) 
 
 
 def test_wrong_inputs_are_refused_before_the_training(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="needs a Taxonomy"):
+    with pytest.raises(ConfigurationError, match="not a Taxonomy"):
         preparation.check_inputs("food.csv", None, None)  # type: ignore[arg-type]
     with pytest.raises(FormatError, match="absent"):
         preparation.check_inputs(Taxonomy([], []), tmp_path / "absent" / "log.jsonl", None)

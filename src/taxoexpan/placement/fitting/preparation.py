@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from taxoexpan.device import release_memory
-from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.errors import ModelError
 from taxoexpan.features.embedding import head_word, names_of, refuse_unknown
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.features.sentence_model import MAX_TOKENS
@@ -19,6 +19,7 @@ from taxoexpan.files import check_output
 from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import query_text
+from taxoexpan.option_declarations import check_type
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.anchors import Anchors, Embedder
@@ -33,6 +34,8 @@ from taxoexpan.training.continuation import ChangesSinceTraining, Recipe
 from taxoexpan.training.holdout import HOLDOUTS, Holdout, hold_out
 from taxoexpan.training.log import check_tensorboard
 
+READ_IT = "read_taxonomy reads one from a file"
+HOLD_OUT = "make one with hold_out or hold_out_leaves"
 MIN_SHARED = 0.5
 """The fraction of the earlier model's concepts that the taxonomy must have."""
 # CPU seconds of one thread on one machine; only their ratios matter.
@@ -142,9 +145,7 @@ def embed_holdout(taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout) -> P
 
 def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:
     """Refuse inputs that no model can be fitted to, and outputs that cannot be written."""
-    if not isinstance(taxonomy, Taxonomy):
-        message = f"fit needs a Taxonomy, not {taxonomy!r}"
-        raise ConfigurationError(message, fix="read_taxonomy reads one from a file")
+    check_type("taxonomy", taxonomy, Taxonomy, READ_IT)
     if log:
         check_output(log, force=True)  # a log is appended to
     refuse_too_small(taxonomy.active)
@@ -165,12 +166,25 @@ def refuse_too_small(taxonomy: Taxonomy) -> None:
 
 def refuse_other_taxonomy(earlier: Taxonomy, taxonomy: Taxonomy) -> None:
     """Refuse to continue training on a taxonomy that has few of the earlier concepts."""
+    check_type("taxonomy", taxonomy, Taxonomy, READ_IT)
     shared = sum(id in taxonomy for id in earlier)
     if shared < MIN_SHARED * len(earlier):
         raise ModelError(
             f"the model was trained on another taxonomy: this one has {shared:,} of "
             f"its {len(earlier):,} ids",
             fix="train a new model",
+        )
+
+
+def refuse_other_holdout(taxonomy: Taxonomy, holdout: Holdout) -> None:
+    """Refuse to evaluate a model on concepts that are held out of another taxonomy."""
+    check_type("holdout", holdout, Holdout, HOLD_OUT)
+    known = sum(id in taxonomy for id in holdout.taxonomy)
+    if known < MIN_SHARED * len(holdout.taxonomy):
+        raise ModelError(
+            f"the concepts are held out of another taxonomy: the model has {known:,} of "
+            f"its {len(holdout.taxonomy):,} ids",
+            fix="hold out concepts of the model's own taxonomy, or train a model on that one",
         )
 
 
