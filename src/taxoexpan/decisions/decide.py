@@ -42,7 +42,8 @@ def fitted(policy: Policy, suggestions: Iterable[Suggestion]) -> Policy:
 
 
 def _fitted(policy: Policy, grouped: Sequence[Rows]) -> Policy:
-    return policy.fitted([s for rows in grouped for s in _choosable(rows, policy)])
+    considered = [rows for rows in grouped if not (policy.is_asked_for and _is_similar(rows))]
+    return policy.fitted([s for rows in considered for s in _choosable(rows, policy)])
 
 
 def _by_concept(suggestions: Iterable[Suggestion]) -> list[Rows]:
@@ -86,7 +87,7 @@ def _decision(rows: Rows, policy: Policy, taxonomy: Taxonomy) -> Decision:
     if not open_rows and (remaining := ranked([s for s in rows if not s.decision])):
         # A person has removed or reviewed the first suggestion.
         first = Exact(confidence=None, top_k=policy.top_k)
-        return _chosen(first.choose(remaining, taxonomy, ()), rows, policy, _person(rows))
+        return _chosen(first.choose(remaining, taxonomy, ()), rows, policy, Person())
     return _left(rows, policy)
 
 
