@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Many tests start a process: without bytecode, each would compile every module that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-slow test-oldest oldest hashes coverage lint bench bench-all docs package sizes concepts reproduce audit clean
+.PHONY: help install demo test test-slow test-oldest oldest hashes coverage lint bench bench-all docs package sizes concepts journeys reproduce audit clean
 
 help:
 	@echo "make demo       place new foods in the food branch of WordNet"
@@ -78,6 +78,9 @@ package: .venv/installed-dev
 
 sizes: .venv/bin/python
 	$(BIN)/python tools/package_sizes.py
+
+journeys: .venv/bin/python
+	@$(BIN)/python tools/journeys.py
 
 concepts: .venv/bin/python
 	@$(BIN)/python tools/concepts.py $(COMPARE) .

@@ -21,6 +21,7 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.explain.explanation import query_blocks
 from taxoexpan.placement.scoring.pair_features import Signal
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.log import TrainingLog
@@ -56,7 +57,10 @@ def test_blocks_give_the_suggestions_of_the_whole_list(
     concepts = [Concept(f"new {i}", label) for i, label in enumerate(labels)]
     monkeypatch.setattr("taxoexpan.explain.explanation.QUERY_BLOCK", 2)
     for explain in (False, True):
-        blocks = [model.suggest_block(each, 3, explain) for each in query_blocks(concepts)]
+        blocks = [
+            model.suggest_block(each, SuggestOptions(top_k=3, explain=explain))
+            for each in query_blocks(concepts)
+        ]
         suggestions = [suggestion for block in blocks for suggestion in block.suggestions]
         whole = model.suggest(concepts, 3, explain).flat
         # The last bits of a score depend on the queries that are scored together.
@@ -556,7 +560,7 @@ def test_each_concept_is_placed_as_if_it_were_the_only_one(
 ) -> None:
     model: TaxoExpan = request.getfixturevalue(fixture)
     concepts = [Concept("", "cashew milk"), Concept("own", "oat milk"), Concept("", "cashew milk")]
-    first, known, again = model.suggest_each(concepts, top_k=3, explain=True)
+    first, known, again = model.suggest_each(concepts, SuggestOptions(top_k=3, explain=True))
     alone = model.suggest(["cashew milk"], 3, explain=True).flat
     assert [(s.parent, s.rank, s.kind, s.why) for s in first] == [
         (s.parent, s.rank, s.kind, s.why) for s in alone

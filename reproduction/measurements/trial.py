@@ -14,6 +14,7 @@ from reproduction.split import read_split, split_leaves
 from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.holdout import Holdout
@@ -99,7 +100,7 @@ class Trial:
 def first_places(model: TaxoExpan, concepts: Sequence[Concept]) -> list[Suggestion]:
     """Return the first suggested place of every concept, also of likely duplicates."""
     first: dict[str, Suggestion] = {}
-    for suggestion in model._suggest(concepts, 1)[0]:
+    for suggestion in model._suggest(concepts, SuggestOptions(top_k=1))[0]:
         if suggestion.kind != SuggestionKind.MERGE:
             first.setdefault(suggestion.query.id, suggestion)
     return [first[concept.id] for concept in concepts]

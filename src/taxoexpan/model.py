@@ -34,7 +34,7 @@ from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.mentions import Lexicon, resolve_mentions
 from taxoexpan.network.concept_vectors import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.option_declarations import PATH, POSITIVE, SEED, SWITCH, check_type
+from taxoexpan.option_declarations import PATH, SEED, SWITCH, check_type
 from taxoexpan.phrasing import join_counts, pluralize, visible
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.preparation import (
@@ -68,6 +68,7 @@ from taxoexpan.placement.proposals import Placer, with_similar
 from taxoexpan.placement.scoring.anchors import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.progress import Stages, is_terminal
+from taxoexpan.shared_options import SUGGEST_DEFAULTS, SuggestOptions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
@@ -237,8 +238,8 @@ class TaxoExpan:
         model has learned to detect duplicates, a likely synonym of an existing concept gets a
         suggestion to merge the two. With `explain`, first suggestions have an explanation.
         """
-        block = self.suggest_block(self._new_concepts(concepts), top_k, explain)
-        return Suggestions(block.suggestions)
+        options = SuggestOptions(top_k=top_k, explain=explain)
+        return Suggestions(self.suggest_block(self._new_concepts(concepts), options).suggestions)
 
     def suggest_with_evidence(
         self, concepts: NewConcepts, top_k: int = 5
@@ -247,32 +248,32 @@ class TaxoExpan:
 
         The evidence is about the parents, even if a merge has a higher rank.
         """
-        block = self.suggest_block(self._new_concepts(concepts), top_k, explain=True)
+        options = SuggestOptions(top_k=top_k, explain=True)
+        block = self.suggest_block(self._new_concepts(concepts), options)
         return block.suggestions, block.evidence
 
     def suggest_block(
-        self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
+        self, concepts: Sequence[Concept], options: SuggestOptions = SUGGEST_DEFAULTS
     ) -> SuggestedBlock:
         """Return the suggestions for a block of new concepts (see `query_blocks`).
 
         The concepts must have ids and be new, as `filter_known_names` returns them.
         """
-        SWITCH.check("explain", explain)
-        suggestions, queries, ranking = self._suggest(concepts, top_k, 2 if explain else 1)
-        if not explain or not suggestions:
+        suggestions, queries, ranking = self._suggest(concepts, options)
+        if not options.explain or not suggestions:
             return SuggestedBlock(suggestions, [])
         evidence = explain_ranking(self._ranker, queries, ranking)
         return SuggestedBlock(with_reasons(suggestions, evidence), evidence)
 
     def suggest_each(
-        self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
+        self, concepts: Sequence[Concept], options: SuggestOptions = SUGGEST_DEFAULTS
     ) -> list[list[Suggestion]]:
         """Return one list of suggestions per concept, each as if it were the only concept.
 
         Unlike `suggest`, this accepts repeated concepts and names that the taxonomy already has.
         """
         numbered = [replace(concept, id=str(i)) for i, concept in enumerate(concepts)]
-        block = self.suggest_block(numbered, top_k, explain)
+        block = self.suggest_block(numbered, options)
         return grouped_by_position(block.suggestions, concepts)
 
     def _new_concepts(self, concepts: NewConcepts) -> Sequence[Concept]:
@@ -287,11 +288,9 @@ class TaxoExpan:
         return filtered.new
 
     def _suggest(
-        self, concepts: Sequence[Concept], top_k: int, min_ranked: int = 1
+        self, concepts: Sequence[Concept], options: SuggestOptions
     ) -> tuple[list[Suggestion], Queries, Ranking]:
-        """Rank parents of any concepts, known or new; rank at least `min_ranked` anchors."""
-        POSITIVE.check("top_k", top_k)
-        top_k = int(top_k)  # it may be a number of numpy
+        """Rank parents of any concepts, known or new."""
         queries = self._queries(concepts)
         if not len(queries):
             return [], queries, Ranking.empty()
@@ -300,7 +299,7 @@ class TaxoExpan:
         placer = Placer(self._ranker, archive.calibrators, archive.rejections)
         logger.debug("ranking parents for %d concepts", len(concepts))
         with archive.naming_directory():
-            proposed, ranking = placer.suggest(queries, top_k, min_ranked)
+            proposed, ranking = placer.suggest(queries, options)
         return proposed, queries, ranking
 
     def suggest_together(self, concepts: NewConcepts) -> Suggestions:

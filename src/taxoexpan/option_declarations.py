@@ -144,9 +144,9 @@ def output_option(help: str, default: Any = None) -> Any:
     return option(help, default, PATH, metavar="OUT", flags=("-o", "--output"))
 
 
-def switch(help: str) -> Any:
+def switch(help: str, *, flags: tuple[str, ...] = ()) -> Any:
     """Declare an option that is off unless it is given."""
-    return _declare(False, help, None)
+    return _declare(False, help, None, None, flags)
 
 
 def json_option(help: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +165,26 @@ class GlossaryOptions(OptionGroup):
         kind=PATH,
         metavar="FILE",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestOptions(OptionGroup):
+    """The options of a ranking, which the command line, Python, Ray and the services share."""
+
+    top_k: int = option("number of parents to suggest per concept", 5, POSITIVE)
+    explain: bool = switch(
+        "fill the column why, which explains the first suggestion of each concept; with --json, "
+        "also include the underlying numbers",
+        flags=("--evidence",),
+    )
+
+    @classmethod
+    def of(cls, options: SuggestOptions) -> SuggestOptions:
+        """Return only these options of a command."""
+        return cls(**{each.name: getattr(options, each.name) for each in fields(cls)})
+
+
+SUGGEST_DEFAULTS = SuggestOptions()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,10 @@ from taxoexpan.cluster.worker import PlacementWorker, WorkerTask, query_text
 from taxoexpan.errors import ModelError
 from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.model_directory import model_digest
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy.known_names import filter_known_names
 
+OPTIONS = SuggestOptions(top_k=3, explain=True)
 CONCEPTS = [
     Concept("n1", "cashew milk", ("milk of cashews",), "a drink made of nuts"),
     Concept("n2", "white tea"),
@@ -25,7 +27,7 @@ CONCEPTS = [
 @pytest.fixture
 def task(model_directory: Path) -> WorkerTask:
     digest, threads = model_digest(model_directory), torch.get_num_threads()
-    return WorkerTask(model_directory, digest, "cpu", None, 3, True, threads)
+    return WorkerTask(model_directory, digest, "cpu", None, OPTIONS, threads)
 
 
 def placed(model: TaxoExpan, task: WorkerTask) -> SuggestedBlock:
@@ -40,9 +42,9 @@ def test_a_worker_gives_what_the_model_gives(
 ) -> None:
     assert filter_known_names(model.taxonomy, CONCEPTS).new == tuple(CONCEPTS)
     with pytest.warns(UserWarning, match="without words mean little") as expected:
-        local = model.suggest_block(CONCEPTS, 3, explain)
+        local = model.suggest_block(CONCEPTS, SuggestOptions(top_k=3, explain=explain))
     with pytest.warns(UserWarning, match="without words mean little") as passed_on:
-        block = placed(model, replace(task, explain=explain))
+        block = placed(model, replace(task, options=SuggestOptions(top_k=3, explain=explain)))
     assert block.suggestions == local.suggestions
     assert [e.to_dict() for e in block.evidence] == [e.to_dict() for e in local.evidence]
     assert len(block.evidence) == (3 if explain else 0)
@@ -80,4 +82,5 @@ def test_a_worker_names_an_unknown_device(model: TaxoExpan, task: WorkerTask) ->
 
 
 def test_an_error_while_placing_is_a_message(model: TaxoExpan, task: WorkerTask) -> None:
-    assert "top_k is 0; it must be a whole number" in problem(model, replace(task, top_k=0))
+    with pytest.raises(ModelError, match="a worker failed: KeyError"):
+        read_block(model.taxonomy, [], PlacementWorker(task).place("[{}]"))

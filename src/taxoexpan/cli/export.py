@@ -128,7 +128,7 @@ def _content(
     """Return the text to write, and a summary of it."""
     from taxoexpan.decisions.changes import changes_text
     from taxoexpan.decisions.suggestion import Verdict
-    from taxoexpan.decisions.suggestion_tables import suggestion_rows, suggestions_csv
+    from taxoexpan.decisions.suggestion_tables import suggestions_csv, suggestions_json
     from taxoexpan.desk.store.history import history_csv, history_rows
 
     if options.history:
@@ -141,7 +141,7 @@ def _content(
     accepted = {s.query.label for s in decided if s.decision == Verdict.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")
     if options.json:
-        return as_json({"decisions": list(suggestion_rows(decided, details=True))}) + "\n", summary
+        return as_json({"decisions": suggestions_json(decided)}) + "\n", summary
     if format is None or options.taxonomy is None:
         return suggestions_csv(decided, details=True), summary
     file = open_taxonomy(options.taxonomy, options)

@@ -32,6 +32,7 @@ from taxoexpan.shared_options import (
     NewConceptOptions,
     PlacementOptions,
     QuietOptions,
+    SuggestOptions,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +48,13 @@ RAY = "ray"
 
 @dataclass(frozen=True, kw_only=True)
 class Options(
-    ModelOptions, NewConceptOptions, GlossaryOptions, PlacementOptions, IdOptions, QuietOptions
+    ModelOptions,
+    NewConceptOptions,
+    SuggestOptions,
+    GlossaryOptions,
+    PlacementOptions,
+    IdOptions,
+    QuietOptions,
 ):
     """The options of `suggest`."""
 
@@ -56,11 +63,6 @@ class Options(
         "output)"
     )
     force: bool = switch("overwrite existing output files")
-    top_k: int = option("number of parents to suggest per concept", 5, POSITIVE)
-    evidence: bool = switch(
-        "add a column named why, which explains the first suggestion of each concept; with "
-        "--json, also include the underlying numbers"
-    )
     json: bool = json_option("instead of CSV, write the suggestions")
     table: bool = switch("write a human-readable table instead of CSV")
     engine: str = option(
@@ -86,7 +88,7 @@ class Options(
             raise ConfigurationError(
                 "a table is not JSON", fix="omit one of the two", option="table"
             )
-        if self.together and self.evidence:
+        if self.together and self.explain:
             message = "concepts that are placed together have no evidence"
             raise ConfigurationError(message, fix="omit one of the two", option="together")
         for name in ("together", "report") if self.engine == RAY else ():
@@ -100,7 +102,7 @@ class Options(
     @property
     def needs_evidence(self) -> bool:
         """Whether an option needs the evidence for the suggestions."""
-        return not self.together and bool(self.evidence or self.report)
+        return not self.together and bool(self.explain or self.report)
 
 
 def run(options: Options) -> int:
@@ -221,7 +223,7 @@ def _blocks(
     """Yield the suggestions, with evidence if an option needs it."""
     from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 
-    explain = options.needs_evidence
+    ranking = replace(SuggestOptions.of(options), explain=options.needs_evidence)
     if model is None:
         from taxoexpan.cluster import ClusterOptions, suggest_on_cluster
 
@@ -230,8 +232,7 @@ def _blocks(
             taxonomy,
             concepts.new,
             ClusterOptions(options.workers, options.address),
-            top_k=options.top_k,
-            explain=explain,
+            ranking,
             device=options.device,
             features=options.features,
             report=note_above,
@@ -241,7 +242,7 @@ def _blocks(
         yield SuggestedBlock(model.suggest_together(concepts.new).flat, [])
     else:
         for block in query_blocks(concepts.new):
-            yield model.suggest_block(block, options.top_k, explain)
+            yield model.suggest_block(block, ranking)
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:

@@ -107,7 +107,7 @@ def write_json(
     def rows() -> Iterator[str]:
         for block in blocks:
             evidence.extend(as_json(each.to_dict()) for each in block.evidence)
-            yield from (as_json(each.as_dict()) for each in block.suggestions)
+            yield from (as_json(each.as_json()) for each in block.suggestions)
 
     write('{\n  "suggestions": ')
     _write_array(rows(), write)

@@ -22,6 +22,7 @@ from taxoexpan.explain import Evidence
 from taxoexpan.explain.explanation import SuggestedBlock, query_blocks
 from taxoexpan.features.corpus.parallel import available_cores
 from taxoexpan.phrasing import pluralize
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 if TYPE_CHECKING:
@@ -75,10 +76,9 @@ def suggest_on_cluster(
     directory: Path,
     taxonomy: Taxonomy,
     concepts: Sequence[Concept],
-    options: ClusterOptions,
+    cluster: ClusterOptions,
+    options: SuggestOptions,
     *,
-    top_k: int = 5,
-    explain: bool = False,
     device: str = "auto",
     features: str | None = None,
     report: Callable[[str], object] = lambda _: None,
@@ -95,17 +95,15 @@ def suggest_on_cluster(
     blocks = list(query_blocks(concepts))
     if not blocks:
         return
-    local = WorkerPool.plan(options.workers, [available_cores()])
+    local = WorkerPool.plan(cluster.workers, [available_cores()])
     digest = model_digest(directory)
-    start = f"connecting to {options.address}" if options.address else "starting on this machine"
+    start = f"connecting to {cluster.address}" if cluster.address else "starting on this machine"
     report(f"ray: {start}; this can take a minute")
-    with ray_session(options.address, local.workers * local.threads) as ray:
-        pool = local if options.address is None else _cluster_pool(ray, options.workers, device)
+    with ray_session(cluster.address, local.workers * local.threads) as ray:
+        pool = local if cluster.address is None else _cluster_pool(ray, cluster.workers, device)
         if pool.gpus and device == "auto":
             device = "cuda"
-        task = WorkerTask(
-            directory.resolve(), digest, device, features, top_k, explain, pool.threads
-        )
+        task = WorkerTask(directory.resolve(), digest, device, features, options, pool.threads)
         count = min(pool.workers, len(blocks))
         report(f"ray: {pluralize(count, 'worker loads', 'workers load')} the model")
         with closing(_answers(ray, blocks, task, pool, report)) as answers:

@@ -20,6 +20,7 @@ from taxoexpan.errors import ModelError, TaxoExpanError, is_out_of_memory
 from taxoexpan.explain.explanation import SuggestedBlock
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Concept
 
 
@@ -31,8 +32,7 @@ class WorkerTask:
     digest: str
     device: str
     features: str | None
-    top_k: int
-    explain: bool
+    options: SuggestOptions
     threads: int
 
 
@@ -76,7 +76,7 @@ class PlacementWorker:
         concepts = [Concept(**each | {"synonyms": tuple(each["synonyms"])}) for each in given]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            block = model.suggest_block(concepts, self._task.top_k, self._task.explain)
+            block = model.suggest_block(concepts, self._task.options)
         messages = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
         return json.dumps({"concepts": _by_query(concepts, block), "warnings": messages})
 

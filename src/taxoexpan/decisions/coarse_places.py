@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.informative_places import is_informative
@@ -41,18 +41,7 @@ def coarse_places(first: Suggestion, taxonomy: Taxonomy) -> list[Suggestion]:
     active, lineage = known
     is_place = is_informative(active, lineage)
     return [
-        replace(
-            first,
-            rank=0,
-            parent=active.concept_at(int(lineage[depth])),
-            path=first.path[: depth + 1],
-            levels=first.levels[: depth + 1],
-            score=first.levels[depth],
-            confidence=first.levels[depth],
-            kind=SuggestionKind.COARSE,
-            moves=(),
-            why="",
-        )
+        first.moved_up(active.concept_at(int(lineage[depth])), depth)
         for depth in range(1, len(lineage) - 1)
         if is_place[depth] and first.path[depth] != SKIPPED
     ]

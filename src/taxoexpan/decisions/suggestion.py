@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import attrgetter
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any
 
-from taxoexpan.taxonomy import Concept
+from taxoexpan.decisions.columns import Cell, columns_of
+from taxoexpan.taxonomy import Concept, Taxonomy
 
 
 class SuggestionKind(StrEnum):
@@ -100,35 +100,46 @@ class Suggestion:
     """
 
     query: Concept
-    rank: Annotated[int, "The position among the suggestions for the query; 0 if a person made it."]
+    rank: Annotated[
+        int, Cell("The position among the suggestions for the query; 0 if a person made it.")
+    ]
     parent: Concept
-    path: Annotated[tuple[str, ...], "The labels from a root down to the parent."] = ()
-    score: Annotated[float, "The softmax probability over all concepts."] = 1.0
+    path: Annotated[tuple[str, ...], Cell("The labels from a root down to the parent.", " > ")] = ()
+    score: Annotated[float, Cell("The softmax probability over all concepts.", digits=".6g")] = 1.0
     confidence: Annotated[
         float | None,
-        "The probability that the suggestion is right, if the model has learned it.",
+        Cell(
+            "The probability that the suggestion is right, if the model has learned it.",
+            digits=".4f",
+        ),
     ] = None
-    decision: Annotated[Verdict, "What was decided about it."] = field(
+    decision: Annotated[Verdict, Cell("What was decided about it.")] = field(
         default=Verdict.OPEN, kw_only=True
     )
-    kind: Annotated[SuggestionKind, "What is proposed."] = SuggestionKind.ATTACH
-    place: Annotated[Suitability, "Whether the query has a suitable parent at all."] = (
+    kind: Annotated[SuggestionKind, Cell("What is proposed.")] = SuggestionKind.ATTACH
+    place: Annotated[Suitability, Cell("Whether the query has a suitable parent at all.")] = (
         Suitability.POSSIBLE
     )
     moves: Annotated[
         tuple[str, ...],
-        "For an insert: the ids of the children that might move below the new concept.",
+        Cell("For an insert: the ids of the children that might move below the new concept."),
     ] = ()
-    why: Annotated[str, "The explanation, if it was requested, or of a similar name."] = ""
+    why: Annotated[str, Cell("The explanation, if it was requested, or of a similar name.")] = ""
     levels: Annotated[
         tuple[float, ...],
-        "For each label of the path: the probability that the true parent is there or below.",
+        Cell(
+            "For each label of the path: the probability that the true parent is there or below.",
+            " > ",
+            ".4g",
+        ),
     ] = ()
     sure_from: Annotated[
         float | None,
-        "The branch confidence (levels) at which a place is sure: 90 % of such places are true.",
+        Cell(
+            "The branch confidence (levels) at which a place is sure: 90 % of such places are true."
+        ),
     ] = None
-    decided_by: Annotated[Decider, "Who decided about it, if this is known."] = field(
+    decided_by: Annotated[Decider, Cell("Who decided about it, if this is known.")] = field(
         default=Decider.UNKNOWN, kw_only=True
     )
     curator: str = field(default="", kw_only=True)
@@ -143,6 +154,29 @@ class Suggestion:
             if name == column.attribute and values.get(name) is not None
         }
         return cls(query=query, parent=Concept(values["parent_id"], values["parent_label"]), **own)
+
+    @classmethod
+    def at(
+        cls, taxonomy: Taxonomy, query: Concept, index: int, rank: int = 0, **values: Any
+    ) -> Suggestion:
+        """Return a suggestion of the concept at an index, with its path."""
+        parent = taxonomy.concept_at(index)
+        return cls(query, rank, parent, taxonomy.short_path(parent.id), **values)
+
+    def moved_up(self, parent: Concept, depth: int) -> Suggestion:
+        """Return a coarse placement below a concept of the path, at this depth from 0."""
+        return replace(
+            self,
+            rank=0,
+            parent=parent,
+            path=self.path[: depth + 1],
+            levels=self.levels[: depth + 1],
+            score=self.levels[depth],
+            confidence=self.levels[depth],
+            kind=SuggestionKind.COARSE,
+            moves=(),
+            why="",
+        )
 
     @property
     def is_decided(self) -> bool:
@@ -180,55 +214,19 @@ class Suggestion:
         """Return the values of all columns; several strings are a tuple."""
         return dict(zip(COLUMNS, _values(self), strict=True))
 
-    def as_dict(self) -> dict[str, str | int | float | None]:
+    def cells(self) -> dict[str, str | int | float | None]:
         """Return the cells of all columns, with joined strings and rounded numbers."""
-        return self.values() | {
-            "path": " > ".join(self.path),
-            "score": float(f"{self.score:.6g}"),
-            "confidence": None if self.confidence is None else round(self.confidence, 4),
-            "moves": join_texts(self.moves),
-            "levels": " > ".join(f"{level:.4g}" for level in self.levels),
-        }
+        values = self.values()
+        return {name: column.cell(values[name]) for name, column in COLUMNS.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the values of all columns for JSON, with lists and rounded numbers."""
+        values = self.values()
+        return {name: column.plain(values[name]) for name, column in COLUMNS.items()}
 
 
-class Column(NamedTuple):
-    """A column of the suggestions: the location of its value, its type, and its meaning."""
-
-    attribute: str
-    type: Any
-    """The plain type; texts are a tuple."""
-    hint: Any
-    """The type with None, where a value may be unknown."""
-    about: str
-
-
-def _columns() -> dict[str, Column]:
-    """Return the columns that follow from the fields of `Suggestion`."""
-    columns = {}
-    for name, declared in get_type_hints(Suggestion, include_extras=True).items():
-        if declared is Concept:  # the column `query` has been the label from the beginning
-            names = ("query", "query_id") if name == "query" else ("parent_id", "parent_label")
-            for each in names:
-                part = "id" if each.endswith("_id") else "label"
-                columns[each] = Column(f"{name}.{part}", str, str, f"The {part} of the {name}.")
-            continue
-        if get_origin(declared) is not Annotated:
-            continue
-        hint, about = get_args(declared)
-        plain = tuple if get_origin(hint) is tuple else next(iter(get_args(hint)), hint)
-        columns[name] = Column(name, plain, hint, about)
-    return columns
-
-
-COLUMNS = _columns()
+COLUMNS = columns_of(Suggestion)
 _values = attrgetter(*(column.attribute for column in COLUMNS.values()))
-
-
-def join_texts(texts: Sequence[str]) -> str:
-    """Join ids or names with |, or as JSON if that would be ambiguous."""
-    if any("|" in text or text.startswith("[") or text != text.strip() for text in texts):
-        return json.dumps(texts, ensure_ascii=False)
-    return "|".join(texts)
 
 
 def grouped_by_position(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,12 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from taxoexpan.decisions.suggestion import (
-    COLUMNS,
-    Suggestion,
-    SuggestionKind,
-    join_texts,
-)
+from taxoexpan.decisions.columns import TEXTS, Column, join_texts, read_cell
+from taxoexpan.decisions.suggestion import COLUMNS, Suggestion, SuggestionKind
 from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError
 from taxoexpan.files import whole_file
 from taxoexpan.formats.tables.formulas import protect_cells, unprotected
@@ -39,17 +34,22 @@ def suggestions_csv(
     header: bool = True,
 ) -> str:
     """Return a CSV table; formulas get a leading apostrophe."""
-    rows = suggestion_rows(suggestions, details)
+    rows = (each.cells() | (_details(each) if details else {}) for each in suggestions)
     columns = (*COLUMNS, *DETAILS) if details else tuple(COLUMNS)
     return csv_text(columns, (protect_cells(row) for row in rows), header)
 
 
-def suggestion_rows(
-    suggestions: Iterable[Suggestion], details: bool = False
-) -> Iterator[dict[str, str | int | float | None]]:
-    """Yield the cells of every suggestion by column."""
-    for each in suggestions:
-        yield each.as_dict() | (_details(each) if details else {})
+def suggestions_json(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
+    """Return suggestions with the details of decisions for JSON."""
+    return [
+        each.as_json()
+        | {
+            "definition": each.query.definition,
+            "synonyms": list(each.query.synonyms),
+            "curator": each.curator,
+        }
+        for each in suggestions
+    ]
 
 
 def _details(suggestion: Suggestion) -> dict[str, str | int | float | None]:
@@ -98,7 +98,7 @@ def _suggestion(cell: dict[str, str]) -> Suggestion:
         fix = "or remove the row; a new root can only be added to the file by hand"
         raise TaxoExpanError("no parent is given", fix=f"fill {blank}, {fix}")
     values: dict[str, Any] = {"rank": 0, "parent_id": "", "parent_label": ""}
-    values |= {name: _parsed(name, text) for name, text in cell.items() if text}
+    values |= {name: _read(name, text) for name, text in cell.items() if text}
     if len(values.get("levels", ())) != len(values.get("path", ())):
         values.pop("levels", None)  # a label may contain the separator
     if values.get("moves"):
@@ -112,53 +112,10 @@ def _suggestion(cell: dict[str, str]) -> Suggestion:
     return replace(Suggestion.restored(query, values), curator=values.get("curator", ""))
 
 
-def _parsed(name: str, text: str) -> Any:
+def _read(name: str, text: str) -> Any:
     """Return the value of a cell; raise an error if it is invalid."""
-    type: Any = tuple if name == "synonyms" else COLUMNS[name].type if name in COLUMNS else str
-    if type is str:
-        return text
-    if name == "path":
-        return tuple(text.split(" > "))
-    try:
-        if name == "levels":
-            return tuple(_fraction(level) for level in text.split(">"))
-        if type is tuple:
-            return _texts(text)
-        if type is float:
-            return _fraction(text)
-        if type is int:
-            number = int(text)
-            if number < 0:
-                raise ValueError
-            return number
-        return type(text.lower())  # a person may have capitalized it
-    except ValueError:
-        expected = {
-            tuple: "texts with | between them, or a JSON list of texts",
-            int: "a whole number, not negative",
-            "levels": "numbers from 0 to 1 with > between them",
-            float: "a number from 0 to 1",
-        }.get("levels" if name == "levels" else type) or f"one of {', '.join(filter(None, type))}"
-        fix = f"it must be {expected}, or blank"
-        raise TaxoExpanError(f"{name} is {text!r}", fix=fix) from None
-
-
-def _fraction(text: str) -> float:
-    """Return a number from 0 to 1, which a spreadsheet may have written with a comma."""
-    number = float(text.replace(",", "."))
-    if not 0 <= number <= 1:
-        raise ValueError
-    return number
-
-
-def _texts(cell: str) -> tuple[str, ...]:
-    """Split a cell into ids or names."""
-    if not cell.startswith("["):
-        return tuple(filter(None, map(str.strip, cell.split("|"))))
-    texts = json.loads(cell)
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError
-    return tuple(texts)
+    column = TEXTS if name == "synonyms" else COLUMNS.get(name)
+    return text if column is None else read_cell(name, column, text)
 
 
 def is_parquet(path: Path) -> bool:
@@ -179,20 +136,16 @@ def parquet_file(path: Path, force: bool = False) -> Iterator[WriteRows]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    texts = pa.list_(pa.string())
-    numbers = pa.list_(pa.float64())
-    types = {int: pa.int32(), float: pa.float64(), tuple: texts}
-    known = {name: types.get(column.type, pa.string()) for name, column in COLUMNS.items()}
-    schema = pa.schema([*(known | {"levels": numbers}).items()])
+    def arrow_type(column: Column) -> Any:
+        one = {int: pa.int32(), float: pa.float64()}.get(column.item, pa.string())
+        return pa.list_(one) if column.type is tuple else one
+
+    schema = pa.schema([(name, arrow_type(column)) for name, column in COLUMNS.items()])
     with whole_file(path, force) as file, pq.ParquetWriter(file, schema) as writer:
 
         def write(suggestions: Sequence[Suggestion]) -> None:
             if suggestions:
-                lists = ("path", "moves", "levels")
-                rows = [
-                    each.as_dict() | {name: getattr(each, name) for name in lists}
-                    for each in suggestions
-                ]
+                rows = [each.as_json() for each in suggestions]
                 writer.write_table(pa.Table.from_pylist(rows, schema))
 
         yield write

@@ -36,9 +36,10 @@ from taxoexpan.desk.service.schemas import (
     find_concept,
     search_concepts,
 )
-from taxoexpan.desk.service.suggester import Suggester, SuggestionOptions
+from taxoexpan.desk.service.suggester import Suggester
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.errors import ConfigurationError, TaxoExpanError, is_out_of_memory
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy.name_search import NameIndex
 
 INSTRUCTIONS = (
@@ -122,7 +123,7 @@ def build_server(suggester: Suggester) -> MCPServer[None]:
         lists it, and there are no suggestions. Nothing is changed: people decide about suggestions.
         """
         with _errors_for_assistants():
-            options = SuggestionOptions(top_k, explain)
+            options = SuggestOptions(top_k=top_k, explain=explain)
             placed = await suggester.suggest([each.concept() for each in concepts], options)
         return SuggestResponse(results=[QueryResult.of(taxonomy, each) for each in placed])
 

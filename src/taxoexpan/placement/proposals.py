@@ -20,6 +20,7 @@ from taxoexpan.placement.learned.duplicates import DuplicateCandidates, Duplicat
 from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.pair_features import QueryCosines
 from taxoexpan.placement.scoring.ranking import Ranker, Ranking
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import name_key
@@ -36,10 +37,13 @@ class Placer:
     rejections: Rejections = NO_REJECTIONS
 
     def suggest(
-        self, queries: Queries, top_k: int, min_ranked: int = 1
+        self, queries: Queries, options: SuggestOptions
     ) -> tuple[list[Suggestion], Ranking]:
-        """Return `top_k` parents of each query with all other suggestions, and the ranking."""
-        ranking, has_parent, duplicates = self.rank(queries, max(top_k, min_ranked))
+        """Return the parents of each query with all other suggestions, and the ranking."""
+        top_k = int(options.top_k)  # it may be a number of numpy
+        # An explanation compares the first parent with the second.
+        least = 2 if options.explain else 1
+        ranking, has_parent, duplicates = self.rank(queries, max(top_k, least))
         taxonomy = self.ranker.anchors.taxonomy
         calibration = self.calibrators.calibration
         anchors = ranking.anchors[:, :top_k]
@@ -208,11 +212,10 @@ def with_merge(
     if probability <= LIKELY or known.deprecated:
         return list(ranked)
     first = ranked[0]
-    merge = Suggestion(
-        query=first.query,
-        rank=0,
-        parent=known,
-        path=taxonomy.short_path(known.id),
+    merge = Suggestion.at(
+        taxonomy,
+        first.query,
+        index,
         score=probability,
         confidence=probability,
         kind=SuggestionKind.MERGE,
@@ -232,11 +235,11 @@ def with_similar(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Sugge
     if similar is None or ranked[0].is_merge:
         return list(ranked)
     known = taxonomy.concept_at(similar.concept)
-    merge = Suggestion(
-        query=query,
+    merge = Suggestion.at(
+        taxonomy,
+        query,
+        similar.concept,
         rank=1,
-        parent=known,
-        path=taxonomy.short_path(known.id),
         score=1 - 1 / (1 + len(similar.name)),
         kind=SuggestionKind.SIMILAR,
         place=ranked[0].place,

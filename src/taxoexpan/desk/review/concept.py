@@ -237,7 +237,7 @@ def show_surroundings(pages: Pages, request: Request) -> Response:
     queued, parent = _requested(pages, request)
     if queued is None or parent not in desk.taxonomy:
         return _unknown(pages, request)
-    searched = Suggestion(queued.concept, 0, desk.taxonomy.concept(parent))
+    searched = Suggestion.at(desk.taxonomy, queued.concept, desk.taxonomy.index(parent))
     proposed = *queued.proposals, *queued.rejected
     proposal = next((each for each in proposed if each.parent.id == parent), searched)
     tree = tree_around(pages.usable_parents, proposal, queued.concept)

@@ -180,7 +180,7 @@ def _suggestion(
             return replace(each, kind=each.kind if is_coarse else kind, moves=())
     if id not in taxonomy:
         raise FormError(f"no concept has the id {id[:80]!r}", fix="search for it again")
-    return Suggestion(own, 0, taxonomy.concept(id), taxonomy.path(id), kind=kind)
+    return Suggestion.at(taxonomy, own, taxonomy.index(id), kind=kind)
 
 
 def _refuse_unusable(parents: UsableParents, id: str) -> None:

@@ -299,7 +299,9 @@ def _merges(
     own = with_ids(taxonomy, [*concepts.new, *named])[len(concepts.new) :]
     queued = [store.concept(concept_key(new.label)) for new in own]
     return [
-        Suggestion(new, 1, known, taxonomy.path(known.id), 1.0, 1.0, SuggestionKind.MERGE)
+        Suggestion.at(
+            taxonomy, new, taxonomy.index(known.id), 1, confidence=1.0, kind=SuggestionKind.MERGE
+        )
         for new, (_, known), old in zip(own, concepts.present, queued, strict=True)
         if old is None or old.status != Status.ACCEPTED
     ]

@@ -34,7 +34,7 @@ from taxoexpan.desk.service.schemas import (
     find_concept,
     search_concepts,
 )
-from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
+from taxoexpan.desk.service.suggester import ServiceState
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import ANY_ORIGIN, allow_origins, protect_service
@@ -138,7 +138,7 @@ def _add_model_routes(app: FastAPI, state: ServiceState) -> None:
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             raise ProblemError.in_field(status, "concepts", problem, fix)
         concepts = [concept.concept() for concept in request.concepts]
-        options = SuggestionOptions(request.top_k, request.explain)
+        options = request.options()
         placed = await state.suggester.suggest(concepts, options)
         return SuggestResponse(results=[QueryResult.of(taxonomy, each) for each in placed])
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     create_model,
     field_validator,
     model_validator,
@@ -18,13 +19,16 @@ from pydantic import (
 from taxoexpan.decisions.suggestion import COLUMNS, Suggestion, Suitability
 from taxoexpan.desk.service.suggester import PlacedQuery
 from taxoexpan.desk.web.problem import FieldProblem, ProblemError, invalid
+from taxoexpan.option_declarations import declared_options
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
 
 MAX_LABEL = 1_000
 MAX_DEFINITION = 20_000
 MAX_SYNONYMS = 100
-MAX_TOP_K = 100
+MAXIMA = {"top_k": 100}
+"""The largest values of options."""
 MAX_ID = 2_000
 MAX_PAGE = 1_000
 MAX_SEARCH_RESULTS = 100
@@ -176,8 +180,26 @@ def _number(value: object) -> object:
     return value
 
 
-class SuggestRequest(BaseModel):
-    """New concepts, and the number of parents to suggest for each."""
+def _option_fields() -> dict[str, Any]:
+    """Return the fields of a request that follow from the options of a ranking."""
+    hints = get_type_hints(SuggestOptions)
+    fields: dict[str, Any] = {}
+    for name, (declared, default) in declared_options(SuggestOptions).items():
+        text = f"{declared.help[:1].upper()}{declared.help[1:]}."
+        about = Field(default=default, description=text)
+        if declared.kind is None:
+            fields[name] = (Annotated[bool, Strict()], about)
+        else:
+            limits = Field(ge=1, le=MAXIMA.get(name))
+            fields[name] = (Annotated[hints[name], BeforeValidator(_number), limits], about)
+    return fields
+
+
+_Options = create_model("_Options", **_option_fields())
+
+
+class SuggestRequest(_Options):  # type: ignore[misc, valid-type]
+    """New concepts, and the options of the ranking."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -189,12 +211,10 @@ class SuggestRequest(BaseModel):
         description="The concepts to place, each an object or its label.",
         json_schema_extra=_or_label,
     )
-    top_k: Annotated[int, BeforeValidator(_number)] = Field(
-        default=5, ge=1, le=MAX_TOP_K, description="Parents per concept."
-    )
-    explain: bool = Field(
-        default=False, strict=True, description="Say why, for the first parent of each."
-    )
+
+    def options(self) -> SuggestOptions:
+        """Return the options of the ranking."""
+        return SuggestOptions(**{name: getattr(self, name) for name in _Options.model_fields})
 
 
 _ELSEWHERE = ("path", "place", "decision", "decided_by")
@@ -215,7 +235,7 @@ SuggestedParent = create_model(
 
 def _suggested_parent(suggestion: Suggestion) -> BaseModel:
     """Describe a suggestion; numbers are rounded as in a table of suggestions."""
-    values = suggestion.as_dict() | {"moves": suggestion.moves, "levels": suggestion.levels}
+    values = suggestion.as_json()
     parent = LocatedConcept(
         id=suggestion.parent.id, label=suggestion.parent.label, path=list(suggestion.path)
     )

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.desk.web.protection import BUSY
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.learned.calibrators import branch_threshold
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.name_search import NameIndex
 from taxoexpan.taxonomy.names import normalize_name
@@ -38,19 +38,12 @@ def concepts_by_name(taxonomy: Taxonomy) -> dict[str, tuple[int, ...]]:
     return concepts
 
 
-class SuggestionOptions(NamedTuple):
-    """The options of a request; requests with the same options share a batch."""
-
-    top_k: int = 5
-    explain: bool = False
-
-
 @dataclass(eq=False)
 class _Waiting:
     """The concepts of one request, and their suggestions as soon as they are known."""
 
     concepts: Sequence[Concept]
-    options: SuggestionOptions
+    options: SuggestOptions
     answers: list[list[Suggestion]] = field(default_factory=list)
 
 
@@ -61,7 +54,7 @@ class RequestBatcher:
     `answer` must handle each concept independently of the others.
     """
 
-    answer: Callable[[Sequence[Concept], SuggestionOptions], list[list[Suggestion]]]
+    answer: Callable[[Sequence[Concept], SuggestOptions], list[list[Suggestion]]]
     max_waiting: int
     """The number of concepts that may wait."""
     on_batch: Callable[[int, float], None] = lambda _, __: None
@@ -73,7 +66,7 @@ class RequestBatcher:
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "model"))
 
     async def submit(
-        self, concepts: Sequence[Concept], options: SuggestionOptions
+        self, concepts: Sequence[Concept], options: SuggestOptions
     ) -> list[list[Suggestion]]:
         """Return the suggestions; refuse concepts if others wait and these do not fit."""
         if not concepts:
@@ -132,14 +125,14 @@ class Suggester:
     def warm_up(self) -> PlacedQuery:
         """Place one concept, so that the first request does not wait for lazy computations."""
         concept = Concept("", "cashew milk")
-        return PlacedQuery(concept, (), self._suggest_each([concept], SuggestionOptions(3))[0])
+        return PlacedQuery(concept, (), self._suggest_each([concept], SuggestOptions(top_k=3))[0])
 
     def named(self, name: str) -> tuple[int, ...]:
         """Return the indices of the concepts with a name; labels take precedence over synonyms."""
         return self._names.get(normalize_name(name), ())
 
     async def suggest(
-        self, concepts: Sequence[Concept], options: SuggestionOptions
+        self, concepts: Sequence[Concept], options: SuggestOptions
     ) -> list[PlacedQuery]:
         """Return the result of each concept, or refuse all if too many are waiting."""
         known = [self.named(concept.label) for concept in concepts]
@@ -151,11 +144,11 @@ class Suggester:
         ]
 
     def _suggest_each(
-        self, concepts: Sequence[Concept], options: SuggestionOptions
+        self, concepts: Sequence[Concept], options: SuggestOptions
     ) -> list[list[Suggestion]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are about a batch, not about a request
-            return self.model.suggest_each(concepts, options.top_k, options.explain)
+            return self.model.suggest_each(concepts, options)
 
 
 @dataclass(frozen=True)

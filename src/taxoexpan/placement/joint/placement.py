@@ -115,13 +115,7 @@ def suggest_jointly(
     placed = place_jointly(ranker, queries, priors)
     expanded = taxonomy.expanded(placed.additions(taxonomy, concepts))
     suggestions = [
-        Suggestion(
-            query=concept,
-            rank=1,
-            parent=expanded.concept_at(parent),
-            path=expanded.short_path(expanded.ids[parent]),
-            score=score,
-        )
+        Suggestion.at(expanded, concept, parent, rank=1, score=score)
         for concept, parent, score in zip(
             concepts, placed.parents.tolist(), placed.scores.tolist(), strict=True
         )

@@ -13,9 +13,10 @@ from pydantic.config import JsonDict
 from taxoexpan.decisions.coarse_places import safe_place
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.desk.service.problems import invalid_request
-from taxoexpan.desk.service.schemas import MAX_DEFINITION, MAX_LABEL, MAX_SYNONYMS, MAX_TOP_K
-from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
+from taxoexpan.desk.service.schemas import MAX_DEFINITION, MAX_LABEL, MAX_SYNONYMS, MAXIMA
+from taxoexpan.desk.service.suggester import ServiceState
 from taxoexpan.desk.web.problem import ProblemError, invalid
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 DEFINITION = "definition"
@@ -99,7 +100,7 @@ class ReconciliationQuery(BaseModel):
     @property
     def max_candidates(self) -> int:
         """The number of candidates to return."""
-        return max(1, int(min(self.limit, MAX_TOP_K)))
+        return max(1, int(min(self.limit, MAXIMA["top_k"])))
 
     def concept(self) -> Concept:
         """Return the query as a new concept, with the properties that describe it."""
@@ -172,7 +173,8 @@ async def reconcile(
     """
     results = {key: _named(state, query) for key, query in queries.items()}
     unnamed = [key for key in queries if not results[key] and queries[key].concept().label]
-    options = SuggestionOptions(max((queries[key].max_candidates for key in unnamed), default=1))
+    most = max((queries[key].max_candidates for key in unnamed), default=1)
+    options = SuggestOptions(top_k=most)
     placed = await state.suggester.suggest([queries[key].concept() for key in unnamed], options)
     for key, result in zip(unnamed, placed, strict=True):
         results[key] = _proposed(state, result.suggestions)
@@ -208,7 +210,7 @@ def _proposed(state: ServiceState, suggestions: Sequence[Suggestion]) -> list[Ca
     highest = NAME_SCORE
     for suggestion in _with_safe(state, suggestions):
         is_parent = not suggestion.is_merge
-        row = suggestion.as_dict()
+        row = suggestion.as_json()
         features = {"proposed_parent": is_parent, "score": row["score"]}
         if row["confidence"] is not None:
             features["confidence"] = row["confidence"]
