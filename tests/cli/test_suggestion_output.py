@@ -50,7 +50,7 @@ def test_blocks_of_json_are_one_object(
     text = io.StringIO()
     write_json(blocks, text.write, with_evidence, present)
     content: dict[str, object] = {
-        "suggestions": [each.as_dict() for block in blocks for each in block.suggestions]
+        "suggestions": [each.as_json() for block in blocks for each in block.suggestions]
     }
     if with_evidence:
         content["evidence"] = []

@@ -2,7 +2,8 @@
 
 Nothing here needs a model or torch. In the order of a decision's journey:
 
-- a `suggestion` is what a model says, and `suggestions` groups them by concept;
+- a `suggestion` is what a model says, and `suggestions` groups them by concept; `columns` says how
+  its values are written;
 - `suggestion_tables` reads and writes CSV and Parquet, and `parent_lookup` finds the parents that a
   person has named;
 - `policies` choose suggestions, and `coarse_places` are those further up that are sure;

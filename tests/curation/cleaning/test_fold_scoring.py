@@ -17,6 +17,7 @@ from taxoexpan.curation.cleaning.folds import (
 )
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, describe_move
+from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.training.tower import TowerRun
 from tests.support.messy_pantry import CALIBRATED, QUICK, large_pantry, messy_pantry
 
@@ -26,11 +27,12 @@ def scored_slowly(
 ) -> dict[tuple[str, str], tuple[int, float, str, float]]:
     """Rank, score, better parent and its score of each relation, by the model's suggestions."""
     model = options.new_model().fit(hide_parents(taxonomy, np.array(queries)))
+    everything = SuggestOptions(top_k=len(taxonomy))
     expected = {}
     for id in (taxonomy.ids[i] for i in queries):
         parents, ancestors = taxonomy.parents(id), taxonomy.ancestors(id)
         excluded = {id, *taxonomy.descendants(id)}
-        ranked = model._suggest([taxonomy.concept(id)], len(taxonomy))[0]
+        ranked = model.suggest_block([taxonomy.concept(id)], everything).suggestions
         ranked = [each for each in ranked if each.parent.id not in excluded]
         total = sum(each.score for each in ranked)
         scores = {each.parent.id: each.score / total for each in ranked}
@@ -81,11 +83,12 @@ def test_confidences_come_from_the_calibration_of_the_model(scored: Scored) -> N
     pantry, scores, model = large_pantry(), scored.scores, scored.model
     calibration = model.calibrators.calibration
     assert calibration is not None
+    everything = SuggestOptions(top_k=len(pantry))
     firsts = 0
     for row, concept in enumerate(scores.concepts.tolist()):
         id = pantry.ids[concept]
         excluded = {id, *pantry.descendants(id)}
-        ranked = model._suggest([pantry.concept(id)], len(pantry))[0]
+        ranked = model.suggest_block([pantry.concept(id)], everything).suggestions
         score_of = {p.parent.id: p.score for p in ranked if p.parent.id not in excluded}
         tempered = np.array(list(score_of.values()), np.float64) ** (1 / calibration.temperature)
         confidences = calibration.confidence((tempered / tempered.sum())[None])[0]

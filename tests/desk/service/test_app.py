@@ -30,7 +30,7 @@ def expected(model: TaxoExpan, concept: Concept, top_k: int, explain: bool = Fal
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         suggestions = model.suggest([concept], top_k, explain).flat
-    rows = [suggestion.as_dict() for suggestion in suggestions]
+    rows = [suggestion.as_json() for suggestion in suggestions]
     return [
         {
             "rank": row["rank"],
