@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.decisions.decision import Decision, Leave, Merge, Person, Place, Reason
+from taxoexpan.decisions.provenance import provenance_of
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -67,29 +68,46 @@ def to_additions(
     taxonomy: Taxonomy, decisions: Sequence[Decision], ids: IdPolicy = DEFAULT_IDS
 ) -> Outcome:
     """Return what decisions add to a taxonomy, with ids for the new concepts."""
-    placed = [decision for decision in decisions if isinstance(decision, Place)]
-    curated = {d.query.id for d in placed if isinstance(d.by, Person) and d.by.name}
-    new, present = drop_existing(taxonomy, additions_of(decisions), curated)
-    safe, refused = validate_additions(taxonomy, new)
-    resolved, new_ids = resolve_ids(taxonomy, safe, ids)
+    additions, present, refused = safe_additions(taxonomy, decisions)
+    resolved, new_ids = resolve_ids(taxonomy, additions, ids)
+    if not new_ids:
+        return Outcome(decisions, resolved, present, refused)
     final = [_with_ids(decision, new_ids) for decision in decisions]
+    resolved = replace(resolved, provenance=provenance_of(final))
     return Outcome(final, resolved, present, refused)
 
 
-def additions_of(decisions: Iterable[Decision]) -> Additions:
-    """Return all that decisions ask for, whether it is possible or not."""
-    decisions = list(decisions)
+def safe_additions(
+    taxonomy: Taxonomy, decisions: Sequence[Decision]
+) -> tuple[Additions, list[tuple[Concept, Concept]], list[str]]:
+    """Return what decisions add, the concepts that exist already, and the changes refused."""
     placed = [decision for decision in decisions if isinstance(decision, Place)]
-    merged = [s for d in decisions if isinstance(d, Merge) for s in d.suggestions]
-    return Additions(
-        tuple({d.query.id: d.query for d in placed}.values()),
-        tuple(dict.fromkeys((s.parent.id, d.query.id) for d in placed for s in d.suggestions)),
-        moves=_moves_of(placed),
-        synonyms=_synonyms_of(merged),
+    present = _present(taxonomy, placed)
+    new = [decision for decision in placed if decision.query.id not in present]
+    concepts = {decision.query.id: decision.query for decision in new}
+    relations = [
+        (parent, child)
+        for parent, child in _relations(taxonomy, placed, present)
+        if child in concepts
+    ]
+    moves, refused = _safe_moves(taxonomy, concepts, relations, _moves_of(new))
+    synonyms, known = _new_synonyms(taxonomy, concepts, _synonyms_of(decisions, present))
+    for id, name in synonyms:
+        if id in concepts:
+            concept = concepts[id]
+            concepts[id] = replace(concept, synonyms=(*concept.synonyms, name))
+    additions = Additions(
+        tuple(concepts.values()),
+        tuple(relations),
+        provenance_of(decisions),
+        tuple(moves),
+        tuple((id, name) for id, name in synonyms if id not in concepts),
     )
+    existing = [(d.query, present[d.query.id]) for d in placed if d.query.id in present]
+    return additions, existing, [*refused, *known]
 
 
-def _moves_of(placed: Sequence[Place]) -> tuple[Move, ...]:
+def _moves_of(placed: Sequence[Place]) -> list[Move]:
     """Return the moves of the inserts, most important first.
 
     If two inserts claim one child, a person's insert comes first, then the longer and thus more
@@ -105,11 +123,14 @@ def _moves_of(placed: Sequence[Place]) -> tuple[Move, ...]:
     moving = (s for d in placed if d.is_moving for s in d.suggestions)
     inserts = sorted((s for s in moving if s.kind == SuggestionKind.INSERT), key=priority)
     moves = (Move(id, s.parent.id, s.query.id) for s in inserts for id in sorted(s.moves))
-    return tuple(dict.fromkeys(moves))
+    return list(dict.fromkeys(moves))
 
 
-def _synonyms_of(merged: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
-    """Return the merged names and the existing ids: a person's own first, then by confidence."""
+def _synonyms_of(
+    decisions: Sequence[Decision], present: Mapping[str, Concept]
+) -> list[tuple[str, str]]:
+    """Return the existing ids and the merged names: a person's own first, then by confidence."""
+    merged = [s for d in decisions if isinstance(d, Merge) for s in d.suggestions]
 
     def priority(merge: Suggestion) -> tuple[object, ...]:
         label = merge.query.label
@@ -118,7 +139,7 @@ def _synonyms_of(merged: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
 
     ordered = sorted(merged, key=priority)
     names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
-    return tuple(dict.fromkeys(names))
+    return list(dict.fromkeys((present[id].id if id in present else id, n) for id, n in names))
 
 
 def prepared(
@@ -158,21 +179,15 @@ def with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
     return replace(suggestion, parent=parent)
 
 
-def drop_existing(
-    taxonomy: Taxonomy, additions: Additions, curated: Collection[str] = ()
-) -> tuple[Additions, list[tuple[Concept, Concept]]]:
-    """Remove and return the concepts that already exist; they get no further parents.
+def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
+    """Return the existing concepts by the ids of the new ones that they are.
 
-    A concept that a person has placed (its id is in `curated`) exists only if its parent has a
-    child of this name.
+    A concept that a person has placed exists only if its parent has a child of this name.
     """
     names = known_names(taxonomy)
-    parents: dict[str, list[str]] = {}
-    for parent, child in additions.relations:
-        parents.setdefault(child, []).append(parent)
-    present = []
-    new = []
-    for concept in additions.concepts:
+    present = {}
+    for decision in placed:
+        concept = decision.query
         known = concept.id in taxonomy
         if known and taxonomy.concept(concept.id).label != concept.label:
             label = taxonomy.concept(concept.id).label
@@ -182,32 +197,37 @@ def drop_existing(
                 fix="suggest again, or change the query_id",
             )
         index = taxonomy.index(concept.id) if known else names.get(normalize_name(concept.label))
-        if concept.id in curated and not known:
-            own = (child_named(taxonomy, id, concept.label) for id in parents.get(concept.id, ()))
+        if isinstance(decision.by, Person) and decision.by.name and not known:
+            parents = (s.parent.id for s in decision.suggestions)
+            own = (child_named(taxonomy, parent, concept.label) for parent in parents)
             index = next((child for child in own if child is not None), None)
-        if index is None:
-            new.append(concept)
-        else:
-            present.append((concept, taxonomy.concept_at(index)))
-    ids = {concept.id for concept in new}
-    # A parent that was new when it was decided about may have another id in the taxonomy now.
-    existing = {concept.id: known.id for concept, known in present}
-    decided = [(existing.get(parent, parent), child) for parent, child in additions.relations]
-    for parent, child in decided:
-        if parent not in taxonomy and parent not in ids:
-            raise TaxonomyError(
-                f"{parent!r}, the parent of {child!r}, is not in the taxonomy",
-                fix="were the suggestions made for another one? If its row was removed, "
-                "remove this one too",
-            )
-    kept = replace(
-        additions,
-        concepts=tuple(new),
-        relations=tuple((parent, child) for parent, child in decided if child in ids),
-        moves=tuple(move for move in additions.moves if move.new_parent in ids),
-        synonyms=tuple((existing.get(id, id), name) for id, name in additions.synonyms),
-    )
-    return kept, present
+        if index is not None:
+            present[concept.id] = taxonomy.concept_at(index)
+    return present
+
+
+def _relations(
+    taxonomy: Taxonomy, placed: Sequence[Place], present: Mapping[str, Concept]
+) -> list[tuple[str, str]]:
+    """Return the relations that decisions ask for, or refuse a parent that does not exist.
+
+    A parent that was new when it was decided about may have another id in the taxonomy now.
+    """
+    new = {decision.query.id for decision in placed} - present.keys()
+    relations: dict[tuple[str, str], None] = {}
+    for decision in placed:
+        child = decision.query.id
+        for suggestion in decision.suggestions:
+            parent = suggestion.parent.id
+            parent = present[parent].id if parent in present else parent
+            if parent not in taxonomy and parent not in new:
+                raise TaxonomyError(
+                    f"{parent!r}, the parent of {child!r}, is not in the taxonomy",
+                    fix="were the suggestions made for another one? If its row was removed, "
+                    "remove this one too",
+                )
+            relations[parent, child] = None
+    return list(relations)
 
 
 def child_named(taxonomy: Taxonomy, parent: str, label: str) -> int | None:
@@ -233,59 +253,48 @@ def _with_ids(decision: Decision, new_ids: Mapping[str, str]) -> Decision:
     return replace(decision, query=final(decision.query), suggestions=suggestions)
 
 
-def validate_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, list[str]]:
-    """Return the safe moves and new synonyms, and why the others are rejected.
-
-    Moves are considered in their order. A child moves once, from a parent that it still has, and
-    never below its own descendant.
-    """
-    labels = {concept.id: concept.label for concept in additions.concepts}
-    moves, refused = _safe_moves(taxonomy, additions, labels)
-    rejected = []
-    for move, reason in refused:
-        child, old, new = (
-            labels[id] if id in labels else taxonomy.concept(id).label for id in move
-        )
-        rejected.append(f"{child!r} is not moved from {old!r} below {new!r}: {reason}")
-    synonyms, known = _new_synonyms(taxonomy, additions)
-    gained = replace(additions, synonyms=synonyms).names
-    concepts = tuple(
-        replace(each, synonyms=(*each.synonyms, *gained.get(each.id, ())))
-        for each in additions.concepts
-    )
-    existing = tuple((id, name) for id, name in synonyms if id not in labels)
-    safe = replace(additions, concepts=concepts, moves=tuple(moves), synonyms=existing)
-    return safe, [*rejected, *known]
-
-
 def _safe_moves(
-    taxonomy: Taxonomy, additions: Additions, labels: Mapping[str, str]
-) -> tuple[list[Move], list[tuple[Move, str]]]:
-    """Return the moves that are safe one after the other, and a reason for each other move."""
-    above: dict[str, list[str]] = {concept.id: [] for concept in additions.concepts}
-    for parent, child in additions.relations:
+    taxonomy: Taxonomy,
+    new: Mapping[str, Concept],
+    relations: Sequence[tuple[str, str]],
+    moves: Sequence[Move],
+) -> tuple[list[Move], list[str]]:
+    """Return the moves that are safe one after the other, and why the others are refused.
+
+    A child moves once, from a parent that it still has, and never below its own descendant.
+    """
+    above: dict[str, list[str]] = {id: [] for id in new}
+    for parent, child in relations:
         above.setdefault(child, []).append(parent)
-    moves: dict[str, Move] = {}
+    safe: dict[str, Move] = {}
     refused = []
-    for move in additions.moves:
-        child, old, new = move
-        if child in labels:
-            refused.append((move, "it is new, too; move it after it has been added"))
+
+    def label_of(id: str) -> str:
+        return new[id].label if id in new else taxonomy.concept(id).label
+
+    def refuse(move: Move, reason: str) -> None:
+        child, old, below = map(label_of, move)
+        refused.append(f"{child!r} is not moved from {old!r} below {below!r}: {reason}")
+
+    for move in moves:
+        child, old, below = move
+        if child in new:
+            refuse(move, "it is new, too; move it after it has been added")
         elif child not in taxonomy:
-            raise TaxonomyError(f"{child!r}, which would move below {new!r}, {_FOREIGN}")
+            raise TaxonomyError(f"{child!r}, which would move below {below!r}, {_FOREIGN}")
         elif old not in taxonomy.parents(child):
-            refused.append((move, "it is not below that parent"))
-        elif child in moves:
-            other = moves[child].new_parent
-            kept = ", and keeps this parent; remove that relation by hand" * (other == new)
-            refused.append((move, f"it already moves below {labels.get(other, other)!r}{kept}"))
-        elif child in _ancestors(taxonomy, above, new):
-            refused.append((move, "the new parent would be below it"))
+            refuse(move, "it is not below that parent")
+        elif child in safe:
+            other = safe[child].new_parent
+            kept = ", and keeps this parent; remove that relation by hand" * (other == below)
+            refuse(move, f"it already moves below {label_of(other)!r}{kept}")
+        elif child in _ancestors(taxonomy, above, below):
+            refuse(move, "the new parent would be below it")
         else:
-            moves[child] = move
+            safe[child] = move
             parents = taxonomy.parents(child)
-            above[child] = [new if parent == old else parent for parent in parents]
-    return list(moves.values()), refused
+            above[child] = [below if parent == old else parent for parent in parents]
+    return list(safe.values()), refused
 
 
 def _ancestors(taxonomy: Taxonomy, changed: Mapping[str, Sequence[str]], id: str) -> set[str]:
@@ -301,26 +310,25 @@ def _ancestors(taxonomy: Taxonomy, changed: Mapping[str, Sequence[str]], id: str
 
 
 def _new_synonyms(
-    taxonomy: Taxonomy, additions: Additions
+    taxonomy: Taxonomy, new: Mapping[str, Concept], synonyms: Sequence[tuple[str, str]]
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the synonyms that are not yet a name, and a sentence about each other synonym."""
-    if not additions.synonyms:
+    if not synonyms:
         return [], []
     owners = {name: taxonomy.labels[index] for name, index in known_names(taxonomy).items()}
-    labels = {concept.id: concept.label for concept in additions.concepts}
-    for concept in additions.concepts:
+    for concept in new.values():
         for name in (concept.label, *concept.synonyms):
             owners[normalize_name(name)] = concept.label
-    synonyms = []
-    rejected = []
-    for id, name in additions.synonyms:
-        if id not in taxonomy and id not in labels:
+    added = []
+    refused = []
+    for id, name in synonyms:
+        if id not in taxonomy and id not in new:
             raise TaxonomyError(f"{id!r}, which would get the synonym {name!r}, {_FOREIGN}")
         key = normalize_name(name)
         if key in owners:
             message = f"{name!r} is not added as a synonym: it is already a name of {owners[key]!r}"
-            rejected.append(message)
+            refused.append(message)
         else:
-            owners[key] = labels[id] if id in labels else taxonomy.concept(id).label
-            synonyms.append((id, name))
-    return synonyms, rejected
+            owners[key] = new[id].label if id in new else taxonomy.concept(id).label
+            added.append((id, name))
+    return added, refused

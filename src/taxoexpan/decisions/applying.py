@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from taxoexpan.decisions.additions import Outcome, to_additions
@@ -13,23 +11,19 @@ from taxoexpan.decisions.decision import (
     Decision,
     Leave,
     Merge,
-    Person,
     Place,
     Reason,
     Refusal,
 )
 from taxoexpan.decisions.policies import Policy, policy_of
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.phrasing import join_words
 from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions
-from taxoexpan.taxonomy import Additions, Provenance
+from taxoexpan.taxonomy import Additions
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.thresholds import DEFAULT_TRUTH
-
-NUM_REFINED = 3
-"""Possible parents that the note on a coarse placement names."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +61,12 @@ def apply_decisions(
     In CSV files, new formulas get an apostrophe.
     """
     outcome = to_additions(file.taxonomy, decisions, ids)
-    additions = replace(outcome.additions, provenance=_provenance(outcome.decisions))
     protected = 0
     if is_computed_file(file.format, file.path):
-        additions, protected = protect_additions(file.taxonomy, additions)
-    outcome = replace(outcome, additions=additions)
-    return AppliedSuggestions(outcome, file.write(additions, output, force), protected)
+        additions, protected = protect_additions(file.taxonomy, outcome.additions)
+        outcome = replace(outcome, additions=additions)
+    written = file.write(outcome.additions, output, force)
+    return AppliedSuggestions(outcome, written, protected)
 
 
 def supported(
@@ -95,34 +89,6 @@ def supported(
             decision = replace(decision, is_moving=False)
         kept.append(decision)
     return kept, refused
-
-
-def _provenance(decisions: Iterable[Decision]) -> Provenance:
-    """Record the version, the time, and the curators or scores; a row without a rank has none."""
-    reasons: dict[tuple[str, str], str] = {}
-    tasks: dict[str, str] = {}
-    curators: dict[str, str] = {}
-    for decision in decisions:
-        if not isinstance(decision, Place | Merge):
-            continue
-        id = decision.query.id
-        for s in decision.suggestions:
-            if s.rank:
-                reasons[s.parent.id, id] = f"{s.measure} {s.confidence_or_score:.2f}"
-            if isinstance(decision, Place) and s.kind == SuggestionKind.COARSE:
-                tasks[id] = _task(s, decision.finer)
-        if isinstance(decision.by, Person) and decision.by.name:
-            curators[id] = decision.by.name
-    agent = f"taxoexpan {version('taxoexpan')}"
-    return Provenance(agent, datetime.now(UTC), reasons, tasks, curators)
-
-
-def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:
-    """Return what to do about a coarse placement: the best suggestions below it."""
-    depth = len(coarse.path)
-    below = [s for s in others if len(s.path) > depth and s.path[:depth] == coarse.path]
-    names = [f"{s.parent.label} {s.confidence_or_score:.2f}" for s in below[:NUM_REFINED]]
-    return "to be refined" + (f": {', '.join(names)}" if names else "")
 
 
 def policy_of_options(options: AcceptanceOptions, suggestions: Iterable[Suggestion] = ()) -> Policy:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from taxoexpan.decisions.additions import additions_of, validate_additions
+from taxoexpan.decisions.additions import safe_additions
 from taxoexpan.decisions.decision import Decision, Merge, Person, Place
 from taxoexpan.decisions.feedback import NO_REJECTIONS, Feedback, Rejections
 from taxoexpan.decisions.suggestion import Suggestion
@@ -77,7 +77,7 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
         )
     decisions: list[Decision] = [Place(p.query, CURATORS, [p], is_moving=True) for p in reachable]
     decisions += [Merge(p.query, CURATORS, [p]) for p in merged]
-    additions, _ = validate_additions(taxonomy, additions_of(decisions))
+    additions, _, _ = safe_additions(taxonomy, decisions)
     return JudgedTaxonomy(
         taxonomy.expanded(additions) if additions.concepts or additions.synonyms else taxonomy,
         tuple(concept.id for concept in additions.concepts),
