@@ -319,7 +319,7 @@ def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
     """A store in which one proposal was accepted, one corrected, and one rejected."""
     pytest.importorskip("sqlalchemy")
     from taxoexpan.desk.store.decision_store import DecisionStore
-    from taxoexpan.desk.store.decisions import Action, Decision, Reason
+    from taxoexpan.desk.store.decisions import Action, LogEntry, Reason
 
     path, new = tmp_path / "reviews.db", ["cashew milk", "white tea", "tomato soup"]
     right = Suggestion(Concept("", ""), 1, Concept("milk", "milk"))
@@ -328,8 +328,8 @@ def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
         store.add_concepts([Concept("", label) for label in new])
         store.set_proposals("model", model.suggest(new, top_k=2).flat)
         accepts = [("cashew milk", right), ("white tea", corrected)]
-        decisions = [Decision(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
-        decisions.append(Decision("tomato soup", Action.REJECT, 0, (), wrong))
+        decisions = [LogEntry(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
+        decisions.append(LogEntry("tomato soup", Action.REJECT, 0, (), wrong))
         store.append(decisions, "ada")
     return path
 

@@ -19,7 +19,7 @@ from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import (
     Action,
     ConflictError,
-    Decision,
+    LogEntry,
     QueuedConcept,
     Reason,
     Status,
@@ -103,14 +103,14 @@ def queued(store: DecisionStore, label: str) -> QueuedConcept:
 
 def decide(
     concept: QueuedConcept | str, action: Action, *suggestions: Suggestion, **fields: Any
-) -> Decision:
+) -> LogEntry:
     """A decision about a concept as it is now, or about a new one by its key."""
     if isinstance(concept, str):
-        return Decision(concept, action, fields.pop("version", 0), suggestions, **fields)
-    return Decision(concept.key, action, concept.version, suggestions, **fields)
+        return LogEntry(concept, action, fields.pop("version", 0), suggestions, **fields)
+    return LogEntry(concept.key, action, concept.version, suggestions, **fields)
 
 
-def accept(concept: QueuedConcept, *parents: str, **fields: Any) -> Decision:
+def accept(concept: QueuedConcept, *parents: str, **fields: Any) -> LogEntry:
     """Accept parents; by default the first proposal."""
     proposed = {each.parent.label: each for each in concept.proposals}
     chosen = parents or (concept.proposals[0].parent.label,)
@@ -118,35 +118,35 @@ def accept(concept: QueuedConcept, *parents: str, **fields: Any) -> Decision:
     return decide(concept, Action.ACCEPT, *suggestions, **fields)
 
 
-def insert(concept: QueuedConcept, parent: str, *moves: str) -> Decision:
+def insert(concept: QueuedConcept, parent: str, *moves: str) -> LogEntry:
     """Accept a parent, and move some of its children below the concept."""
     place = searched(parent, kind=SuggestionKind.INSERT, moves=moves)
     return decide(concept, Action.ACCEPT, place)
 
 
-def merge(concept: QueuedConcept, known: str) -> Decision:
+def merge(concept: QueuedConcept, known: str) -> LogEntry:
     """Make the concept a synonym of an existing one."""
     return decide(concept, Action.ACCEPT, searched(known, kind=SuggestionKind.MERGE))
 
 
 def reject(
     concept: QueuedConcept, reason: Reason = Reason.WRONG_PARENTS, **fields: Any
-) -> Decision:
+) -> LogEntry:
     """Reject all proposals."""
     return decide(concept, Action.REJECT, reason=reason, **fields)
 
 
-def reject_proposal(concept: QueuedConcept, parent: str) -> Decision:
+def reject_proposal(concept: QueuedConcept, parent: str) -> LogEntry:
     """Reject one proposal."""
     return decide(concept, Action.REJECT_PROPOSAL, searched(parent))
 
 
-def defer(concept: QueuedConcept) -> Decision:
+def defer(concept: QueuedConcept) -> LogEntry:
     """Not sure."""
     return decide(concept, Action.DEFER)
 
 
-def comment(concept: QueuedConcept, text: str) -> Decision:
+def comment(concept: QueuedConcept, text: str) -> LogEntry:
     """Leave a remark."""
     return decide(concept, Action.COMMENT, comment=text)
 
@@ -191,7 +191,7 @@ def counts(store: DecisionStore) -> dict[str, int]:
     return {status.value: count for status, count in store.counts().items() if count}
 
 
-def append(store: DecisionStore, curator: str, *decisions: Decision) -> list[int]:
+def append(store: DecisionStore, curator: str, *decisions: LogEntry) -> list[int]:
     """Let a curator decide, and return the numbers in the log."""
     return [each.number for each in store.append(decisions, curator)]
 

@@ -16,7 +16,7 @@ import openpyxl
 
 from taxoexpan import Suggestion
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Decision
+from taxoexpan.desk.store.decisions import Action, LogEntry
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.glossary.glossary import Glossary
@@ -217,7 +217,7 @@ def _store_files() -> list[Files]:
         store.add_concepts([Concept("", "kiwi"), Concept("", "fig")])
         parent = Suggestion(Concept("", "kiwi"), 0, Concept("fruit", "fruit"))
         (first, *_) = store.queue().concepts
-        store.append([Decision(first.key, Action.ACCEPT, 0, (parent,))], "Ada")
+        store.append([LogEntry(first.key, Action.ACCEPT, 0, (parent,))], "Ada")
         store.close()
         return [{"r.db": Path(folder, "r.db").read_bytes()}]
 

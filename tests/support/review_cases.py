@@ -19,7 +19,7 @@ from taxoexpan.desk.review.app import create_app
 from taxoexpan.desk.review.desk import EvidenceCache, ReviewDesk, fill_queue, filter_listed
 from taxoexpan.desk.review.improvement import Improvement
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept
+from taxoexpan.desk.store.decisions import Action, LogEntry, QueuedConcept
 from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_pages
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -108,7 +108,7 @@ class Review:
         """Accept undecided concepts below a parent that was not proposed, without the pages."""
         taxonomy = self.desk.taxonomy
         place = Suggestion(Concept("", ""), 0, taxonomy.concept(parent), taxonomy.path(parent))
-        decisions = [Decision(label, Action.ACCEPT, 0, (place,)) for label in labels]
+        decisions = [LogEntry(label, Action.ACCEPT, 0, (place,)) for label in labels]
         self.store.append(decisions, "Ada")
 
     def rename_curator(self, name: str) -> None:

@@ -10,7 +10,7 @@ import socketserver
 import sys
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Decision
+from taxoexpan.desk.store.decisions import Action, LogEntry
 
 
 def serve(url: str) -> None:
@@ -21,7 +21,7 @@ def serve(url: str) -> None:
         def handle(self) -> None:
             for line in self.rfile:
                 concept, version, request_id = line.decode().rstrip("\n").split("\t")
-                decision = Decision(concept, Action.DEFER, int(version), request_id=request_id)
+                decision = LogEntry(concept, Action.DEFER, int(version), request_id=request_id)
                 (logged,) = store.append([decision], "curator")
                 self.wfile.write(f"{logged.number}\n".encode())
 

@@ -15,7 +15,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.decisions.suggestion import SuggestionKind
 from taxoexpan.desk.store import database
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Decision, Reason, Status
+from taxoexpan.desk.store.decisions import Action, LogEntry, Reason, Status
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.taxonomy import Concept
 from tests.support.messy_pantry import shop
@@ -505,7 +505,7 @@ def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> No
 
 def test_undoing_says_if_the_decision_of_another_curator_stands(review: Review) -> None:
     review.decide("hemp milk", accept="milk")
-    later = Decision("hemp milk", Action.REJECT, 1, reason=Reason.OUT_OF_SCOPE)
+    later = LogEntry("hemp milk", Action.REJECT, 1, reason=Reason.OUT_OF_SCOPE)
     review.store.append([later], "Bob")
     page = review.get(review.post("/undo", {}))
     told = "Undone: a decision about hemp milk; another one stands (rejected)."
@@ -681,14 +681,14 @@ def test_a_decision_of_another_curator_is_announced(review: Review) -> None:
     address = "/change?concept=hemp+milk&version=0"
     assert review.browser.get(address).status_code == 204
     queued = review.concept("hemp milk")
-    review.store.append([Decision(queued.key, Action.DEFER, 0)], "Grace")
+    review.store.append([LogEntry(queued.key, Action.DEFER, 0)], "Grace")
     assert "Grace has just decided about this concept: not sure" in text_of(review.get(address))
 
 
 def test_curators_who_decide_at_the_same_time_get_different_concepts(review: Review) -> None:
     for number, name in enumerate(("Ada", "Grace")):
         key = review.store.queue().concepts[number].key
-        review.store.append([Decision(key, Action.COMMENT, 0, comment="look")], name)
+        review.store.append([LogEntry(key, Action.COMMENT, 0, comment="look")], name)
     opened = {}
     for name in ("Ada", "Grace"):
         review.post("/curator", {"curator": name})

@@ -19,7 +19,7 @@ from taxoexpan.desk.review.desk import model_name
 from taxoexpan.desk.review.improvement import Improvement, Phase
 from taxoexpan.desk.store.database import split_password
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Status
+from taxoexpan.desk.store.decisions import Action, LogEntry, QueuedConcept, Status
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.taxonomy import Concept
 from taxoexpan.thresholds import MIN_FOR_FEEDBACK
@@ -56,7 +56,7 @@ def accept(review: Review, concepts: list[QueuedConcept]) -> None:
     """Accept each concept below the food in its name."""
     food = review.desk.taxonomy.concept
     decisions = [
-        Decision(
+        LogEntry(
             each.key,
             Action.ACCEPT,
             each.version,

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, event, text
 
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, Decision, StoreError
+from taxoexpan.desk.store.decisions import Action, LogEntry, StoreError
 from taxoexpan.desk.store.history import read_log
 from taxoexpan.desk.store.queue import QueueQuery, read_first_proposals
 from tests.support.desk_cases import NEW, accept, comment, first_proposals
@@ -86,7 +86,7 @@ def test_acknowledged_decisions_are_in_the_file_and_not_in_others_beside_it(
 def test_a_copy_of_the_file_has_every_decision(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with opened(tmp_path / "reviews.db") as store:
-        store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
+        store.append([LogEntry("rye bread", Action.DEFER, 0)], "Ada")
         shutil.copyfile(tmp_path / "reviews.db", copy)
         with DecisionStore.open(str(copy)) as copied:
             assert copied.log() == store.log()
@@ -131,7 +131,7 @@ def test_nothing_is_decided_or_shown_if_the_log_is_gone(
             backup.rename(path)
         elif accident.startswith("copy"):
             shutil.copyfile(other if "another" in accident else backup, path)
-        decision = Decision("rye bread", Action.DEFER, 0)
+        decision = LogEntry("rye bread", Action.DEFER, 0)
         for use in (lambda: store.append([decision], "Ada"), lambda: store.undo("Ada"), store.log):
             with pytest.raises(StoreError, match=message):
                 use()
@@ -152,7 +152,7 @@ def test_tables_that_are_restored_in_postgresql_are_noticed(
             drop_tables(connection)
         for _ in range(2):
             with pytest.raises(StoreError, match="was replaced"):
-                store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
+                store.append([LogEntry("rye bread", Action.DEFER, 0)], "Ada")
             filled(url, curator)  # as restoring a dump does it
 
 
@@ -177,7 +177,7 @@ def test_a_store_that_is_replaced_before_the_first_decision_is_noticed(
         take_back(str(other))
     with DecisionStore.open(str(path)) as store:
         replaces(other, path)
-        decision = Decision("rye bread", Action.DEFER, 0)
+        decision = LogEntry("rye bread", Action.DEFER, 0)
         for use in (store.queue, store.log, lambda: store.append([decision], "Ada")):
             with pytest.raises(StoreError, match=REPLACED):
                 use()
@@ -213,7 +213,7 @@ def test_a_store_without_an_identity_gets_one(store_url: str) -> None:
         with closing(Database.connect(store_url)) as database, database.reading() as connection:
             rows = connection.execute(text("SELECT id FROM taxoexpan_store")).all()
         assert [len(id) for (id,) in rows] == [32]
-        store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
+        store.append([LogEntry("rye bread", Action.DEFER, 0)], "Ada")
         assert len(other.log()) == 2
 
 
@@ -223,7 +223,7 @@ def test_a_backup_is_the_same_store(tmp_path: Path) -> None:
     with DecisionStore.open(str(path)) as store:
         store.back_up(backup)
         shutil.copyfile(backup, path)
-        assert store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
+        assert store.append([LogEntry("rye bread", Action.DEFER, 0)], "Ada")
 
 
 @pytest.mark.parametrize("replaces", [shutil.copyfile, os.replace])
@@ -240,7 +240,7 @@ def test_a_decision_is_not_acknowledged_if_the_file_is_replaced_meanwhile(
 
         event.listen(store._database.engine, "after_cursor_execute", after_statement)
         with pytest.raises(StoreError, match="was replaced"):
-            store.append([Decision("rye bread", Action.DEFER, 0)], "Ada")
+            store.append([LogEntry("rye bread", Action.DEFER, 0)], "Ada")
     with DecisionStore.open(str(path)) as restored:
         assert restored.log() == []
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from taxoexpan.desk.store.database import Database, split_password
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, StoreError
+from taxoexpan.desk.store.decisions import Action, ConflictError, LogEntry, StoreError
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.taxonomy import Concept
 from tests.support.desk_cases import NEW, accept, first_proposals
@@ -92,7 +92,7 @@ def test_of_many_curators_at_once_one_wins_each_version(store_url: str) -> None:
     def decide(number: int) -> None:
         with DecisionStore.open(store_url) as store:
             try:
-                store.append([Decision("oat milk", Action.DEFER, 1)], f"curator {number}")
+                store.append([LogEntry("oat milk", Action.DEFER, 1)], f"curator {number}")
             except ConflictError as error:
                 outcomes.append(error.other.curator)
             else:

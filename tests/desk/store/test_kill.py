@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.decisions import Decision
+from taxoexpan.desk.store.decisions import LogEntry
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.taxonomy import Concept
 from tests.support.postgresql_server import find_programs, running_server
@@ -143,7 +143,7 @@ def announced_port(output: Iterable[str]) -> int:
     raise AssertionError("".join(printed))
 
 
-def check(url: str, clients: list[Client]) -> list[Decision]:
+def check(url: str, clients: list[Client]) -> list[LogEntry]:
     """Check that the log has every acknowledged decision, once, under its number."""
     with DecisionStore.open(url) as store:
         log = store.log()[::-1]

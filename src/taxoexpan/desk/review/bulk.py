@@ -18,7 +18,7 @@ from taxoexpan.decisions.suggestion import SuggestionKind, Suitability
 from taxoexpan.desk.review.decision_form import text_of
 from taxoexpan.desk.review.filters import QueueFilter, fraction
 from taxoexpan.desk.review.pages import Pages, see_other
-from taxoexpan.desk.store.decisions import Action, ConflictError, Decision, QueuedConcept, Status
+from taxoexpan.desk.store.decisions import Action, ConflictError, LogEntry, QueuedConcept, Status
 from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY
 
 THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
@@ -128,7 +128,7 @@ class BulkPreview:
 
     def decisions(
         self, batch: str, request_id: str | None = None, left_out: Collection[str] = ()
-    ) -> list[Decision]:
+    ) -> list[LogEntry]:
         """Return decisions that attach each concept to its first proposal and move no children."""
         decisions = []
         for each in self.accepted:
@@ -136,7 +136,7 @@ class BulkPreview:
             if first.kind != SuggestionKind.COARSE:
                 first = replace(first, kind=SuggestionKind.ATTACH, moves=())
             if each.key not in left_out:
-                accepted = Decision(each.key, Action.ACCEPT, each.version, (first,))
+                accepted = LogEntry(each.key, Action.ACCEPT, each.version, (first,))
                 decisions.append(replace(accepted, batch=batch, request_id=request_id))
         return decisions
 

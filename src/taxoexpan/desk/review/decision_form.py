@@ -20,7 +20,7 @@ from taxoexpan.desk.store.decisions import (
     Action,
     BusyError,
     ConflictError,
-    Decision,
+    LogEntry,
     QueuedConcept,
     Reason,
     StoreError,
@@ -70,7 +70,7 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     return see_other(filter.url(**opened, did=done.number))
 
 
-def _repeated(pages: Pages, form: FormData) -> Decision | None:
+def _repeated(pages: Pages, form: FormData) -> LogEntry | None:
     """Return the decision that this form has made already, because it was sent twice."""
     request_id = text_of(form, "request")
     key = text_of(form, "concept")
@@ -78,7 +78,7 @@ def _repeated(pages: Pages, form: FormData) -> Decision | None:
     return next((each for each in done if each.concept == key), None)
 
 
-def read_decision(form: FormData, queued: QueuedConcept, parents: UsableParents) -> Decision:
+def read_decision(form: FormData, queued: QueuedConcept, parents: UsableParents) -> LogEntry:
     """Turn a form into a decision about a concept.
 
     The pressed button defines the decision: `accept`, `insert` (move the children that the form
@@ -94,7 +94,7 @@ def read_decision(form: FormData, queued: QueuedConcept, parents: UsableParents)
         raise FormError(message, fix="shorten it")
     action, suggestions = _chosen(form, queued, parents)
     reason = text_of(form, "reason") if action == Action.REJECT else ""
-    return Decision(
+    return LogEntry(
         concept=queued.key,
         action=action,
         version=version,

@@ -18,7 +18,7 @@ from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
 from taxoexpan.desk.review.redundancy import Redundancy
-from taxoexpan.desk.store.decisions import Action, Decision, QueuedConcept, Reason, Status
+from taxoexpan.desk.store.decisions import Action, LogEntry, QueuedConcept, Reason, Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.taxonomy import Concept
 
@@ -38,7 +38,7 @@ def show_queue(
     key: str | None = None,
     filter: QueueFilter | None = None,
     status: int = 200,
-    conflict: Decision | None = None,
+    conflict: LogEntry | None = None,
     problem: str = "",
     redundancy: Redundancy | None = None,
 ) -> Response:
@@ -152,7 +152,7 @@ def _reason(desk: ReviewDesk, opened: QueuedConcept) -> Reason | None:
     return next((each.reason for each in recent if each.reason and not each.undone), None)
 
 
-def _last_batch(desk: ReviewDesk, curator: str) -> Decision | None:
+def _last_batch(desk: ReviewDesk, curator: str) -> LogEntry | None:
     """Return the curator's latest decision that can be undone, if it belongs to a batch."""
     for each in desk.store.history(0, RECENT):
         if each.curator == curator and not each.undone and each.action != Action.UNDO:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
-from taxoexpan.desk.store.decisions import Action, Decision
+from taxoexpan.desk.store.decisions import Action, LogEntry
 from taxoexpan.taxonomy import Taxonomy
 
 Fields = list[tuple[str, str]]
@@ -22,7 +22,7 @@ class Redundancy:
     pairs: Sequence[tuple[Suggestion, Suggestion]]
 
     @classmethod
-    def of(cls, decision: Decision, taxonomy: Taxonomy) -> Redundancy | None:
+    def of(cls, decision: LogEntry, taxonomy: Taxonomy) -> Redundancy | None:
         """Return what is redundant in a decision, or None."""
         if decision.action != Action.ACCEPT or len(decision.suggestions) < 2:
             return None

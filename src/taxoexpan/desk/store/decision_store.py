@@ -14,7 +14,7 @@ from taxoexpan.decisions.feedback import Feedback
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.store import concepts, exports, history, queue, writing
 from taxoexpan.desk.store.database import REPLACED, Database
-from taxoexpan.desk.store.decisions import Decision, QueuedConcept, Status, StoreError
+from taxoexpan.desk.store.decisions import LogEntry, QueuedConcept, Status, StoreError
 from taxoexpan.desk.store.queue import QueuePage, QueueQuery
 from taxoexpan.desk.store.tables import migrate, read_identity
 from taxoexpan.taxonomy import Concept
@@ -116,7 +116,7 @@ class DecisionStore:
         """Return one byte per concept number, 1 if its key is given; None if all are given."""
         return concepts.key_mask(self._reading, keys)
 
-    def append(self, new: Sequence[Decision], curator: str) -> list[Decision]:
+    def append(self, new: Sequence[LogEntry], curator: str) -> list[LogEntry]:
         """Append all decisions or none; a repeated request does nothing.
 
         Raises:
@@ -132,7 +132,7 @@ class DecisionStore:
         number: int | None = None,
         whole_batch: bool = True,
         request_id: str | None = None,
-    ) -> list[Decision]:
+    ) -> list[LogEntry]:
         """Undo the curator's latest decision, or the decision with this number, or its batch.
 
         Return the undo decisions that were appended; the list is empty if nothing is left to undo.
@@ -171,12 +171,12 @@ class DecisionStore:
 
     def history(
         self, offset: int = 0, limit: int = 50, concept: str | None = None
-    ) -> list[Decision]:
+    ) -> list[LogEntry]:
         """Return decisions, newest first, optionally only about the concept with a key."""
         with self._reading() as connection:
             return history.read_history(connection, offset, limit, concept)
 
-    def log(self) -> list[Decision]:
+    def log(self) -> list[LogEntry]:
         """Return all decisions in their order, as of the beginning of the reading."""
         return history.read_log(self._reading)
 
@@ -185,12 +185,12 @@ class DecisionStore:
         with self._reading() as connection:
             return history.recent_decisions(connection, curator, period)
 
-    def decision(self, number: int) -> Decision | None:
+    def decision(self, number: int) -> LogEntry | None:
         """Return the decision with this number, or None."""
         with self._reading() as connection:
             return history.read_decision(connection, number)
 
-    def requested(self, request_id: str) -> list[Decision]:
+    def requested(self, request_id: str) -> list[LogEntry]:
         """Return the decisions of a request, in their order; none if the request is new."""
         with self._reading() as connection:
             return history.read_requested(connection, request_id)

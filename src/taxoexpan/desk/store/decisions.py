@@ -58,8 +58,8 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """A curator's decision about a new concept; the store sets the fields from `number` on.
+class LogEntry:
+    """An entry of the log: what a curator did; the store sets the fields from `number` on.
 
     `version` is the version of the concept that the curator saw; an outdated decision is refused.
     `request_id` makes a repeated request harmless. Decisions of one bulk action share a `batch`.
@@ -158,7 +158,7 @@ class StoredValueError(Exception):
 class ConflictError(StoreError):
     """A decision about an outdated version of a concept; `other` is the latest decision."""
 
-    def __init__(self, other: Decision) -> None:
+    def __init__(self, other: LogEntry) -> None:
         self.other = other
         did = f"{other.curator} decided first ({other.action.value})"
         super().__init__(f"{other.label!r}: {did}; look at the concept again")

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from taxoexpan.decisions.feedback import Feedback
 from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind, Verdict
-from taxoexpan.desk.store.decisions import Action, Decision, Reason, pair
+from taxoexpan.desk.store.decisions import Action, LogEntry, Reason, pair
 from taxoexpan.desk.store.history import read_log
 from taxoexpan.desk.store.queue import ConceptState
 from taxoexpan.desk.store.tables import Transactions, concepts, read_parts
@@ -50,9 +50,9 @@ def read_feedback(reading: Transactions) -> Feedback:
     )
 
 
-def _decided_concepts(reading: Transactions) -> Iterator[tuple[str, Concept, list[Decision]]]:
+def _decided_concepts(reading: Transactions) -> Iterator[tuple[str, Concept, list[LogEntry]]]:
     """Yield the key, the concept and all decisions of every concept with decisions."""
-    logs: dict[str, list[Decision]] = {}
+    logs: dict[str, list[LogEntry]] = {}
     for each in read_log(reading):
         logs.setdefault(each.concept, []).append(each)
     for row in read_parts(reading, select(concepts), concepts.c.number):
@@ -62,7 +62,7 @@ def _decided_concepts(reading: Transactions) -> Iterator[tuple[str, Concept, lis
             yield row.key, concept, logs[row.key]
 
 
-def _rejected(log: Iterable[Decision], any_reason: bool = False) -> list[Suggestion]:
+def _rejected(log: Iterable[LogEntry], any_reason: bool = False) -> list[Suggestion]:
     """Return the suggestions rejected as wrong, or for any reason, except undone rejections."""
     return [
         replace(suggestion, curator=each.curator)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, select
 
-from taxoexpan.desk.store.decisions import Action, Decision
+from taxoexpan.desk.store.decisions import Action, LogEntry
 from taxoexpan.desk.store.tables import Transactions, chunks, decisions, read_parts
 from taxoexpan.formats.tables.formulas import protect_cells
 from taxoexpan.formats.tables.table import csv_text
@@ -30,14 +30,14 @@ def not_undone() -> Select[Any]:
     return select_decisions().where(decisions.c.action != Action.UNDO, _undo.c.number.is_(None))
 
 
-def read_decisions(connection: Connection, selected: Select[Any]) -> list[Decision]:
+def read_decisions(connection: Connection, selected: Select[Any]) -> list[LogEntry]:
     """Return the selected decisions."""
-    return [Decision(**row._mapping) for row in connection.execute(selected)]
+    return [LogEntry(**row._mapping) for row in connection.execute(selected)]
 
 
 def read_history(
     connection: Connection, offset: int = 0, limit: int = 50, concept: str | None = None
-) -> list[Decision]:
+) -> list[LogEntry]:
     """Return decisions, newest first, optionally only about the concept with a key."""
     selected = select_decisions().order_by(decisions.c.number.desc()).offset(offset).limit(limit)
     if concept is not None:
@@ -45,11 +45,11 @@ def read_history(
     return read_decisions(connection, selected)
 
 
-def read_log(reading: Transactions) -> list[Decision]:
+def read_log(reading: Transactions) -> list[LogEntry]:
     """Return all decisions in their order, as of the beginning of the reading."""
     rows = list(read_parts(reading, select(*_columns), decisions.c.number))
     undone = {row.undoes for row in rows}
-    return [Decision(**row._mapping, undone=row.number in undone) for row in rows]
+    return [LogEntry(**row._mapping, undone=row.number in undone) for row in rows]
 
 
 def last_number(connection: Connection) -> int:
@@ -69,13 +69,13 @@ def has_entry(connection: Connection, entry: tuple[Any, ...]) -> bool:
     return row is not None and tuple(row) == entry
 
 
-def read_decision(connection: Connection, number: int) -> Decision | None:
+def read_decision(connection: Connection, number: int) -> LogEntry | None:
     """Return the decision with this number, or None."""
     found = read_decisions(connection, select_decisions().where(decisions.c.number == number))
     return found[0] if found else None
 
 
-def read_requested(connection: Connection, request_id: str) -> list[Decision]:
+def read_requested(connection: Connection, request_id: str) -> list[LogEntry]:
     """Return the decisions of a request, in their order; an empty list if the request is new."""
     selected = select_decisions().where(decisions.c.request_id == request_id)
     return read_decisions(connection, selected.order_by(decisions.c.number))
@@ -98,9 +98,9 @@ def recent_decisions(
     return row[0], row[1]
 
 
-def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str, list[Decision]]:
+def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str, list[LogEntry]]:
     """Return all decisions about some concepts by key, in the order of the log."""
-    found: dict[str, list[Decision]] = {}
+    found: dict[str, list[LogEntry]] = {}
     for keys in chunks(concepts):
         selected = select_decisions().where(decisions.c.concept.in_(keys))
         for each in read_decisions(connection, selected.order_by(decisions.c.number)):
@@ -108,19 +108,19 @@ def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str
     return found
 
 
-def history_csv(history: Iterable[Decision]) -> str:
+def history_csv(history: Iterable[LogEntry]) -> str:
     """Return a CSV table with one row per decision; several parents are separated by `|`."""
     rows = [protect_cells(row) for row in history_rows(history)]
-    columns = list(_row(Decision("", Action.COMMENT, 0)))
+    columns = list(_row(LogEntry("", Action.COMMENT, 0)))
     return csv_text(columns, rows)
 
 
-def history_rows(history: Iterable[Decision]) -> list[dict[str, object]]:
+def history_rows(history: Iterable[LogEntry]) -> list[dict[str, object]]:
     """Return the cells of every decision by column."""
     return [_row(each) for each in history]
 
 
-def _row(decision: Decision) -> dict[str, object]:
+def _row(decision: LogEntry) -> dict[str, object]:
     suggestions = decision.suggestions
 
     def joined(texts: Iterable[object]) -> str:

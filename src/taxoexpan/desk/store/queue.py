@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.store.decisions import (
     Action,
-    Decision,
+    LogEntry,
     Pair,
     QueuedConcept,
     Reason,
@@ -259,7 +259,7 @@ class ConceptState:
     edited: Concept | None = None
 
     @classmethod
-    def after(cls, decisions: Iterable[Decision]) -> ConceptState:
+    def after(cls, decisions: Iterable[LogEntry]) -> ConceptState:
         """Derive the state of a concept from all its decisions, in the order of the log."""
         state = cls()
         for decision in decisions:
@@ -268,7 +268,7 @@ class ConceptState:
                 state._take(decision)
         return state
 
-    def _take(self, decision: Decision) -> None:
+    def _take(self, decision: LogEntry) -> None:
         """Update the state with one more decision."""
         self.comment = decision.comment or self.comment
         self.edited = decision.edited or self.edited

@@ -149,7 +149,7 @@ decisions = sa.Table(
     sa.Index("decisions_of_curators", "curator", "number"),
     sa.Index("decisions_of_batches", "batch"),
 )
-"""The log: a column per field of `Decision`. Triggers refuse to change or delete its rows."""
+"""The log: a column per field of `LogEntry`. Triggers refuse to change or delete its rows."""
 
 proposals = sa.Table(
     "proposals",

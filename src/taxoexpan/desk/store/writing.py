@@ -13,7 +13,7 @@ from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.store.decisions import (
     Action,
     ConflictError,
-    Decision,
+    LogEntry,
     QueuedConcept,
     StoreError,
     pair,
@@ -32,12 +32,12 @@ from taxoexpan.desk.store.tables import chunks, decisions
 
 MAX_NAME = 200
 """Characters of a curator's name, a batch and a request id."""
-_COLUMNS = [each.name for each in fields(Decision) if each.name in decisions.c]
+_COLUMNS = [each.name for each in fields(LogEntry) if each.name in decisions.c]
 
 
 def append_decisions(
-    connection: Connection, new: Sequence[Decision], curator: str
-) -> list[Decision]:
+    connection: Connection, new: Sequence[LogEntry], curator: str
+) -> list[LogEntry]:
     """Append all decisions or none; a repeated request does nothing.
 
     Raises:
@@ -81,7 +81,7 @@ def undo_decisions(
     number: int | None = None,
     whole_batch: bool = True,
     request_id: str | None = None,
-) -> list[Decision]:
+) -> list[LogEntry]:
     """Undo the curator's latest decision, or the decision with this number, or its `whole_batch`.
 
     Return the undo decisions that were appended; the list is empty if nothing is left to undo.
@@ -98,12 +98,12 @@ def undo_decisions(
         targets = read_decisions(connection, same.order_by(decisions.c.number.desc()))
     queued = _queued_concepts(connection, targets)
     batch = uuid4().hex if len(targets) > 1 else None
-    undos: list[Decision] = []
+    undos: list[LogEntry] = []
     for each in targets:
         concept = queued[each.concept]
         queued[each.concept] = replace(concept, version=concept.version + 1)
         undos.append(
-            Decision(
+            LogEntry(
                 each.concept,
                 Action.UNDO,
                 concept.version,
@@ -119,7 +119,7 @@ def undo_decisions(
     return _append(connection, undos)
 
 
-def _append(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
+def _append(connection: Connection, new: Sequence[LogEntry]) -> list[LogEntry]:
     """Number decisions, insert them into the log, and derive the state of their concepts."""
     first = last_number(connection) + 1
     time = datetime.now(UTC)
@@ -139,7 +139,7 @@ def _checked_name(curator: str) -> str:
     return name
 
 
-def _problem(decision: Decision) -> str | None:
+def _problem(decision: LogEntry) -> str | None:
     """Return why a decision is incomplete or contradictory, or None."""
     action = decision.action
     suggestions = decision.suggestions
@@ -165,7 +165,7 @@ def _problem(decision: Decision) -> str | None:
     return None
 
 
-def _repeated(connection: Connection, new: Sequence[Decision]) -> list[Decision]:
+def _repeated(connection: Connection, new: Sequence[LogEntry]) -> list[LogEntry]:
     """Return the decisions that are already in the log because a request was repeated."""
     wanted = {(each.request_id, each.concept) for each in new if each.request_id}
     requests = dict.fromkeys(each.request_id for each in new if each.request_id)
@@ -173,7 +173,7 @@ def _repeated(connection: Connection, new: Sequence[Decision]) -> list[Decision]
     return [each for each in found if (each.request_id, each.concept) in wanted]
 
 
-def _queued_concepts(connection: Connection, about: Sequence[Decision]) -> dict[str, QueuedConcept]:
+def _queued_concepts(connection: Connection, about: Sequence[LogEntry]) -> dict[str, QueuedConcept]:
     """Return the concepts of the decisions by key, or refuse a concept that is not in the queue."""
     keys = list(dict.fromkeys(each.concept for each in about))
     found = read_concepts(connection, keys)
@@ -184,7 +184,7 @@ def _queued_concepts(connection: Connection, about: Sequence[Decision]) -> dict[
 
 
 def _refuse_other_version(
-    connection: Connection, decision: Decision, concept: QueuedConcept
+    connection: Connection, decision: LogEntry, concept: QueuedConcept
 ) -> None:
     """Refuse a decision about an outdated version of a concept."""
     if decision.version == concept.version:
@@ -196,7 +196,7 @@ def _refuse_other_version(
     raise StoreError(f"{message}, only {concept.version}", fix="look at the concept again")
 
 
-def _passed_over(decision: Decision, shown: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
+def _passed_over(decision: LogEntry, shown: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
     """Return the proposals above the accepted ones; all if the curator searched for a parent."""
     is_coarse = any(each.kind == SuggestionKind.COARSE for each in decision.suggestions)
     if decision.action != Action.ACCEPT or is_coarse:  # a finer proposal may still be right
@@ -208,7 +208,7 @@ def _passed_over(decision: Decision, shown: Sequence[Suggestion]) -> tuple[Sugge
     return tuple(each for each in above if pair(each) not in accepted)
 
 
-def _undone_by(connection: Connection, request_id: str | None) -> list[Decision]:
+def _undone_by(connection: Connection, request_id: str | None) -> list[LogEntry]:
     """Return the undo decisions that a repeated request has already made."""
     if not request_id:
         return []
@@ -219,7 +219,7 @@ def _undone_by(connection: Connection, request_id: str | None) -> list[Decision]
     return read_decisions(connection, same.order_by(decisions.c.number))
 
 
-def _target(connection: Connection, curator: str, number: int | None) -> Decision | None:
+def _target(connection: Connection, curator: str, number: int | None) -> LogEntry | None:
     """Return the decision to undo, or None if the curator has nothing left to undo."""
     if number is None:
         own = not_undone().where(decisions.c.curator == curator)
