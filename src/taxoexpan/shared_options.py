@@ -173,8 +173,8 @@ class SuggestOptions(OptionGroup):
 
     top_k: int = option("number of parents to suggest per concept", 5, POSITIVE)
     explain: bool = switch(
-        "fill the column why, which explains the first suggestion of each concept; with --json, "
-        "also include the underlying numbers",
+        "explain the first suggestion of each concept, in the column why; JSON also gets the "
+        "underlying numbers",
         flags=("--evidence",),
     )
 

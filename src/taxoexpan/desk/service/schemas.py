@@ -191,7 +191,7 @@ def _option_fields() -> dict[str, Any]:
             fields[name] = (Annotated[bool, Strict()], about)
         else:
             limits = Field(ge=1, le=MAXIMA.get(name))
-            fields[name] = (Annotated[hints[name], BeforeValidator(_number), limits], about)
+            fields[name] = (Annotated[hints[name], limits, BeforeValidator(_number)], about)
     return fields
 
 
