@@ -1,4 +1,4 @@
-"""The use cases from file to file, without printing: expand a taxonomy, and apply suggestions."""
+"""The use case from file to file, without printing: train, suggest, decide and write."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from taxoexpan.config import (
 from taxoexpan.decisions.applying import (
     AppliedSuggestions,
     apply_decisions,
-    policy_of_options,
 )
 from taxoexpan.decisions.decide import decide, fitted, marked
 from taxoexpan.decisions.decision import Decision
-from taxoexpan.decisions.policies import Deepest, Policy
+from taxoexpan.decisions.policies import Deepest, Policy, policy_of_options
 from taxoexpan.decisions.suggestion import Suggestion, Verdict
 from taxoexpan.decisions.suggestion_tables import suggestions_csv
 from taxoexpan.errors import ConfigurationError, FormatError

@@ -45,6 +45,26 @@ def test_an_accepted_synonym_is_not_called_probable(food: Path, tmp_path: Path) 
     assert "--allow-merges" not in messages
 
 
+def test_a_change_that_the_file_cannot_hold_is_left_out_with_a_fix(tmp_path: Path) -> None:
+    edges = write_file(tmp_path / "edges.csv", "child,parent\nmilk,food\n")
+    rows = "query,rank,parent_id,kind,decision\nmilks,1,milk,merge,accepted\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    messages = run("apply", edges, decisions, "-o", tmp_path / "out.csv").err
+    assert "'milks' is a synonym of 'milk'; this file has no synonyms" in messages
+    assert "taxoexpan convert edges.csv" in messages
+
+
+def test_a_move_by_a_person_of_an_unknown_concept_names_the_line(
+    food: Path, tmp_path: Path
+) -> None:
+    rows = (
+        "query,rank,parent_id,kind,moves,decision,decided_by\nwhey,1,2,insert,99,accepted,person\n"
+    )
+    decisions = write_file(tmp_path / "d.csv", rows)
+    message = run("apply", food, decisions, "-o", tmp_path / "out.csv", status=2).err
+    assert "d.csv, line 2: moves contains '99'" in message
+
+
 def test_ambiguous_rows_are_refused_before_anything_is_written(food: Path, tmp_path: Path) -> None:
     decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\nwhey,milk\n")
     out = tmp_path / "out.csv"

@@ -64,9 +64,10 @@ class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
 
 def run(options: Options) -> int:
     """Apply the accepted suggestions."""
-    from taxoexpan.decisions.applying import apply_decisions, policy_of_options, supported
+    from taxoexpan.decisions.applying import apply_decisions, supported
     from taxoexpan.decisions.decide import decide
     from taxoexpan.decisions.parent_lookup import read_decisions, with_details
+    from taxoexpan.decisions.policies import policy_of_options
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.taxonomy.id_policy import IdPolicy
 
@@ -80,7 +81,9 @@ def run(options: Options) -> int:
     policy = policy_of_options(options, rows)
     decisions, refused = supported(file, decide(file.taxonomy, rows, policy))
     for refusal in refused:
-        warn(refusal.message)
+        other = file.path.with_suffix(file.format.movable_suffix).name
+        fix = f"to carry it out, first run taxoexpan convert {file.path.name} {other}"
+        warn(f"{refusal.message}; {fix}")
     applied = apply_decisions(file, decisions, options.output, ids, options.force)
     threshold = policy if policy.is_asked_for else None
     print_applied(file.taxonomy, applied, policy.allowed_changes, threshold)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,15 +15,11 @@ from taxoexpan.decisions.decision import (
     Reason,
     Refusal,
 )
-from taxoexpan.decisions.policies import Policy, policy_of
-from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.phrasing import join_words
-from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions
 from taxoexpan.taxonomy import Additions
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
-from taxoexpan.thresholds import DEFAULT_TRUTH
 
 
 @dataclass(frozen=True)
@@ -89,17 +85,3 @@ def supported(
             decision = replace(decision, is_moving=False)
         kept.append(decision)
     return kept, refused
-
-
-def policy_of_options(options: AcceptanceOptions, suggestions: Iterable[Suggestion] = ()) -> Policy:
-    """Return the policy of the options for suggestions, which say from where on a place is sure."""
-    known = (s.sure_from for s in suggestions if s.sure_from is not None)
-    return policy_of(
-        min_branch=next(known, DEFAULT_TRUTH),
-        top_k=options.top_k,
-        min_score=options.min_score,
-        min_confidence=0.0 if options.all else options.min_confidence,
-        exact_only=isinstance(options, ExpandOptions) and options.exact_only,
-        allow_moves=options.allow_moves,
-        allow_merges=options.allow_merges,
-    )

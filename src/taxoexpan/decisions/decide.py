@@ -228,16 +228,12 @@ def marked(suggestions: Sequence[Suggestion], decisions: Sequence[Decision]) -> 
         decision = by_query[suggestion.query.id]
         rows.append(_marked(suggestion, decision))
         if last[suggestion.query.id] == position and isinstance(decision, Place):
-            coarse = [s for s in decision.suggestions if s.kind == COARSE]
-            rows += [
-                replace(s, decision=Verdict.ACCEPTED, decided_by=Decider.POLICY)
-                for s in coarse
-                if not s.is_decided
-            ]
+            coarse = [s for s in decision.suggestions if s.kind == COARSE and not s.is_decided]
+            rows += [_accepted_by_policy(s) for s in coarse]
     return rows
 
 
-def _by_policy(suggestion: Suggestion) -> Suggestion:
+def _accepted_by_policy(suggestion: Suggestion) -> Suggestion:
     return replace(suggestion, decision=Verdict.ACCEPTED, decided_by=Decider.POLICY)
 
 
@@ -246,7 +242,7 @@ def _marked(suggestion: Suggestion, decision: Decision) -> Suggestion:
         return suggestion
     if isinstance(decision, Place):
         chosen = any(s is suggestion for s in decision.suggestions)
-        return _by_policy(suggestion) if chosen else suggestion
+        return _accepted_by_policy(suggestion) if chosen else suggestion
     if isinstance(decision, Merge) or (
         isinstance(decision, Leave) and decision.reason == Reason.MERGE
     ):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from taxoexpan.decisions.additions import with_known_parent, with_query_ids
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind
 from taxoexpan.decisions.suggestion_tables import read_rows
 from taxoexpan.errors import FormatError
 from taxoexpan.phrasing import join_words, pluralize, visible
@@ -34,7 +34,8 @@ def read_decisions(
     problems = []
     for (line, _), suggestion in zip(rows, suggestions, strict=True):
         moved = suggestion.moves if suggestion.kind == SuggestionKind.INSERT else ()
-        unknown = next((id for id in moved if check_moves and id not in taxonomy), None)
+        is_moving = check_moves or suggestion.decided_by == Decider.PERSON
+        unknown = next((id for id in moved if is_moving and id not in taxonomy), None)
         if unknown is not None:
             message = f"moves contains {unknown!r}, but no concept of the taxonomy has that id"
             fix = "remove it from the cell, put | between ids, or suggest again"

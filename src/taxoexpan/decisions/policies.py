@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 
 from taxoexpan.decisions.coarse_places import safe_place
 from taxoexpan.decisions.suggestion import Suggestion, Suitability
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.shared_options import AcceptanceOptions, ExpandOptions
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A rule that chooses suggestions, and what it may change of existing concepts."""
+    """A rule that chooses suggestions, and what it may change of existing concepts.
+
+    A plain policy chooses nothing: it leaves every concept to a person.
+    """
 
     allow_moves: bool = False
     allow_merges: bool = False
     top_k: int = 1
     """The number of parents."""
+    is_asked_for: bool = False
+    """Whether a person has asked for it; then it applies to every concept without a decision.
+
+    Otherwise concepts without a suitable parent, and those left for review before, are left.
+    """
 
     @property
     def allowed_changes(self) -> list[str]:
         """The allowed changes to existing concepts: moves and synonyms."""
         return ["moves"] * self.allow_moves + ["synonyms"] * self.allow_merges
-
-    @property
-    def is_asked_for(self) -> bool:
-        """Whether a threshold was given, which then applies to every concept without a decision.
-
-        Otherwise concepts without a suitable parent, and those left for review before, are left.
-        """
-        return False
 
     @property
     def is_unmeasured(self) -> bool:
@@ -45,14 +46,17 @@ class Policy:
         return self
 
     def choose(
-        self, ranked: Sequence[Suggestion], taxonomy: Taxonomy, rejected: Collection[str]
+        self,
+        ranked: Sequence[Suggestion],  # noqa: ARG002
+        taxonomy: Taxonomy,  # noqa: ARG002
+        rejected: Collection[str],  # noqa: ARG002
     ) -> list[Suggestion]:
         """Return the suggestions to follow, of those for one concept in the order of their ranks.
 
-        None means that a person has to decide. `rejected` are ids of parents that a person has
+        If there are none, a person has to decide. `rejected` are ids of parents that a person has
         rejected.
         """
-        raise NotImplementedError
+        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,24 +66,17 @@ class Exact(Policy):
     confidence: float | None = LIKELY
     """The least confidence; None if it is not known."""
     score: float | None = None
-    is_given: bool = False
-    """Whether a person has given the threshold."""
-
-    @property
-    def is_asked_for(self) -> bool:
-        """Whether a person has given the threshold."""
-        return self.is_given
 
     @property
     def is_unmeasured(self) -> bool:
         """Whether the confidence is not known."""
-        return self.confidence is None and not self.is_given
+        return self.confidence is None and not self.is_asked_for
 
     def fitted(self, suggestions: Sequence[Suggestion]) -> Exact:
         """Return this policy, or one without a confidence if there is none."""
         if have_confidence(suggestions) or not self.confidence:
             return self
-        if self.is_given:
+        if self.is_asked_for:
             message = "not all of these suggestions have a confidence"
             cause = "the model could not learn it, or the concepts were placed together"
             raise ConfigurationError(f"{message}: {cause}", fix="use a minimum score instead")
@@ -107,10 +104,7 @@ class Exact(Policy):
 class Everything(Policy):
     """Place each concept below its first suggestions, whatever their confidence."""
 
-    @property
-    def is_asked_for(self) -> bool:
-        """It applies to every concept without a decision."""
-        return True
+    is_asked_for: bool = True
 
     def choose(
         self, ranked: Sequence[Suggestion], taxonomy: Taxonomy, rejected: Collection[str]
@@ -185,7 +179,7 @@ def policy_of(
         return Exact(
             confidence=min_confidence,
             score=min_score,
-            is_given=True,
+            is_asked_for=True,
             top_k=top_k,
             allow_moves=allow_moves,
             allow_merges=allow_merges,
@@ -195,3 +189,17 @@ def policy_of(
     if exact_only or top_k > 1:
         return Exact(top_k=top_k, allow_moves=allow_moves, allow_merges=allow_merges)
     return Deepest(truth=min_branch, allow_moves=allow_moves, allow_merges=allow_merges)
+
+
+def policy_of_options(options: AcceptanceOptions, suggestions: Iterable[Suggestion] = ()) -> Policy:
+    """Return the policy of the options for suggestions, which say from where on a place is sure."""
+    known = (s.sure_from for s in suggestions if s.sure_from is not None)
+    return policy_of(
+        min_branch=next(known, DEFAULT_TRUTH),
+        top_k=options.top_k,
+        min_score=options.min_score,
+        min_confidence=0.0 if options.all else options.min_confidence,
+        exact_only=isinstance(options, ExpandOptions) and options.exact_only,
+        allow_moves=options.allow_moves,
+        allow_merges=options.allow_merges,
+    )

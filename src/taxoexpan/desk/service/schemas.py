@@ -198,7 +198,7 @@ def _option_fields() -> dict[str, Any]:
 _Options = create_model("_Options", **_option_fields())
 
 
-class SuggestRequest(_Options):  # type: ignore[misc, valid-type]
+class SuggestRequest(_Options):  # type: ignore[misc, valid-type]  # made by create_model
     """New concepts, and the options of the ranking."""
 
     model_config = ConfigDict(
