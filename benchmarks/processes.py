@@ -31,7 +31,7 @@ def print_processes(with_busy_cores: bool) -> None:
         train = [*TAXOEXPAN, "train", foods, "-o", model, "--force"]
         idle = cpu_seconds(train)
         what = "train, with its start / the bare products of the training"
-        print_seconds(idle / products, what, 30.0, idle)
+        print_seconds(idle / products, what, 15.0, idle)
         if with_busy_cores:
             with busy_cores():
                 busy = cpu_seconds(train)
