@@ -217,15 +217,19 @@ class Suggestion:
     def cells(self) -> dict[str, str | int | float | None]:
         """Return the cells of all columns, with joined strings and rounded numbers."""
         values = self.values()
-        return {name: column.cell(values[name]) for name, column in COLUMNS.items()}
+        return values | {name: column.cell(values[name]) for name, column in _CONVERTED.items()}
 
     def as_json(self) -> dict[str, Any]:
         """Return the values of all columns for JSON, with lists and rounded numbers."""
         values = self.values()
-        return {name: column.plain(values[name]) for name, column in COLUMNS.items()}
+        return values | {name: column.plain(values[name]) for name, column in _CONVERTED.items()}
 
 
 COLUMNS = columns_of(Suggestion)
+# The other values are written as they are.
+_CONVERTED = {
+    name: column for name, column in COLUMNS.items() if column.type is tuple or column.digits
+}
 _values = attrgetter(*(column.attribute for column in COLUMNS.values()))
 
 
