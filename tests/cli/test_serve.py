@@ -14,12 +14,15 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+import torch
 
 from taxoexpan.cli.arguments import require_extra
+from taxoexpan.cli.main import main
 from taxoexpan.cli.serve import ServerOptions
 from taxoexpan.desk.web.server import listen
 from taxoexpan.errors import ConfigurationError
 from tests.support.command_line import run
+from tests.support.forked_processes import forked
 
 
 @contextmanager
@@ -191,14 +194,21 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
 def requested(model: Path, *options: str) -> str:
     """What the service prints on standard error, with a request with a token and a refused one."""
     token = "0123456789abcdef"
-    with running(model, "--token", token, *options) as (process, url):
+    command = ["serve", str(model), "--port", "0", "--device", "cpu", "--token", token, *options]
+
+    def serve() -> int:
+        torch.set_num_threads(1)  # threads do not survive a fork
+        return main(command)
+
+    with forked(serve) as process:
+        url = process.out.readline().strip()
         assert httpx.get(f"{url}v1/search?q=milk&token={token}").status_code == 200
         assert httpx.get(f"{url}v1/search?q=milk").status_code == 401
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=30)
+        assert process.end() == 0
+        errors = process.err.read()
     assert token not in errors
     assert "q=milk" not in errors
-    return str(errors)
+    return errors
 
 
 def test_requests_are_logged_without_parameters(model_directory: Path) -> None:

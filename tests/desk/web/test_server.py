@@ -1,25 +1,26 @@
 from __future__ import annotations
 
+import asyncio
 import logging
-import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from logging.config import dictConfig
-from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI, Request
 
+from taxoexpan.desk.web import server
 from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.logs import log_settings
-from taxoexpan.desk.web.protection import MAX_INCOMING
+from taxoexpan.desk.web.protection import MAX_INCOMING, protect_service
 from taxoexpan.desk.web.server import SEND_SECONDS, listen, run_server, server_url
 from taxoexpan.errors import ConfigurationError
+from tests.support.forked_processes import Forked, forked
 
 
 def test_the_log_shows_control_characters_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,39 +39,30 @@ def test_the_log_shows_control_characters_as_escapes(capsys: pytest.CaptureFixtu
     assert "\x1b" not in written
 
 
-IMPATIENT = """
-from fastapi import FastAPI, Request
-from taxoexpan.desk.web import server
-from taxoexpan.desk.web.access import Access
-from taxoexpan.desk.web.protection import protect_service
-import asyncio
+def serve_impatiently() -> None:
+    """Serve with short time limits, and print the URL."""
+    server.HEADER_SECONDS = 0.2  # type: ignore[assignment]
+    server.KEEP_ALIVE_SECONDS = 1
+    app = FastAPI()
 
-server.HEADER_SECONDS = 0.2
-server.KEEP_ALIVE_SECONDS = 1
-app = FastAPI()
+    @app.get("/slow")
+    async def slow() -> str:
+        await asyncio.sleep(0.5)
+        return "done"
 
-@app.get("/slow")
-async def slow():
-    await asyncio.sleep(0.5)
-    return "done"
+    @app.post("/size")
+    async def size(request: Request) -> int:
+        return len(await request.body())
 
-@app.post("/size")
-async def size(request: Request):
-    return len(await request.body())
-
-protected = protect_service(app, Access(), max_body=1000, max_requests=2)
-server.run_server(protected, Access(), 0, lambda url: print(url, flush=True))
-"""
+    protected = protect_service(app, Access(), max_body=1000, max_requests=2)
+    run_server(protected, Access(), 0, lambda url: print(url, flush=True))
 
 
 @contextmanager
-def server_process(**options: Any) -> Iterator[tuple[subprocess.Popen[str], httpx.URL]]:
+def server_process() -> Iterator[tuple[Forked, httpx.URL]]:
     """Start the server above; yield its process and its URL."""
-    command = [sys.executable, "-c", IMPATIENT]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
-        assert process.stdout is not None
-        yield process, httpx.URL(process.stdout.readline().strip())
-        process.terminate()
+    with forked(serve_impatiently) as process:
+        yield process, httpx.URL(process.out.readline().strip())
 
 
 @pytest.fixture(scope="module")
@@ -143,16 +135,15 @@ def test_a_request_without_a_clear_length_is_refused_and_its_connection_closed(
     ("host", "waits"), [(b"127.0.0.1", False), (b"evil.example", True), (b"evil.example", False)]
 )
 def test_malformed_bodies_leave_no_error_of_the_server_in_the_log(host: bytes, waits: bool) -> None:
-    with server_process(stderr=subprocess.PIPE) as (process, url), connect(url) as connection:
+    with server_process() as (process, url), connect(url) as connection:
         header = b"POST /size HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n" % host
         connection.sendall(header if waits else header + b"zz\r\n")
         if waits and host == b"evil.example":
             assert connection.recv(65536).startswith(b"HTTP/1.1 421")
         connection.sendall(b"zz\r\n")
         received(connection)
-        process.terminate()
-        assert process.stderr is not None
-        assert "Traceback" not in process.stderr.read()
+        process.end()
+        assert "Traceback" not in process.err.read()
 
 
 def test_clients_that_send_slowly_take_no_place_of_others(url: httpx.URL) -> None:
@@ -198,45 +189,37 @@ def test_clients_that_read_nothing_are_disconnected(accepted: socket.socket) -> 
     assert milliseconds == SEND_SECONDS * 1000
 
 
-PROGRAM = """
-import asyncio
-from fastapi import FastAPI
-from taxoexpan.desk.web.access import Access
-from taxoexpan.desk.web.protection import protect_service
-from taxoexpan.desk.web.server import run_server
+def serve_slowly() -> None:
+    """Serve, and print the URL, the beginning of each request, and the end."""
+    app = FastAPI()
 
-app = FastAPI()
+    @app.get("/slow")
+    async def slow() -> str:
+        print("begun", flush=True)
+        await asyncio.sleep(0.5)
+        return "finished"
 
-@app.get("/slow")
-async def slow():
-    print("begun", flush=True)
-    await asyncio.sleep(1)
-    return "finished"
-
-run_server(protect_service(app, Access()), Access(), 0, lambda url: print(url, flush=True))
-print("stopped", flush=True)
-"""
+    served = protect_service(app, Access())
+    run_server(served, Access(), 0, lambda url: print(url, flush=True))
+    print("stopped", flush=True)
 
 
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
 )
 def test_a_stopped_server_finishes_requests_that_have_begun(number: signal.Signals) -> None:
-    command = [sys.executable, "-c", PROGRAM]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
+    with forked(serve_slowly) as process:
+        url = process.out.readline().strip()
         answers: list[httpx.Response] = []
         client = threading.Thread(
             target=lambda: answers.append(httpx.get(f"{url}slow", timeout=30))
         )
         client.start()
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(number)
+        assert process.out.readline() == "begun\n"
+        assert process.end(number) == 0
         client.join()
         assert answers[0].json() == "finished"
-        assert process.stdout.read() == "stopped\n"
-        assert process.wait() == 0
+        assert process.out.read() == "stopped\n"
         with pytest.raises(httpx.TransportError):
             httpx.get(f"{url}slow")
 
