@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sqlite3
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from hypothesis import strategies as st
 from taxoexpan.features import cached_encoder
 from taxoexpan.features.cached_encoder import BLOCK_SIZE, CachedEncoder, cache_folder
 from taxoexpan.features.encoder import Encoder, Vectors
+from tests.support.forked_processes import forked
 from tests.support.full_disk import no_file_larger_than
 from tests.support.strategies import names, quickly
 
@@ -257,7 +257,7 @@ def test_the_variable_chooses_the_folder_or_disables_the_cache(
     assert [path.name for path in tmp_path.iterdir()] == ["chosen"]
 
 
-def encode_many(folder: str) -> None:
+def encode_many(folder: Path) -> None:
     """Encode many texts, and print the number of each block before it is encoded."""
 
     class Printing(Counting):
@@ -265,36 +265,16 @@ def encode_many(folder: str) -> None:
             print(len(self.encoded), flush=True)
             return super().encode(texts)
 
-    CachedEncoder(Printing(pause=0.05), folder=Path(folder)).encode(LONG)
-
-
-def process(function: str, *arguments: object) -> subprocess.Popen[str]:
-    root = str(Path(__file__).parents[2])
-    program = f"import sys; sys.path.append({root!r}); import test_cached_encoder as t; "
-    program += f"t.{function}(*sys.argv[1:])"
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", program, *map(str, arguments)],
-        cwd=Path(__file__).parent,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def receive(one: subprocess.Popen[str]) -> int:
-    assert one.stdout is not None
-    return int(one.stdout.readline())
+    CachedEncoder(Printing(pause=0.05), folder=folder).encode(LONG)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.035])
 def test_a_killed_run_loses_at_most_one_block(tmp_path: Path, delay: float) -> None:
-    killed = process("encode_many", tmp_path)
-    assert killed.stdout is not None
-    assert [receive(killed) for _ in range(3)] == [0, 1, 2]
-    time.sleep(delay)
-    killed.send_signal(signal.SIGKILL)
-    started = 2 + len(killed.stdout.readlines())
-    killed.communicate()
+    with forked(lambda: encode_many(tmp_path)) as killed:
+        assert [int(killed.out.readline()) for _ in range(3)] == [0, 1, 2]
+        time.sleep(delay)
+        killed.end(signal.SIGKILL)
+        started = 2 + len(killed.out.readlines())
     again = encode_and_check(tmp_path, LONG)
     assert LONG[-1] in again
     assert not set(LONG[: started * BLOCK_SIZE]) & set(again)

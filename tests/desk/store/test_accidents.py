@@ -7,8 +7,6 @@ import shutil
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,9 +21,10 @@ from taxoexpan.desk.store.decisions import Action, LogEntry, StoreError
 from taxoexpan.desk.store.history import read_log
 from taxoexpan.desk.store.queue import QueueQuery, read_first_proposals
 from tests.support.desk_cases import NEW, accept, comment, first_proposals
+from tests.support.forked_processes import forked
 from tests.support.postgresql_server import PostgresqlServer
+from tests.support.store_server import serve
 
-SERVER = Path(__file__).parents[2] / "support" / "store_server.py"
 REPLACED = r"reviews\.db: was replaced while this program used it"
 
 
@@ -64,11 +63,9 @@ def test_acknowledged_decisions_are_in_the_file_and_not_in_others_beside_it(
 ) -> None:
     path = tmp_path / "reviews.db"
     filled(str(path))
-    server = subprocess.Popen([sys.executable, SERVER, path], stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    port = int(server.stdout.readline())
     with (
-        socket.create_connection(("127.0.0.1", port)) as connection,
+        forked(lambda: serve(str(path))) as server,
+        socket.create_connection(("127.0.0.1", int(server.out.readline()))) as connection,
         connection.makefile("r") as answers,
     ):
         for version in range(3):
@@ -76,9 +73,7 @@ def test_acknowledged_decisions_are_in_the_file_and_not_in_others_beside_it(
             assert int(answers.readline()) == version + 1
         for other in set(tmp_path.iterdir()) - {path}:
             accident(other)
-        server.send_signal(signal.SIGKILL)
-        server.wait(60)
-    server.stdout.close()
+        server.end(signal.SIGKILL)
     with DecisionStore.open(str(path)) as store:
         assert len(store.log()) == 3
 
