@@ -34,8 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     It is 3 if a file has changed since it was read, so that the result has another name.
     """
-    parser = build_parser()
-    if not (sys.argv[1:] if arguments is None else arguments):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = build_parser(arguments)
+    if not arguments:
         with suppress(OSError):  # the reader may be gone
             parser.print_help(sys.stderr)
         announce("\ntaxoexpan: no command is given; try taxoexpan demo")
@@ -114,8 +115,11 @@ def _print_once() -> Callable[..., None]:
     return show
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all commands and their options."""
+def build_parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Return the parser with all commands and their options.
+
+    For given arguments, only the commands among them get options: all options take time.
+    """
     parser = ArgumentParser(
         prog="taxoexpan",
         description="Add new concepts to an existing taxonomy.",
@@ -129,6 +133,8 @@ def build_parser() -> argparse.ArgumentParser:
         command = import_module(f"taxoexpan.cli.{name}")
         summary = (command.__doc__ or "").partition("\n")[0]  # python -OO removes it
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
+        if arguments is not None and name not in arguments:
+            continue
         declared: type[OptionGroup] = command.Options
         add_options(subparser, declared)
         epilog = [with_examples(name), getattr(command, "EPILOG", "")]
