@@ -42,9 +42,13 @@ KEPT = StaticEncoder()
 
 
 def pytest_collection_finish() -> None:
-    """Leave the tests out of garbage collections: they stay, and they are many."""
+    """Leave the tests out of garbage collections: they stay, and they are many.
+
+    Later collections are rare, because large libraries that tests import are gone through again.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture(scope="session", autouse=True)
