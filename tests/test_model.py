@@ -393,7 +393,7 @@ def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
         device="cpu",
         features="static",
         use_mentions=True,
-        epochs=12,
+        epochs=6,
         batch_size=8,
         num_negatives=32,
         definition_weight=0.0,

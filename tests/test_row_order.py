@@ -41,7 +41,7 @@ def two_orders(taxonomy: Taxonomy) -> tuple[Taxonomy, Taxonomy]:
 
 
 def new_model(seed: int = 1) -> TaxoExpan:
-    return TaxoExpan("fast", seed, "cpu", **{**SMALL, "epochs": 3, "validation_fraction": 0.4})
+    return TaxoExpan("fast", seed, "cpu", **{**SMALL, "epochs": 2, "validation_fraction": 0.4})
 
 
 def suggested(model: TaxoExpan) -> list[Suggestion]:
@@ -73,7 +73,7 @@ def test_a_model_is_the_same_bit_for_bit(models: list[TaxoExpan]) -> None:
     assert grown[0] == grown[1]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".nt"])
+@pytest.mark.parametrize("suffix", [pytest.param(".csv", marks=pytest.mark.slow), ".nt"])
 def test_lines_of_a_file_may_have_any_order(suffix: str, foods: Taxonomy, tmp_path: Path) -> None:
     skos = "http://www.w3.org/2004/02/skos/core#"
     iris = {id: f"<http://example.org/{id.replace(' ', '_')}>" for id in foods}

@@ -16,7 +16,7 @@ from tests.support.small_models import SMALL
 
 def options_of(settings: dict[str, int]) -> list[str]:
     changes = [text for name, value in settings.items() for text in ("--set", f"{name}={value}")]
-    return [*changes, "--preset", "fast", "--device", "cpu", "--folds", "3", "--seed", "1"]
+    return [*changes, "--preset", "fast", "--device", "cpu", "--folds", "2", "--seed", "1"]
 
 
 QUICK = options_of(SMALL | {"epochs": 2})
@@ -114,7 +114,7 @@ def test_ctrl_c_keeps_finished_folds_and_the_same_command_resumes(
 
     def interrupt(message: str) -> None:
         note(message)
-        if message.startswith("1 of 3"):
+        if message.startswith("1 of 2"):
             press_ctrl_c()
 
     with pytest.MonkeyPatch.context() as patched:
@@ -122,5 +122,5 @@ def test_ctrl_c_keeps_finished_folds_and_the_same_command_resumes(
         messages = run(*command, status=130).err
     assert f"saved in {work}; run the same command to resume" in messages
     assert len(list(work.iterdir())) == 1
-    assert "1 of 3 folds were finished before" in run(*command).err
+    assert "1 of 2 folds were finished before" in run(*command).err
     assert list(tmp_path.iterdir()) == [out]

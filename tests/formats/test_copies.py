@@ -286,7 +286,7 @@ def test_ids_with_the_separator_stay_if_they_are_unambiguous() -> None:
 
 @of_every_format
 def test_many_equal_labels_get_distinct_ids(case: Case) -> None:
-    taxonomy = roots(*["a"] * 2_000)
+    taxonomy = roots(*["a"] * 500)
     copy, reread = copied(case, taxonomy)
     assert len(set(map(copy.id_of, taxonomy))) == len(reread) == len(taxonomy)
 

@@ -22,7 +22,7 @@ def odd_model() -> TaxoExpan:
     return TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(odd_taxonomy())
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def service_client(odd_model: TaxoExpan) -> Iterator[TestClient]:
     """A client of the service of the odd taxonomy."""
     from tests.support.service_cases import client_of

@@ -38,8 +38,14 @@ CHANGED: dict[str, dict[str, Any]] = {
 """Parameters for a tiny taxonomy."""
 ON_FOODS = ("calibration/split", "calibration/branch")
 """The measurements that need more leaves."""
-LONG = (*ON_FOODS, "recovery/subtrees", "updating/releases")
-"""The measurements that take seconds."""
+LONG = (
+    *ON_FOODS,
+    "recovery/subtrees",
+    "review/releases",
+    "updating/held-out",
+    "updating/releases",
+)
+"""The measurements that take seconds, or that others resemble."""
 
 
 def tiny(name: str) -> Experiment:

@@ -71,7 +71,13 @@ class Scored:
     model: TaxoExpan
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["leaves", "inner"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(False, id="leaves"),
+        pytest.param(True, id="inner", marks=pytest.mark.slow),
+    ],
+)
 def scored(request: pytest.FixtureRequest) -> Scored:
     pantry = large_pantry()
     queries = split_into_folds(concepts_to_check(pantry, request.param), 3, seed=5)[2]

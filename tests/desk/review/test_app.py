@@ -97,7 +97,7 @@ def test_a_searched_parent_is_accepted_without_a_rank(review: Review) -> None:
 @pytest.fixture(scope="module")
 def deep_model() -> TaxoExpan:
     """A model with a confidence, of a taxonomy with three levels."""
-    settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
+    settings = {**SMALL, "epochs": 3, "validation": "leaves", "validation_fraction": 0.35}
     return TaxoExpan("fast", seed=1, device="cpu", **settings).fit(shop())
 
 

@@ -288,12 +288,13 @@ def test_a_wrong_method_names_all_methods_of_the_path(service_client: TestClient
         assert answer.headers["allow"] == methods
 
 
-def test_health_and_metrics(service_client: TestClient, odd_model: TaxoExpan) -> None:
-    health = service_client.get("/healthz").json()
-    assert health == {"status": "ok", "model": "pantry", "concepts": len(odd_model.taxonomy)}
-    post(service_client, "cashew milk", "white tea")
-    service_client.get("/some/path/that/is/not/there")
-    metrics = service_client.get("/metrics")
+def test_health_and_metrics(odd_model: TaxoExpan) -> None:
+    with client_of(odd_model) as client:
+        health = client.get("/healthz").json()
+        assert health == {"status": "ok", "model": "pantry", "concepts": len(odd_model.taxonomy)}
+        post(client, "cashew milk", "white tea")
+        client.get("/some/path/that/is/not/there")
+        metrics = client.get("/metrics")
     assert metrics.headers["content-type"].startswith("text/plain; version=")
     lines = metrics.text.splitlines()
     assert 'taxoexpan_requests_total{method="POST",route="/v1/suggest",status="200"} 1.0' in lines
