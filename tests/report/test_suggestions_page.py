@@ -20,6 +20,7 @@ from tests.support.demo_report import HOSTILE
 from tests.support.page_reader import (
     CREATED,
     NEW,
+    calibrated_model,
     charts_of,
     details_of,
     figures_of,
@@ -193,8 +194,8 @@ def test_unknown_numbers_are_explained_and_not_counted(
 
 
 def test_a_calibrated_model_shows_confidences() -> None:
-    food = food_model()
-    concepts = [Concept(f"n{i}", name) for i, name in enumerate(("oat milk", "rye beer", "pho"))]
+    food = calibrated_model()
+    concepts = [Concept(f"n{i}", name) for i, name in enumerate(("nut milk", "rye beer", "pho"))]
     suggestions, evidence = food.suggest_with_evidence(concepts, 5)
     page = page_of(food, suggestions, evidence)
     confidences = [each.confidence or 0 for each in suggestions if each.rank == 1]

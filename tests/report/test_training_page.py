@@ -14,21 +14,29 @@ from taxoexpan.report.training_page import (
     threshold_for,
     training_page,
 )
-from tests.support.page_reader import CREATED, charts_of, figures_of, food_model, table_of, text_of
+from tests.support.page_reader import (
+    CREATED,
+    calibrated_model,
+    charts_of,
+    figures_of,
+    food_model,
+    table_of,
+    text_of,
+)
 
 
 def test_the_page_shows_the_training_and_the_validation() -> None:
-    food = food_model()
+    food = calibrated_model()
     page = training_page(food, "A model of foods", CREATED)
     record, figures = food.training, figures_of(page)
-    assert figures["Concepts"][0] == 2432
-    assert figures["Relations"][0] == 2465
+    assert figures["Concepts"][0] == 181
+    assert figures["Relations"][0] == 181
     assert figures["Epochs"][0] == 1
     hits = f"{100 * record.validation.hit_at_1:.0f}\u00a0%"
     assert figures["Right parent ranked first"] == (hits, "Hit@1")
     assert charts_of(page) == ["Training", "Reliability diagram", "Coverage and precision"]
     setup = text_of(page, "Training setup")
-    assert "Preset fast with epochs 1; seed 1; vectors: static" in setup
+    assert "Preset fast with epochs 1 and validation_fraction 0.4; seed 1; vectors: static" in setup
     assert f"torch {record.versions['torch']}" in setup
     assert text_of(page, "What could not be learned") == ""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from taxoexpan import TaxoExpan, read_taxonomy
 from taxoexpan.report.page import ChartSection, KeyFigures, Page, Table, TextSection, Tree
 from taxoexpan.taxonomy import Concept
+from tests.support.messy_pantry import large_pantry
 
 CREATED = datetime(2026, 5, 3, 14, 5, tzinfo=UTC)
 NEW = (
@@ -26,6 +27,13 @@ def food_model() -> TaxoExpan:
     return TaxoExpan("fast", device="cpu", seed=1, epochs=1, features="static").fit(
         read_taxonomy(food)
     )
+
+
+@cache
+def calibrated_model() -> TaxoExpan:
+    """Return a model of the large pantry that is trained at once, and still has a calibration."""
+    settings = {"epochs": 1, "features": "static", "validation_fraction": 0.4}
+    return TaxoExpan("fast", device="cpu", seed=1, **settings).fit(large_pantry())
 
 
 def table_of(page: Page, title: str = "Suggestions") -> Table:
