@@ -7,6 +7,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -89,6 +90,15 @@ def model_directory(model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) 
     path = tmp_path_factory.mktemp("models") / "model"
     model.save(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A browser for all tests; they use it by the fixture `driver`, which clears it."""
+    from tests.support.chromium import started_browser
+
+    with started_browser() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")
