@@ -250,7 +250,7 @@ def test_the_policy_blocks_requests_and_markup_from_text(opened: Opened) -> None
     assert blocked == ["connect-src", "frame-src", "img-src", "require-trusted-types-for"]
 
 
-@pytest.mark.parametrize("width", [375, 768, 1280])
+@pytest.mark.parametrize("width", [375, pytest.param(768, marks=pytest.mark.slow), 1280])
 @pytest.mark.parametrize("page", [demo_page(45), hostile_page()], ids=["demo", "hostile"])
 def test_the_page_never_scrolls_sideways(opened: Opened, page: Page, width: int) -> None:
     screen = {**PHONE, "width": width}

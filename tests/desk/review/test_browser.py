@@ -313,6 +313,7 @@ def test_a_place_in_the_tree_is_chosen_with_the_keyboard(desk: Desk) -> None:
     desk.says("Undone: golden apple is back.")
 
 
+@pytest.mark.slow
 def test_the_last_decision_is_undone_with_a_key(
     driver: Any, tmp_path: Path, model_directory: Path
 ) -> None:
@@ -360,9 +361,18 @@ PAGES = (
     "export",
     "help",
 )
+LIKE_OTHERS = (
+    "?status=all&concept=golden+apple&panel=merge",
+    "?status=all&concept=golden+apple&panel=insert",
+    "?status=all&q=script",
+)
+"""Pages of the same elements as others."""
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow if path in LIKE_OTHERS else []) for path in PAGES],
+)
 def test_every_page_fits_on_a_phone_and_can_be_read_by_everybody(desk: Desk, path: str) -> None:
     desk.open(path)
     assert desk.script(UNNAMED) == []
