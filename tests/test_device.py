@@ -87,7 +87,7 @@ class DataTypes(TorchDispatchMode):
     ],
 )
 def test_nothing_needs_float64_which_mps_lacks(pantry: Path, variant: dict[str, Any]) -> None:
-    settings: dict[str, Any] = {**SMALL, "epochs": 2, **variant}
+    settings: dict[str, Any] = {**SMALL, "epochs": 1, **variant}
     with DataTypes() as types:
         model = TaxoExpan("fast", device="cpu", **settings).fit(read_taxonomy(pantry))
         model.suggest(["cashew milk"])

@@ -7,6 +7,7 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def subparsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPar
                 yield from subparsers(subparser)
 
 
+@cache
 def options() -> set[str]:
     return {
         option

@@ -25,7 +25,7 @@ from tests.support.ctrl_c import interrupt_cli
 from tests.support.expanded_files import write_file
 from tests.support.full_disk import no_file_larger_than
 
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "3", "--device", "cpu"]
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_pat
     """Another process than the one that trained the model makes suggestions with it."""
     model, suggestions = tmp_path / "model", tmp_path / "suggestions.csv"
     out = tmp_path / "out.csv"
-    command = ["train", pantry, "-o", model, "--epochs", "20", "--device", "cpu"]
+    command = ["train", pantry, "-o", model, "--epochs", "8", "--device", "cpu"]
     trained = run(*command, "--preset", "fast", "--features", "static")
     assert "validation MR" in trained.err
     assert trained.out == ""
@@ -307,7 +307,7 @@ def test_single_settings_can_be_changed(
     run(*words, *kept, *changes, *QUICK)
     used = json.loads((model / "config.json").read_text(encoding="utf-8"))["settings"]
     assert (used["propagation"], used["hidden_dim"], used["dropout"]) == ("pgcn", 8, 0.25)
-    assert (used["readout"], used["epochs"]) == ("weighted", 8)
+    assert (used["readout"], used["epochs"]) == ("weighted", 3)
 
 
 @pytest.mark.parametrize(

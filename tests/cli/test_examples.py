@@ -23,7 +23,8 @@ def commands(
                 yield from commands(subparser, f"{prefix}{name} ")
 
 
-ALL = dict(commands(build_parser()))
+PARSER = build_parser()
+ALL = dict(commands(PARSER))
 
 
 def words_of(example: str) -> list[str]:
@@ -42,7 +43,7 @@ def test_every_command_has_examples_that_its_parser_accepts(name: str) -> None:
         assert f"\n  {example}\n" in help  # on one line, ready to be copied
         words = words_of(example)
         assert " ".join(words).startswith(name)
-        build_parser().parse_args(words)
+        PARSER.parse_args(words)
 
 
 @pytest.mark.parametrize(

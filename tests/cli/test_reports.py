@@ -21,7 +21,7 @@ from tests.support.command_line import run
 from tests.support.expanded_files import write_file
 from tests.support.full_disk import no_file_larger_than
 
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "8", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "3", "--device", "cpu"]
 
 
 @pytest.fixture

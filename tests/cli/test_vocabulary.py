@@ -16,7 +16,7 @@ from tests.support.expanded_files import write_file
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VOCABULARY, NEW = EXAMPLES / "instruments.ttl", EXAMPLES / "new-instruments.csv"
 HERE = rdflib.Namespace("http://example.org/instruments/")
-QUICK = ["--preset", "fast", "--features", "static", "--epochs", "5", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--features", "static", "--epochs", "2", "--quiet", "--device", "cpu"]
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from taxoexpan import TaxoExpan, read_taxonomy
+from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.report.page import ChartSection, KeyFigures, Page, Table, TextSection, Tree
 from taxoexpan.taxonomy import Concept
 from tests.support.messy_pantry import large_pantry
@@ -32,8 +33,10 @@ def food_model() -> TaxoExpan:
 @cache
 def calibrated_model() -> TaxoExpan:
     """Return a model of the large pantry that is trained at once, and still has a calibration."""
-    settings = {"epochs": 1, "features": "static", "validation_fraction": 0.4}
-    return TaxoExpan("fast", device="cpu", seed=1, **settings).fit(large_pantry())
+    foods, settings = large_pantry(), {"epochs": 1, "features": "static"}
+    named = [replace(each, synonyms=(f"{each.label} as sold",)) for each in foods.concepts]
+    model = TaxoExpan("fast", device="cpu", seed=1, validation_fraction=0.4, **settings)
+    return model.fit(Taxonomy(named, foods.relations))
 
 
 def table_of(page: Page, title: str = "Suggestions") -> Table:
