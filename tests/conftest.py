@@ -105,7 +105,9 @@ def browser() -> Iterator[Any]:
 def tiny_transformer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a sentence transformer that knows the words of the pantry."""
     pytest.importorskip("sentence_transformers")
-    return save_pantry_transformer(tmp_path_factory.mktemp("transformers") / "tiny")
+    folder = save_pantry_transformer(tmp_path_factory.mktemp("transformers") / "tiny")
+    gc.freeze()  # the library stays, and it is large
+    return folder
 
 
 @pytest.fixture(scope="session")

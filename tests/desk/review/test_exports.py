@@ -175,14 +175,23 @@ def test_concepts_that_the_file_has_already_are_written_once(
     assert printed_command(page)[-1] == "pantry-v3.csv"
 
 
+@pytest.fixture(scope="module")
+def second(
+    model: TaxoExpan, model_directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> TaxoExpan:
+    """A model that has learned the accepted hemp milk."""
+    with DecisionStore.open(str(tmp_path_factory.mktemp("first") / "reviews.db")) as store:
+        open_review(model, store).decide("hemp milk", accept="milk")
+        feedback = store.feedback()
+    second = TaxoExpan.load(model_directory)
+    second.refit(model.taxonomy, feedback, recipe=Recipe(epochs=0, tower_epochs=0))
+    return second
+
+
 @pytest.fixture
-def learned(
-    model: TaxoExpan, model_directory: Path, store: DecisionStore, tmp_path: Path
-) -> Review:
+def learned(model: TaxoExpan, second: TaxoExpan, store: DecisionStore, tmp_path: Path) -> Review:
     """A second review, with a model that has learned the accepted hemp milk; the file has not."""
     open_review(model, store).decide("hemp milk", accept="milk")
-    second = TaxoExpan.load(model_directory)
-    second.refit(model.taxonomy, store.feedback(), recipe=Recipe(epochs=0, tower_epochs=0))
     rows = [f"{id},{id},{'|'.join(model.taxonomy.parents(id))}," for id in model.taxonomy]
     text = "\n".join(["id,label,parents,synonyms", *rows, ""])
     return open_review(second, store, taxonomy=write_file(tmp_path / "foods.csv", text))

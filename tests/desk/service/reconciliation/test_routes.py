@@ -165,7 +165,7 @@ def test_a_bad_cell_has_no_candidates_and_the_others_are_answered(
 
 
 def test_an_ancestor_that_is_sure_follows_a_parent_that_is_not() -> None:
-    settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
+    settings = {**SMALL, "epochs": 3, "validation": "leaves", "validation_fraction": 0.35}
     model = TaxoExpan("fast", seed=1, device="cpu", **settings).fit(shop())
     query = {"query": "bread and milk", "limit": 4}
     state = ServiceState.of(model, "shop", ServiceLimits())
