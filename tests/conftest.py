@@ -26,7 +26,7 @@ from tests.support.small_models import SMALL
 from tests.support.tiny_transformer import save_pantry_transformer
 
 # How long a test takes says more of the machine than of the code. Every run draws new examples.
-settings.register_profile("any machine", deadline=None, max_examples=15)
+settings.register_profile("any machine", deadline=None, max_examples=30)
 settings.load_profile("any machine")
 
 # Thousands of files are written through to the disk; in memory that takes no time.

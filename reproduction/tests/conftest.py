@@ -8,7 +8,7 @@ from hypothesis import settings
 
 from tests.support.builders import pantry_csv
 
-settings.register_profile("any machine", deadline=None, max_examples=15)
+settings.register_profile("any machine", deadline=None, max_examples=30)
 settings.load_profile("any machine")
 
 

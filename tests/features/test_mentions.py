@@ -150,7 +150,7 @@ WORDS = st.sampled_from(["tree", "trees", "stem", "cell", "of", "the", "a", ",",
 
 
 @given(st.lists(WORDS, max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_only_the_last_of_adjacent_names_counts(words: list[str]) -> None:
     concepts = [Concept(str(i), n) for i, n in enumerate(["tree", "stem cell", "cell", "plant"])]
     lexicon = Lexicon.from_taxonomy(Taxonomy(concepts, []))

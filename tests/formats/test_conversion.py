@@ -94,7 +94,7 @@ def test_a_round_trip_loses_only_the_reported_losses(
 
 
 @given(growths(details=True), st.sampled_from(PLACES))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_everything_but_the_reported_losses_is_kept(growth: Growth, there: tuple[str, str]) -> None:
     taxonomy = growth.old
     assume(len({*map(with_apostrophe, taxonomy)}) == len(taxonomy))

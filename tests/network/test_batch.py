@@ -69,7 +69,7 @@ def loss_and_gradients(
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["pgat", "pgcn", "gat"]), st.booleans())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_padding_changes_neither_the_loss_nor_the_gradients(
     seed: int, propagation: str, with_mentions: bool
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from taxoexpan.errors import CycleError
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
-quickly = settings(max_examples=8, deadline=None)
+quickly = settings(max_examples=15, deadline=None)
 
 # Signs that formats use themselves, and letters, marks and emoji of many kinds.
 _SIGNS = list(",;\"'|#:>-_&./ \\*`~[](){}<!=+@^%")

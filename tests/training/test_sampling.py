@@ -37,7 +37,7 @@ def tried_in(batch: TrainingBatch) -> list[int]:
 
 @pytest.mark.parametrize("negatives", ["shared", "uniform"])
 @given(st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_parents_descendants_and_the_query_itself_are_blocked(negatives: str, seed: int) -> None:
     taxonomy = random_taxonomy(seed)
     sampler = make_sampler(
@@ -53,7 +53,7 @@ def test_parents_descendants_and_the_query_itself_are_blocked(negatives: str, se
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_own_sibling_is_the_query_in_the_egonet_of_its_parent(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
     sampler = make_sampler(taxonomy, seed, batch_size=16, num_negatives=4, max_siblings=3)

@@ -38,7 +38,7 @@ def scored_queries(draw: st.DrawFn) -> tuple[torch.Tensor, list[Indices]]:
 
 
 @given(scored_queries(), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_ranks_equal_those_counted_one_by_one(
     scored: tuple[torch.Tensor, list[Indices]], ties: float
 ) -> None:

@@ -48,7 +48,7 @@ def worth(parents: list[int], edges: Edges) -> float:
 
 
 @given(graphs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_no_other_tree_weighs_more(graph: tuple[int, Edges]) -> None:
     count, edges = graph
     found = solved(count, edges)
@@ -59,7 +59,7 @@ def test_no_other_tree_weighs_more(graph: tuple[int, Edges]) -> None:
 
 
 @given(st.integers(0, 10_000), st.permutations(range(7)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_result_does_not_depend_on_the_numbering(seed: int, renamed: list[int]) -> None:
     generator = np.random.default_rng(seed)
     pairs = [(p, c) for p in range(ROOT, 7) for c in range(7) if p != c]

@@ -32,7 +32,7 @@ def reordered(new: Queries, known: int, order: list[int]) -> Queries:
 
 
 @given(st.integers(0, 1000), st.integers(1, 12), st.booleans())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_order_of_a_batch_does_not_matter_and_no_cycle_occurs(
     seed: int, count: int, mentions: bool
 ) -> None:

@@ -69,7 +69,7 @@ def case(
     return ranker, with_mentions(queries, len(ranker.keys))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 9999),
     st.sampled_from(SHAPES),
