@@ -64,9 +64,10 @@ class AppliedSuggestions:
 
     @property
     def synonyms(self) -> list[Suggestion]:
-        """The suggestions of the concepts that became, or probably are, synonyms."""
-        probable = [s for leave in self.left(Reason.MERGE) for s in leave.suggestions]
-        return [*self.merged, *probable]
+        """The suggestions of the concepts that became, or probably are, synonyms, by rank."""
+        probable = self.left(Reason.MERGE)
+        found = [each for each in self.decisions if isinstance(each, Merge) or each in probable]
+        return sorted((s for each in found for s in each.suggestions), key=lambda s: s.rank)
 
     def left(self, *reasons: Reason) -> list[Leave]:
         """Return the concepts that are left for one of these reasons."""
