@@ -47,7 +47,7 @@ def test_expand_file_leaves_concepts_below_the_threshold_undecided(
 ) -> None:
     output, table = tmp_path / "out.csv", tmp_path / "table.csv"
     applied = expand_file(pantry, new, output, suggestions=table, min_score=1, **QUICK)
-    assert len(applied.outcome.left(Reason.NOT_SURE)) == 2
+    assert len(applied.left(Reason.NOT_SURE)) == 2
     assert not applied.additions.concepts
     assert {s.decision for s in read_suggestions(table)} == {"undecided"}
     assert not (tmp_path / "out.suggestions.csv").exists()

@@ -2,7 +2,8 @@
 
 journeys.py follows a person's decision from the form in the browser to the bytes of the file, and
 a policy's from the ranking to the bytes. It counts the classes of the package of which objects are
-made, and the modules whose functions run.
+made, those of them that are records, the modules whose functions run, and those of them to which
+the decision is passed in one of its forms.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,10 +23,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from taxoexpan import TaxoExpan, expand_file, read_taxonomy  # noqa: E402
+from taxoexpan import Suggestion, TaxoExpan, expand_file, read_taxonomy  # noqa: E402
+from taxoexpan.decisions.additions import AppliedSuggestions  # noqa: E402
+from taxoexpan.decisions.decision import Decision  # noqa: E402
+from taxoexpan.formats.format import Format  # noqa: E402
+from taxoexpan.taxonomy import Additions  # noqa: E402
 
 EXAMPLE = ROOT / "examples" / "instruments.ttl"
 NEW = ROOT / "examples" / "new-instruments.csv"
+FORMS = (Suggestion, Decision, Additions, AppliedSuggestions)
+"""The forms of a decision, besides an entry of the log."""
 
 
 class Journey:
@@ -32,7 +40,10 @@ class Journey:
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
+        self.records: Counter[str] = Counter()
         self.modules: Counter[str] = Counter()
+        self.handling: Counter[str] = Counter()
+        self.parses = 0
 
     @contextmanager
     def followed(self) -> Iterator[None]:
@@ -54,23 +65,38 @@ class Journey:
             return
         code = frame.f_code
         if code.co_name == "__init__" and "self" in frame.f_locals:
-            made = type(frame.f_locals["self"])
-            if made.__module__.startswith("taxoexpan"):
-                self.made[f"{made.__module__}.{made.__qualname__}"] += 1
+            self._note_made(type(frame.f_locals["self"]))
         elif code.co_name == "__new__" and "_cls" in frame.f_locals:
-            made = frame.f_locals["_cls"]
-            self.made[f"{made.__module__}.{made.__qualname__}"] += 1
-        if not code.co_filename.startswith("<"):
-            self.modules[module] += 1
+            self._note_made(frame.f_locals["_cls"])
+        if code.co_filename.startswith("<"):  # a method that a dataclass has made
+            return
+        self.modules[module] += 1
+        given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if any(_is_decision(frame.f_locals.get(name)) for name in given):
+            self.handling[module] += 1
+        if code.co_name == "read" and isinstance(frame.f_locals.get("self"), Format):
+            self.parses += 1
+
+    def _note_made(self, made: type) -> None:
+        name = f"{made.__module__}.{made.__qualname__}"
+        if name.startswith("taxoexpan"):
+            self.made[name] += 1
+            if is_dataclass(made) or issubclass(made, tuple):
+                self.records[name] += 1
 
     def print(self, title: str) -> None:
         """Print the numbers, those outside the file formats, and the names of these."""
-        made = _without_formats(self.made)
-        modules = _without_formats(self.modules)
         print(f"{title}: {len(self.made)} classes, {len(self.modules)} modules")
-        print(f"  outside formats: {len(made)} classes, {len(modules)} modules")
-        print("    " + ", ".join(sorted(name.rpartition(".")[2] for name in made)))
-        print("    " + ", ".join(name.removeprefix("taxoexpan.") for name in modules))
+        kinds = {
+            "classes outside formats": self.made,
+            "records among them": self.records,
+            "modules outside formats": self.modules,
+            "modules among them that get the decision": self.handling,
+        }
+        for kind, counted in kinds.items():
+            names = _without_formats(counted)
+            shown = ", ".join(name.removeprefix("taxoexpan.") for name in names)
+            print(f"  {len(names)} {kind}: {shown}")
 
 
 class FromRanking(Journey):
@@ -84,6 +110,13 @@ class FromRanking(Journey):
             self.has_begun = True
         elif self.has_begun:
             super()._note(frame, event, argument)
+
+
+def _is_decision(value: object) -> bool:
+    """Return whether a value is a form of a decision, or a list of such."""
+    if isinstance(value, list | tuple) and value:
+        value = value[0]
+    return isinstance(value, FORMS) or type(value).__name__ == "LogEntry"
 
 
 def _without_formats(names: Counter[str]) -> list[str]:
@@ -101,6 +134,7 @@ def follow_policy(folder: Path) -> None:
     for name in ("Additions", "Taxonomy"):
         count = sum(n for made, n in whole.made.items() if made.endswith(f".{name}"))
         print(f"  expand makes {count} {name}")
+    print(f"  expand parses the taxonomy {whole.parses} times")
 
 
 def follow_person(folder: Path) -> None:
@@ -121,7 +155,9 @@ def follow_person(folder: Path) -> None:
         with to_byte.followed():
             review.get("/export/taxonomy")
         both.made = to_row.made + to_byte.made
+        both.records = to_row.records + to_byte.records
         both.modules = to_row.modules + to_byte.modules
+        both.handling = to_row.handling + to_byte.handling
     to_row.print("person: from browser to row")
     to_byte.print("person: from row to byte")
     both.print("person: from browser to byte")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from taxoexpan.config import Settings
-    from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.additions import AppliedSuggestions
     from taxoexpan.decisions.feedback import Feedback
     from taxoexpan.decisions.suggestion import (
         Decider,
@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AppliedSuggestions": "taxoexpan.decisions.applying",
+    "AppliedSuggestions": "taxoexpan.decisions.additions",
     "Concept": "taxoexpan.taxonomy",
     "Decider": "taxoexpan.decisions.suggestion",
     "ExpandFileOptions": "taxoexpan.expansion",

@@ -17,10 +17,8 @@ from taxoexpan.config import (
     load_preset,
     settings_without_effect,
 )
-from taxoexpan.decisions.applying import (
-    AppliedSuggestions,
-    apply_decisions,
-)
+from taxoexpan.decisions.additions import AppliedSuggestions
+from taxoexpan.decisions.applying import apply_decisions
 from taxoexpan.decisions.decide import decide, fitted, marked
 from taxoexpan.decisions.decision import Decision
 from taxoexpan.decisions.policies import Deepest, Policy, policy_of_options
@@ -83,6 +81,7 @@ class Expansion:
 
     options: ExpandOptions
     policy: Policy
+    ids: IdPolicy
     file: TaxonomyFile
     concepts: FilteredConcepts
     looked_up: LookedUpDefinitions | None = None
@@ -270,7 +269,7 @@ def _prepare(options: ExpandOptions, progress: bool) -> Expansion:
     looked_up = None
     if options.glossary:
         looked_up = look_up_definitions(options.glossary, file.taxonomy, concepts.new, progress)
-    return Expansion(options, policy, file, concepts, looked_up)
+    return Expansion(options, policy, ids, file, concepts, looked_up)
 
 
 def _refuse_outputs(options: ExpandOptions) -> None:
@@ -360,8 +359,7 @@ def _write(expansion: Expansion) -> AppliedSuggestions:
     listed = {concept.id: concept for concept in expansion.concepts.new}
     # Without the definitions from the glossary.
     decisions = [replace(each, query=listed[each.query.id]) for each in expansion.decisions]
-    ids = IdPolicy.of(options)
-    return apply_decisions(expansion.file, decisions, options.output, ids, options.force)
+    return apply_decisions(expansion.file, decisions, options.output, expansion.ids, options.force)
 
 
 def _write_report(expansion: Expansion, applied: AppliedSuggestions, path: Path) -> None:

@@ -362,14 +362,14 @@ class TaxoExpan:
             allow_merges=allow_merges,
         )
         suggestions = self.suggest(concepts, top_k).flat
-        outcome = to_additions(self.taxonomy, decide(self.taxonomy, suggestions, policy))
-        left = outcome.left(Reason.SIMILAR, Reason.NO_PARENT, Reason.NOT_SURE)
+        applied = to_additions(self.taxonomy, decide(self.taxonomy, suggestions, policy))
+        left = applied.left(Reason.SIMILAR, Reason.NO_PARENT, Reason.NOT_SURE)
         if left:
             message = f"{pluralize(len(left), 'concept')} left out"
             reasons = join_counts(Counter(each.reason.value for each in left))
             fix = "min_confidence=0 adds all that are not similar to an existing concept"
             warnings.warn(f"{message}: {reasons}; {fix}", stacklevel=2)
-        return self.taxonomy.expanded(outcome.additions)
+        return self.taxonomy.expanded(applied.additions)
 
     def embed(self, concepts: NewConcepts) -> Vectors:
         """Return the vectors of concepts by the encoder, one unit vector per row: [N] → [N, D].

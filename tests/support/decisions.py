@@ -19,10 +19,10 @@ import numpy as np
 
 from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.archive import load_archive
-from taxoexpan.decisions.additions import prepared, to_additions
+from taxoexpan.decisions.additions import to_additions
 from taxoexpan.decisions.decide import decide, marked
 from taxoexpan.decisions.feedback import Feedback, Rejections
-from taxoexpan.decisions.parent_lookup import read_decisions
+from taxoexpan.decisions.parent_lookup import prepared, read_decisions
 from taxoexpan.decisions.policies import policy_of
 from taxoexpan.decisions.suggestion import SuggestionKind, Suitability, Verdict
 from taxoexpan.decisions.suggestion_tables import (
@@ -140,8 +140,8 @@ def expanded(
 ) -> tuple[Taxonomy, list[str]]:
     """Return a taxonomy with accepted suggestions, and a message per refused move and synonym."""
     decisions = decide(taxonomy, prepared(taxonomy, suggestions), policy_of(**options))
-    outcome = to_additions(taxonomy, decisions)
-    return taxonomy.expanded(outcome.additions), list(outcome.refused)
+    applied = to_additions(taxonomy, decisions)
+    return taxonomy.expanded(applied.additions), [each.message for each in applied.refused]
 
 
 def read_suggestions(path: Path) -> list[Suggestion]:

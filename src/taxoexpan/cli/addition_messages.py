@@ -11,8 +11,7 @@ from taxoexpan.cli.taxonomy_messages import named_present, print_present
 from taxoexpan.phrasing import pluralize, visible
 
 if TYPE_CHECKING:
-    from taxoexpan.decisions.additions import Outcome
-    from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.additions import AppliedSuggestions
     from taxoexpan.decisions.decision import Leave
     from taxoexpan.decisions.policies import Policy
     from taxoexpan.decisions.suggestion import Suggestion
@@ -32,22 +31,21 @@ def print_applied(
     from taxoexpan.decisions.decision import Place, Reason
     from taxoexpan.decisions.policies import Policy
 
-    outcome = applied.outcome
-    placed = [each for each in outcome.decisions if isinstance(each, Place)]
+    placed = [each for each in applied.decisions if isinstance(each, Place)]
     chosen = {each.query.id: each.suggestions[-1].parent for each in placed}
-    for new, known in outcome.already_present:
+    for new, known in applied.already_present:
         parent = chosen.get(new.id, known)
         if parent.id not in (known.id, *taxonomy.parents(known.id)):
             fix = "apply to a version without it, or move it yourself"
             warn(f"{new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
-    print_present(outcome.already_present, "not added")
+    print_present(applied.already_present, "not added")
     for message in _deprecated_warnings(taxonomy, applied.additions):
         warn(message)
-    print_merges(outcome.merged)
+    print_merges(applied.merged)
     fix = "; not added; accept the row of a parent instead, or use --allow-merges"
-    print_merges([s for each in outcome.left(Reason.MERGE) for s in each.suggestions], fix)
-    warn_some(outcome.refused, " moves and synonyms were rejected")
-    if left := len(left_out(outcome, threshold)):
+    print_merges([s for each in applied.left(Reason.MERGE) for s in each.suggestions], fix)
+    warn_some([each.message for each in applied.refused], " moves and synonyms were rejected")
+    if left := len(left_out(applied, threshold)):
         note(f"{pluralize(left, 'concept')} left out{_reason(threshold)}")
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
@@ -69,20 +67,20 @@ def print_applied(
         note(f"without a confidence, {count} added below the first suggestion; review them")
 
 
-def left_out(outcome: Outcome, threshold: Policy | None) -> list[Leave]:
+def left_out(applied: AppliedSuggestions, threshold: Policy | None) -> list[Leave]:
     """Return the concepts without a parent that reaches a given threshold and is added."""
     from taxoexpan.decisions.decision import Reason
 
     reasons = [Reason.NO_PARENT, Reason.NOT_SURE, Reason.NO_PLACE] if threshold else []
-    return outcome.left(*reasons)
+    return applied.left(*reasons)
 
 
-def undecided(outcome: Outcome, threshold: Policy | None = None) -> list[Leave]:
+def undecided(applied: AppliedSuggestions, threshold: Policy | None = None) -> list[Leave]:
     """Return the concepts that are left for review, without those of `left_out`."""
     from taxoexpan.decisions.decision import Reason
 
     reasons = [] if threshold else [Reason.NO_PARENT, Reason.NOT_SURE, Reason.NO_PLACE]
-    return outcome.left(Reason.SIMILAR, *reasons)
+    return applied.left(Reason.SIMILAR, *reasons)
 
 
 def count_reasons(left: Sequence[Leave]) -> Counter[str]:
@@ -94,7 +92,6 @@ def applied_figures(
     taxonomy: Taxonomy, applied: AppliedSuggestions, threshold: Policy | None = None
 ) -> dict[str, object]:
     """Return what was added and what was not, for JSON."""
-    outcome = applied.outcome
     additions = applied.additions
     parents: dict[str, list[str]] = {}
     for parent, child in additions.relations:
@@ -113,14 +110,14 @@ def applied_figures(
         "relations": len(additions.relations),
         "moves": [move._asdict() for move in additions.moves],
         "synonyms": [{"id": id, "name": name} for id, name in additions.synonyms],
-        "already_present": named_present(outcome.already_present),
+        "already_present": named_present(applied.already_present),
         "merged": [
             {"query": each.query.label, "id": each.parent.id, "label": each.parent.label}
-            for each in outcome.synonyms
+            for each in applied.synonyms
         ],
-        "rejected_changes": outcome.refused,
-        "undecided": dict(count_reasons(undecided(outcome, threshold))),
-        "left_out": len(left_out(outcome, threshold)),
+        "rejected_changes": [each.message for each in applied.refused],
+        "undecided": dict(count_reasons(undecided(applied, threshold))),
+        "left_out": len(left_out(applied, threshold)),
         "lost": applied.written.lost,
         "left_blank": applied.written.left_blank,
         "protected": applied.protected,
@@ -132,8 +129,11 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
     lines = []
     for suggestion in merged:
         known = suggestion.parent.label or suggestion.parent.id
-        is_known = suggestion.is_decided or not suggestion.rank
-        probably = "" if is_known else f"probably ({suggestion.confidence_or_score:.2f}) "
+        probably = (
+            ""
+            if suggestion.is_decided or not suggestion.is_ranked
+            else f"probably ({suggestion.confidence_or_score:.2f}) "
+        )
         lines.append(f"{suggestion.query.label!r} is {probably}a synonym of {known!r}{outcome}")
     note_some(lines, f" are probably synonyms{outcome}")
 

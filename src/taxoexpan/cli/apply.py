@@ -28,8 +28,7 @@ from taxoexpan.phrasing import join_counts, join_words, pluralize
 from taxoexpan.shared_options import AcceptanceOptions, QuietOptions, ReadingOptions
 
 if TYPE_CHECKING:
-    from taxoexpan.decisions.additions import Outcome
-    from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.additions import AppliedSuggestions
     from taxoexpan.decisions.policies import Policy
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
@@ -87,7 +86,7 @@ def run(options: Options) -> int:
     applied = apply_decisions(file, decisions, options.output, ids, options.force)
     threshold = policy if policy.is_asked_for else None
     print_applied(file.taxonomy, applied, policy.allowed_changes, threshold)
-    _print_left(options, applied.outcome, threshold)
+    _print_left(options, applied, threshold)
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
     if options.json:
@@ -95,11 +94,11 @@ def run(options: Options) -> int:
     return 0
 
 
-def _print_left(options: Options, outcome: Outcome, threshold: Policy | None) -> None:
+def _print_left(options: Options, applied: AppliedSuggestions, threshold: Policy | None) -> None:
     """Print which concepts are left for review, and how to add them."""
     from taxoexpan.decisions.decision import Reason
 
-    left = undecided(outcome, threshold)
+    left = undecided(applied, threshold)
     reasons = [s.why for each in left for s in each.suggestions if each.reason == Reason.SIMILAR]
     note_some([f"similar: {why}" for why in reasons if why], " are similar")
     if left:
@@ -135,7 +134,7 @@ def _write_changes(
 
     if not options.changes:
         return
-    mappings = applied.outcome.mappings(own_ids)
+    mappings = applied.mappings(own_ids)
     changes = ChangeSet.of_additions(file, applied.additions, mappings)
     contents = {}
     for path in options.changes:

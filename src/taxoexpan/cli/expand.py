@@ -30,7 +30,7 @@ from taxoexpan.phrasing import join_counts, pluralize
 from taxoexpan.shared_options import ExpandOptions
 
 if TYPE_CHECKING:
-    from taxoexpan.decisions.applying import AppliedSuggestions
+    from taxoexpan.decisions.additions import AppliedSuggestions
     from taxoexpan.decisions.decision import Leave
     from taxoexpan.decisions.suggestion import Suggestion
     from taxoexpan.expansion import Expansion
@@ -90,7 +90,7 @@ def expand_with_messages(options: ExpandOptions, with_json: bool) -> Sequence[Su
             print_applied(expansion.taxonomy, applied, expansion.policy.allowed_changes)
             _print_rule(expansion)
             _print_coarse(expansion)
-            if left := undecided(applied.outcome):
+            if left := undecided(applied):
                 _print_undecided(expansion, left)
             self.suggestions = expansion.suggestions
             self.figures = {

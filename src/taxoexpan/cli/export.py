@@ -126,7 +126,7 @@ def _content(
     options: Options, store: DecisionStore, format: ChangeFormat | None
 ) -> tuple[str, str]:
     """Return the text to write, and a summary of it."""
-    from taxoexpan.decisions.changes import changes_text
+    from taxoexpan.decisions.applying import changes_text
     from taxoexpan.decisions.suggestion import Verdict
     from taxoexpan.decisions.suggestion_tables import suggestions_csv, suggestions_json
     from taxoexpan.desk.store.history import history_csv, history_rows

@@ -8,7 +8,7 @@ Nothing here needs a model or torch. In the order of a decision's journey:
   person has named;
 - `policies` choose suggestions, and `coarse_places` are those further up that are sure;
 - `decide` makes one `decision` per concept, by persons or a policy;
-- `additions` turns decisions into safe changes of a taxonomy with their `provenance`, `applying`
-  writes them to a file, and `changes` as a list of changes;
+- `additions` turns decisions into safe changes of a taxonomy with their source, and `applying`
+  writes them to a file, or as a list of changes;
 - `feedback` is what a model learns from decisions.
 """

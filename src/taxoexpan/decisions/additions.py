@@ -1,21 +1,33 @@
-"""From decisions to additions: concepts, relations, safe moves and new synonyms."""
+"""From decisions to additions: concepts, relations, safe moves, new synonyms, and their source."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 
-from taxoexpan.decisions.decision import Decision, Leave, Merge, Person, Place, Reason
-from taxoexpan.decisions.provenance import provenance_of
+from taxoexpan.decisions.decision import (
+    Decision,
+    Leave,
+    Merge,
+    Person,
+    Place,
+    Reason,
+    Refusal,
+)
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.errors import TaxonomyError
-from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from taxoexpan.formats.taxonomy_file import NOTHING_WRITTEN, WrittenFiles
+from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
+from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.mappings import ConceptMapping, Justification
 from taxoexpan.taxonomy.names import normalize_name
 
+NUM_REFINED = 3
+"""Possible parents that the note on a coarse placement names."""
 _FOREIGN = (
     "is not in the taxonomy; were the suggestions made for another one? If it is a new concept "
     "that is no longer accepted, remove this row, or decide again"
@@ -23,16 +35,27 @@ _FOREIGN = (
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The additions that follow from decisions, and why some decisions add nothing."""
+class AppliedSuggestions:
+    """What follows from decisions, why some of them change nothing, and the written files.
+
+    Examples:
+        >>> from taxoexpan import expand_file
+        >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "new.ttl")
+        >>> applied = expand_file(*files, preset="fast", quiet=True)
+        >>> len(applied.additions.concepts)
+        11
+    """
 
     decisions: Sequence[Decision]
     """All decisions, with the final ids of the new concepts."""
     additions: Additions
     already_present: Sequence[tuple[Concept, Concept]]
     """The concepts to place that the taxonomy has already, each with the existing one."""
-    refused: Sequence[str]
-    """Why some moves and synonyms are not safe."""
+    refused: Sequence[Refusal]
+    """The moves and synonyms that are not safe."""
+    written: WrittenFiles = NOTHING_WRITTEN
+    protected: int = 0
+    """The number of new texts that got an apostrophe, because a spreadsheet would compute them."""
 
     @property
     def merged(self) -> list[Suggestion]:
@@ -41,9 +64,10 @@ class Outcome:
 
     @property
     def synonyms(self) -> list[Suggestion]:
-        """The suggestions of the concepts that became, or probably are, synonyms."""
-        probable = [s for leave in self.left(Reason.MERGE) for s in leave.suggestions]
-        return [*self.merged, *probable]
+        """The suggestions of the concepts that became, or probably are, synonyms, by rank."""
+        probable = self.left(Reason.MERGE)
+        found = [each for each in self.decisions if isinstance(each, Merge) or each in probable]
+        return sorted((s for each in found for s in each.suggestions), key=lambda s: s.rank)
 
     def left(self, *reasons: Reason) -> list[Leave]:
         """Return the concepts that are left for one of these reasons."""
@@ -57,8 +81,8 @@ class Outcome:
                 merge.query.label,
                 merge.parent.id,
                 merge.parent.label,
-                Justification.COMPOSITE if merge.rank else Justification.MANUAL,
-                merge.confidence_or_score if merge.rank else None,
+                Justification.COMPOSITE if merge.is_ranked else Justification.MANUAL,
+                merge.confidence_or_score if merge.is_ranked else None,
             )
             for merge in self.synonyms
         ]
@@ -66,20 +90,20 @@ class Outcome:
 
 def to_additions(
     taxonomy: Taxonomy, decisions: Sequence[Decision], ids: IdPolicy = DEFAULT_IDS
-) -> Outcome:
+) -> AppliedSuggestions:
     """Return what decisions add to a taxonomy, with ids for the new concepts."""
     additions, present, refused = safe_additions(taxonomy, decisions)
     resolved, new_ids = resolve_ids(taxonomy, additions, ids)
     if not new_ids:
-        return Outcome(decisions, resolved, present, refused)
+        return AppliedSuggestions(decisions, resolved, present, refused)
     final = [_with_ids(decision, new_ids) for decision in decisions]
     resolved = replace(resolved, provenance=provenance_of(final))
-    return Outcome(final, resolved, present, refused)
+    return AppliedSuggestions(final, resolved, present, refused)
 
 
 def safe_additions(
     taxonomy: Taxonomy, decisions: Sequence[Decision]
-) -> tuple[Additions, list[tuple[Concept, Concept]], list[str]]:
+) -> tuple[Additions, list[tuple[Concept, Concept]], list[Refusal]]:
     """Return what decisions add, the concepts that exist already, and the changes refused."""
     placed = [decision for decision in decisions if isinstance(decision, Place)]
     present = _present(taxonomy, placed)
@@ -118,7 +142,7 @@ def _moves_of(placed: Sequence[Place]) -> list[Move]:
         name = normalize_name(insert.query.label)
         specificity = (-len(name.split()), -len(name))
         ids = (name, insert.query.id, insert.parent.id)
-        return (bool(insert.rank), *specificity, -insert.confidence_or_score, *ids)
+        return (insert.is_ranked, *specificity, -insert.confidence_or_score, *ids)
 
     moving = (s for d in placed if d.is_moving for s in d.suggestions)
     inserts = sorted((s for s in moving if s.kind == SuggestionKind.INSERT), key=priority)
@@ -135,48 +159,11 @@ def _synonyms_of(
     def priority(merge: Suggestion) -> tuple[object, ...]:
         label = merge.query.label
         ids = (normalize_name(label), merge.parent.id, label)
-        return (bool(merge.rank), -merge.confidence_or_score, *ids)
+        return (merge.is_ranked, -merge.confidence_or_score, *ids)
 
     ordered = sorted(merged, key=priority)
     names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
     return list(dict.fromkeys((present[id].id if id in present else id, n) for id, n in names))
-
-
-def prepared(
-    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], ids: IdPolicy = DEFAULT_IDS
-) -> list[Suggestion]:
-    """Return suggestions of a file or a store with ids, and with the parents of a taxonomy."""
-    named = with_query_ids(taxonomy, suggestions, ids)
-    return [with_known_parent(taxonomy, suggestion) for suggestion in named]
-
-
-def with_query_ids(
-    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], ids: IdPolicy = DEFAULT_IDS
-) -> list[Suggestion]:
-    """Give every query an id; all rows with the same label and no id share one."""
-    without_id = {s.query.label: s.query for s in suggestions if not s.query.id}
-    # The ids of other rows are taken as well.
-    others = list({s.query.id: s.query for s in suggestions if s.query.id}.values())
-    named = with_ids(taxonomy, [*others, *without_id.values()], ids)[len(others) :]
-    queries = {query.label: query for query in named}
-    return [s if s.query.id else replace(s, query=queries[s.query.label]) for s in suggestions]
-
-
-def with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
-    """Return a suggestion with the taxonomy's parent; a ranked one must have the same label."""
-    id = suggestion.parent.id
-    given = suggestion.parent.label
-    if id not in taxonomy:
-        return suggestion
-    parent = taxonomy.concept(id)
-    if suggestion.rank and given and given != parent.label:
-        raise TaxonomyError(
-            f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r} "
-            f"in the taxonomy, but {given!r} in the suggestions; if that is another "
-            "language, give --language",
-            fix="to choose another parent, change the parent_id and clear the rank",
-        )
-    return replace(suggestion, parent=parent)
 
 
 def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
@@ -258,7 +245,7 @@ def _safe_moves(
     new: Mapping[str, Concept],
     relations: Sequence[tuple[str, str]],
     moves: Sequence[Move],
-) -> tuple[list[Move], list[str]]:
+) -> tuple[list[Move], list[Refusal]]:
     """Return the moves that are safe one after the other, and why the others are refused.
 
     A child moves once, from a parent that it still has, and never below its own descendant.
@@ -274,7 +261,8 @@ def _safe_moves(
 
     def refuse(move: Move, reason: str) -> None:
         child, old, below = map(label_of, move)
-        refused.append(f"{child!r} is not moved from {old!r} below {below!r}: {reason}")
+        message = f"{child!r} is not moved from {old!r} below {below!r}: {reason}"
+        refused.append(Refusal(message, new.get(move.new_parent)))
 
     for move in moves:
         child, old, below = move
@@ -311,8 +299,8 @@ def _ancestors(taxonomy: Taxonomy, changed: Mapping[str, Sequence[str]], id: str
 
 def _new_synonyms(
     taxonomy: Taxonomy, new: Mapping[str, Concept], synonyms: Sequence[tuple[str, str]]
-) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the synonyms that are not yet a name, and a sentence about each other synonym."""
+) -> tuple[list[tuple[str, str]], list[Refusal]]:
+    """Return the synonyms that are not yet a name, and why the others are refused."""
     if not synonyms:
         return [], []
     owners = {name: taxonomy.labels[index] for name, index in known_names(taxonomy).items()}
@@ -327,8 +315,36 @@ def _new_synonyms(
         key = normalize_name(name)
         if key in owners:
             message = f"{name!r} is not added as a synonym: it is already a name of {owners[key]!r}"
-            refused.append(message)
+            refused.append(Refusal(message))
         else:
             owners[key] = new[id].label if id in new else taxonomy.concept(id).label
             added.append((id, name))
     return added, refused
+
+
+def provenance_of(decisions: Iterable[Decision]) -> Provenance:
+    """Record the version, the time, and the curators or scores; a row without a rank has none."""
+    reasons: dict[tuple[str, str], str] = {}
+    tasks: dict[str, str] = {}
+    curators: dict[str, str] = {}
+    for decision in decisions:
+        if not isinstance(decision, Place | Merge):
+            continue
+        id = decision.query.id
+        for s in decision.suggestions:
+            if s.is_ranked:
+                reasons[s.parent.id, id] = f"{s.measure} {s.confidence_or_score:.2f}"
+            if isinstance(decision, Place) and s.kind == SuggestionKind.COARSE:
+                tasks[id] = _task(s, decision.finer)
+        if isinstance(decision.by, Person) and decision.by.name:
+            curators[id] = decision.by.name
+    agent = f"taxoexpan {version('taxoexpan')}"
+    return Provenance(agent, datetime.now(UTC), reasons, tasks, curators)
+
+
+def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:
+    """Return what to do about a coarse placement: the best suggestions below it."""
+    depth = len(coarse.path)
+    below = [s for s in others if len(s.path) > depth and s.path[:depth] == coarse.path]
+    names = [f"{s.parent.label} {s.confidence_or_score:.2f}" for s in below[:NUM_REFINED]]
+    return "to be refined" + (f": {', '.join(names)}" if names else "")

@@ -1,12 +1,13 @@
-"""Applying: from decisions to an expanded taxonomy file."""
+"""Applying decisions: to a taxonomy file, or as a list of changes (KGCL, Markdown or SSSOM)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from taxoexpan.decisions.additions import Outcome, to_additions
+from taxoexpan.decisions.additions import AppliedSuggestions, to_additions
+from taxoexpan.decisions.decide import accepted_decisions
 from taxoexpan.decisions.decision import (
     Decision,
     Leave,
@@ -15,34 +16,14 @@ from taxoexpan.decisions.decision import (
     Reason,
     Refusal,
 )
+from taxoexpan.decisions.suggestion import Suggestion
+from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
-from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.phrasing import join_words
-from taxoexpan.taxonomy import Additions
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.difference import compare
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
-
-
-@dataclass(frozen=True)
-class AppliedSuggestions:
-    """What follows from the decisions, and the written files.
-
-    Examples:
-        >>> from taxoexpan import expand_file
-        >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "new.ttl")
-        >>> applied = expand_file(*files, preset="fast", quiet=True)
-        >>> len(applied.additions.concepts)
-        11
-    """
-
-    outcome: Outcome
-    written: WrittenFiles
-    protected: int = 0
-    """The number of new texts that got an apostrophe, because a spreadsheet would compute them."""
-
-    @property
-    def additions(self) -> Additions:
-        """The concepts, relations, moves and synonyms that were written."""
-        return self.outcome.additions
 
 
 def apply_decisions(
@@ -56,13 +37,11 @@ def apply_decisions(
 
     In CSV files, new formulas get an apostrophe.
     """
-    outcome = to_additions(file.taxonomy, decisions, ids)
-    protected = 0
+    applied = to_additions(file.taxonomy, decisions, ids)
     if is_computed_file(file.format, file.path):
-        additions, protected = protect_additions(file.taxonomy, outcome.additions)
-        outcome = replace(outcome, additions=additions)
-    written = file.write(outcome.additions, output, force)
-    return AppliedSuggestions(outcome, written, protected)
+        additions, protected = protect_additions(file.taxonomy, applied.additions)
+        applied = replace(applied, additions=additions, protected=protected)
+    return replace(applied, written=file.write(applied.additions, output, force))
 
 
 def supported(
@@ -85,3 +64,21 @@ def supported(
             decision = replace(decision, is_moving=False)
         kept.append(decision)
     return kept, refused
+
+
+def changes_text(
+    taxonomy: Taxonomy,
+    file: TaxonomyFile | None,
+    decided: Iterable[Suggestion],
+    format: ChangeFormat,
+) -> tuple[str, list[str]]:
+    """Return the changes that accepted decisions make, and notes about omitted decisions."""
+    decisions, refused = accepted_decisions(taxonomy, decided)
+    applied = to_additions(taxonomy, decisions)
+    if file is not None:
+        changes = ChangeSet.of_additions(file, applied.additions, applied.mappings())
+    else:
+        comparison = compare(taxonomy, taxonomy.expanded(applied.additions))
+        changes = ChangeSet(comparison, applied.mappings())
+    text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
+    return text, [*(each.message for each in [*refused, *applied.refused]), *notes]

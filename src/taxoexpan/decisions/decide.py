@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
-from taxoexpan.decisions.additions import prepared
 from taxoexpan.decisions.decision import (
     Decision,
     Leave,
@@ -16,6 +15,7 @@ from taxoexpan.decisions.decision import (
     Refusal,
     Reject,
 )
+from taxoexpan.decisions.parent_lookup import prepared
 from taxoexpan.decisions.policies import Exact, Policy, has_no_suitable_parent
 from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Taxonomy
@@ -123,7 +123,7 @@ def _finer(rows: Rows) -> list[Suggestion]:
     return [
         s
         for s in rows
-        if s.rank and s.decision != Verdict.REJECTED and not s.is_merge and s.kind != COARSE
+        if s.is_ranked and s.decision != Verdict.REJECTED and not s.is_merge and s.kind != COARSE
     ]
 
 
@@ -148,27 +148,43 @@ def _person(rows: Rows) -> Person:
 def reachable(decisions: Sequence[Decision]) -> list[Decision]:
     """Leave the concepts whose parents are new concepts that are not added."""
     queries = {decision.query.id for decision in decisions}
+
+    def exists(suggestion: Suggestion, placed: Collection[str]) -> bool:
+        id = suggestion.parent.id
+        return suggestion.is_merge or id in placed or id not in queries
+
+    kept, _ = _without_missing(decisions, exists)
+    return [
+        each
+        if each.suggestions
+        else Leave(each.query, each.by, whole.suggestions[:1], Reason.NO_PLACE)
+        for each, whole in zip(kept, decisions, strict=True)
+    ]
+
+
+def _without_missing(
+    decisions: Sequence[Decision], exists: Callable[[Suggestion, Collection[str]], bool]
+) -> tuple[list[Decision], list[Suggestion]]:
+    """Remove the places and merges that do not exist from decisions; return the removed ones, too.
+
+    `exists` gets the ids of the concepts that are placed. A concept that has lost all its places is
+    none of them any more.
+    """
     kept = list(decisions)
+    missing: list[Suggestion] = []
     before = -1
-    count = len(kept)
-    while count != before:
-        before = count
-        placed = {d.query.id for d in kept if isinstance(d, Place)}
-        kept = [_with_added_parents(d, queries - placed) for d in kept]
-        count = sum(len(d.suggestions) for d in kept if isinstance(d, Place))
-    return kept
-
-
-def _with_added_parents(decision: Decision, missing: set[str]) -> Decision:
-    """Remove the parents that are not added from a decision."""
-    if not isinstance(decision, Place) or missing.isdisjoint(
-        s.parent.id for s in decision.suggestions
-    ):
-        return decision
-    parents = [s for s in decision.suggestions if s.parent.id not in missing]
-    if parents:
-        return replace(decision, suggestions=parents)
-    return Leave(decision.query, decision.by, decision.suggestions[:1], Reason.NO_PLACE)
+    while before != len(missing):
+        before = len(missing)
+        placed = {d.query.id for d in kept if isinstance(d, Place) and d.suggestions}
+        for position, decision in enumerate(kept):
+            if not isinstance(decision, Place | Merge):
+                continue
+            gone = [s for s in decision.suggestions if not exists(s, placed)]
+            if gone:
+                missing += gone
+                existing = [s for s in decision.suggestions if exists(s, placed)]
+                kept[position] = replace(decision, suggestions=existing)
+    return kept, missing
 
 
 def accepted_decisions(
@@ -188,23 +204,12 @@ def with_existing_parents(
     taxonomy: Taxonomy, decisions: Sequence[Decision]
 ) -> tuple[list[Decision], list[Refusal]]:
     """Refuse the parents of decisions that are neither in the taxonomy nor added."""
-    refused: list[Refusal] = []
-    kept = list(decisions)
-    before = -1
-    while before != len(refused):
-        before = len(refused)
-        placed = {decision.query.id for decision in kept if isinstance(decision, Place)}
 
-        def exists(suggestion: Suggestion, placed: set[str] = placed) -> bool:
-            return suggestion.parent.id in taxonomy or suggestion.parent.id in placed
+    def exists(suggestion: Suggestion, placed: Collection[str]) -> bool:
+        return suggestion.parent.id in taxonomy or suggestion.parent.id in placed
 
-        refused += [_missing(s) for d in kept for s in d.suggestions if not exists(s)]
-        remaining = (
-            replace(decision, suggestions=[s for s in decision.suggestions if exists(s)])
-            for decision in kept
-        )
-        kept = [decision for decision in remaining if decision.suggestions]
-    return kept, refused
+    kept, missing = _without_missing(decisions, exists)
+    return [each for each in kept if each.suggestions], list(map(_missing, missing))
 
 
 def _missing(suggestion: Suggestion) -> Refusal:

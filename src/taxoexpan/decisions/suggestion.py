@@ -179,11 +179,16 @@ class Suggestion:
         )
 
     @property
+    def is_ranked(self) -> bool:
+        """Whether a model has ranked it; what a person has named has no rank."""
+        return self.rank > 0
+
+    @property
     def is_decided(self) -> bool:
         """Whether it is accepted, or a person's own (without a rank), and so always applied."""
         if self.decision in (Verdict.ACCEPTED, Verdict.REJECTED):
             return self.decision == Verdict.ACCEPTED
-        return not self.rank
+        return not self.is_ranked
 
     @property
     def is_merge(self) -> bool:

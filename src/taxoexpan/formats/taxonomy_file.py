@@ -44,6 +44,9 @@ class WrittenFiles:
     contents: dict[Path, bytes]
 
 
+NOTHING_WRITTEN = WrittenFiles((), [], [], {})
+
+
 @dataclass(frozen=True)
 class TaxonomyFile:
     """A file with a taxonomy, which is read and parsed once, on opening."""

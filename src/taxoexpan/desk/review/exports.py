@@ -18,8 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.decisions.additions import to_additions
-from taxoexpan.decisions.applying import apply_decisions
-from taxoexpan.decisions.changes import changes_text
+from taxoexpan.decisions.applying import apply_decisions, changes_text
 from taxoexpan.decisions.decision import Decision, Refusal
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.decisions.suggestion_tables import suggestions_csv
@@ -51,8 +50,8 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
     try:
         decisions, refused = writable(desk, decided)
         accepted = sum(len(each.suggestions) for each in decisions)
-        changes, messages = planned_changes(desk.expanded, decisions)
-        left_out = _with_keys(desk, [*refused, *map(Refusal, messages)])
+        changes, unsafe = planned_changes(desk.expanded, decisions)
+        left_out = _with_keys(desk, [*refused, *unsafe])
     except TaxoExpanError as error:  # the file has lost or renamed a concept
         problem = problem or str(error)
     new = [each.query for each in changes if not each.is_merge]
@@ -96,16 +95,16 @@ def _with_keys(desk: ReviewDesk, refused: Sequence[Refusal]) -> list[LeftOut]:
 
 def planned_changes(
     taxonomy: Taxonomy, decisions: Sequence[Decision]
-) -> tuple[list[Suggestion], list[str]]:
-    """Return the accepted suggestions that change the taxonomy, and why some moves are refused.
+) -> tuple[list[Suggestion], list[Refusal]]:
+    """Return the accepted suggestions that change the taxonomy, and the moves that are refused.
 
     They have only their possible moves.
     """
-    outcome = to_additions(taxonomy, decisions)
-    possible = set(outcome.additions.moves)
-    present = {new.id for new, _ in outcome.already_present}
+    applied = to_additions(taxonomy, decisions)
+    possible = set(applied.additions.moves)
+    present = {new.id for new, _ in applied.already_present}
     changes = []
-    for decision in outcome.decisions:
+    for decision in applied.decisions:
         id = decision.query.id
         for each in decision.suggestions:
             if each.is_merge and each.parent.id in taxonomy:
@@ -117,7 +116,7 @@ def planned_changes(
             ends = each.parent.id, id
             moved = tuple(child for child in each.moves if Move(child, *ends) in possible)
             changes.append(replace(each, moves=moved))
-    return changes, list(outcome.refused)
+    return changes, list(applied.refused)
 
 
 def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:
