@@ -93,7 +93,8 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     larger = tmp_path / "larger.csv"
     run("apply", pantry, out, "-o", larger)
     assert len(read_taxonomy(larger)) == len(read_taxonomy(pantry)) + 3
-    assert "(option --together)" in run(*given, "--force", "--evidence", status=2).err
+    for option in (["--evidence"], ["--top-k", "3"]):  # they would change nothing
+        assert "(option --together)" in run(*given, "--force", *option, status=2).err
     report = tmp_path / "report.html"
     run(*given, "--force", "--report", report)
     messages = report.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.option_declarations import POSITIVE, json_option, option, output_option, switch
 from taxoexpan.phrasing import pluralize
 from taxoexpan.shared_options import (
+    SUGGEST_DEFAULTS,
     GlossaryOptions,
     IdOptions,
     NewConceptOptions,
@@ -88,9 +89,11 @@ class Options(
             raise ConfigurationError(
                 "a table is not JSON", fix="omit one of the two", option="table"
             )
-        if self.together and self.explain:
-            message = "concepts that are placed together have no evidence"
-            raise ConfigurationError(message, fix="omit one of the two", option="together")
+        ranking = SuggestOptions.of(self)
+        for name in (each.name for each in fields(ranking)) if self.together else ():
+            if getattr(ranking, name) != getattr(SUGGEST_DEFAULTS, name):
+                message = "concepts that are placed together have one parent each, without evidence"
+                raise ConfigurationError(message, fix="omit one of the two", option="together")
         for name in ("together", "report") if self.engine == RAY else ():
             if getattr(self, name):
                 message = "Ray places concepts in several processes, and this needs one"

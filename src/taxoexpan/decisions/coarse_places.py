@@ -41,7 +41,7 @@ def coarse_places(first: Suggestion, taxonomy: Taxonomy) -> list[Suggestion]:
     active, lineage = known
     is_place = is_informative(active, lineage)
     return [
-        first.moved_up(active.concept_at(int(lineage[depth])), depth)
+        first.moved_up(active, int(lineage[depth]), depth)
         for depth in range(1, len(lineage) - 1)
         if is_place[depth] and first.path[depth] != SKIPPED
     ]

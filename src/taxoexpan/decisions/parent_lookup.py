@@ -198,7 +198,7 @@ def with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
         raise TaxonomyError(
             f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r} "
             f"in the taxonomy, but {given!r} in the suggestions; if that is another "
-            "language, give --language",
+            "language, read the file in that one",
             fix="to choose another parent, change the parent_id and clear the rank",
         )
     return replace(suggestion, parent=parent)

@@ -159,17 +159,17 @@ class Suggestion:
     def at(
         cls, taxonomy: Taxonomy, query: Concept, index: int, rank: int = 0, **values: Any
     ) -> Suggestion:
-        """Return a suggestion of the concept at an index, with its path."""
-        parent = taxonomy.concept_at(index)
-        return cls(query, rank, parent, taxonomy.short_path(parent.id), **values)
+        """Return a suggestion of the concept at an index, with all that follows from it."""
+        return cls(query, rank, **(values_of_parent(taxonomy, index) | values))
 
-    def moved_up(self, parent: Concept, depth: int) -> Suggestion:
-        """Return a coarse placement below a concept of the path, at this depth from 0."""
+    def moved_up(self, taxonomy: Taxonomy, index: int, depth: int) -> Suggestion:
+        """Return a coarse placement below the concept at an index, this deep in the path from 0."""
+        # A long path leaves out some labels, and must keep as many as there are levels.
+        of_parent = values_of_parent(taxonomy, index) | {"path": self.path[: depth + 1]}
         return replace(
             self,
+            **of_parent,
             rank=0,
-            parent=parent,
-            path=self.path[: depth + 1],
             levels=self.levels[: depth + 1],
             score=self.levels[depth],
             confidence=self.levels[depth],
@@ -236,6 +236,12 @@ _CONVERTED = {
     name: column for name, column in COLUMNS.items() if column.type is tuple or column.digits
 }
 _values = attrgetter(*(column.attribute for column in COLUMNS.values()))
+
+
+def values_of_parent(taxonomy: Taxonomy, index: int) -> dict[str, Any]:
+    """Return the values of a suggestion that follow from its parent, the concept at an index."""
+    parent = taxonomy.concept_at(index)
+    return {"parent": parent, "path": taxonomy.short_path(parent.id)}
 
 
 def grouped_by_position(

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.decisions.feedback import NO_REJECTIONS, Rejections
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
+from taxoexpan.decisions.suggestion import (
+    Suggestion,
+    SuggestionKind,
+    Suitability,
+    values_of_parent,
+)
 from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.concept_vectors import Queries
 from taxoexpan.placement.learned.abstention import NEAREST, features_of_cosines
@@ -61,16 +66,14 @@ class Placer:
                 is_leaf = (taxonomy.children_of.degrees[anchors] == 0).tolist()
         sure_from = None if levels is None else branch_threshold(self.calibrators)
         indices = np.unique(anchors).tolist()
-        paths = {i: taxonomy.short_path(taxonomy.ids[i]) for i in indices}
-        parents = {i: taxonomy.concept_at(i) for i in indices}
+        of_parents = {index: values_of_parent(taxonomy, index) for index in indices}
         suggestions: list[Suggestion] = []
         for row, (concept, own) in enumerate(zip(queries.concepts, anchors.tolist(), strict=True)):
             ranked = [
                 Suggestion(
                     query=concept,
                     rank=index + 1,
-                    parent=parents[anchor],
-                    path=paths[anchor],
+                    **of_parents[anchor],
                     score=scores[row][index],
                     confidence=None if confidence is None else confidence[row][index],
                     place=Suitability.POSSIBLE if has_parent[row] else Suitability.NONE,
@@ -78,7 +81,7 @@ class Placer:
                     if levels is None or confidence is None
                     else _levels(
                         levels[row][index],
-                        paths[anchor],
+                        of_parents[anchor]["path"],
                         confidence[row][index] if index and is_leaf[row][index] else None,
                     ),
                     sure_from=sure_from,

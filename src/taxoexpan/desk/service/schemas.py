@@ -28,7 +28,8 @@ MAX_LABEL = 1_000
 MAX_DEFINITION = 20_000
 MAX_SYNONYMS = 100
 MAXIMA = {"top_k": 100}
-"""The largest values of options."""
+"""The largest values of options; of others, `MAX_OPTION`."""
+MAX_OPTION = 1_000_000
 MAX_ID = 2_000
 MAX_PAGE = 1_000
 MAX_SEARCH_RESULTS = 100
@@ -190,7 +191,7 @@ def _option_fields() -> dict[str, Any]:
         if declared.kind is None:
             fields[name] = (Annotated[bool, Strict()], about)
         else:
-            limits = Field(ge=1, le=MAXIMA.get(name))
+            limits = Field(ge=1, le=MAXIMA.get(name, MAX_OPTION))
             fields[name] = (Annotated[hints[name], limits, BeforeValidator(_number)], about)
     return fields
 

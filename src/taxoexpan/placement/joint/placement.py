@@ -114,8 +114,9 @@ def suggest_jointly(
     queries = replace(embedder.queries(concepts, None), mentions=mentions)
     placed = place_jointly(ranker, queries, priors)
     expanded = taxonomy.expanded(placed.additions(taxonomy, concepts))
+    known = len(taxonomy)
     suggestions = [
-        Suggestion.at(expanded, concept, parent, rank=1, score=score)
+        Suggestion.at(taxonomy if parent < known else expanded, concept, parent, 1, score=score)
         for concept, parent, score in zip(
             concepts, placed.parents.tolist(), placed.scores.tolist(), strict=True
         )
