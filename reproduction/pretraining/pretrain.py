@@ -16,7 +16,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,23 +24,15 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from reproduction.pretraining.left_out import LeftOut, half_precision, measure_all
 from reproduction.pretraining.start import load_start, start_folder
 from reproduction.pretraining.token_table import TokenTable
-from reproduction.pretraining.vocabularies import (
-    DOMAINS,
-    Vocabulary,
-    read_excluded,
-    read_vocabularies,
-)
+from reproduction.pretraining.vocabularies import DOMAINS, read_excluded, read_vocabularies
 from taxoexpan.features.minilm import MiniLM, quantize
 from taxoexpan.features.pretrained import VOCABULARY, WEIGHTS
-from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.holdout import hold_out_growth
-from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.tower import MAX_NORM, NEAREST, WARM_UP, TowerBatch, contrastive_loss
-from taxoexpan.training.true_ranks import rank_true_parents
 
 BATCH_SIZE = 512
 MAX_RELATIONS = 6000
@@ -154,39 +145,6 @@ class Pretraining:
         self.optimizer.step()
         self.step += 1
         return loss.detach()
-
-
-def half_precision(device: torch.device) -> torch.autocast | nullcontext[None]:
-    """Compute in bfloat16 on a GPU."""
-    return torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
-
-
-class LeftOut:
-    """Held-out concepts of a vocabulary that the model does not learn from."""
-
-    def __init__(self, model: MiniLM, taxonomy: Taxonomy) -> None:
-        holdout = hold_out_growth(taxonomy, "auto", 1000, 0)
-        self.parents = holdout.parents
-        self.queries = TokenTable(model, [query_text(each) for each in holdout.concepts])
-        self.anchors = TokenTable(model, anchor_texts(holdout.taxonomy))
-
-    @torch.no_grad()
-    def measure(self, model: MiniLM) -> Metrics:
-        """Rank the parents of the held-out concepts by the model's cosines."""
-        model.eval()
-        queries, anchors = (table.encode_all(model) for table in (self.queries, self.anchors))
-        return compute_metrics(rank_true_parents(anchors @ queries.T, self.parents))
-
-
-def measure_all(
-    model: MiniLM, left_out: Sequence[Vocabulary], tests: Sequence[LeftOut]
-) -> dict[str, dict[str, float]]:
-    """Return the metrics of every vocabulary that was left out, and print their means."""
-    found = [test.measure(model) for test in tests]
-    if found:
-        hits, mrr = (np.mean([getattr(m, name) for m in found]) for name in ("hit_at_1", "mrr"))
-        print(f"left out: Hit@1 {hits:.4f}, MRR {mrr:.4f}", file=sys.stderr, flush=True)
-    return {each.name: m.as_dict() for each, m in zip(left_out, found, strict=True)}
 
 
 def main() -> None:

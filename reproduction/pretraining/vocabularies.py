@@ -12,6 +12,8 @@ from typing import Any
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.taxonomy.names import name_key
 
+SUFFIX = ".jsonl.gz"
+"""The end of the name of a vocabulary's file."""
 DOMAINS = {
     "products": "cpv hs_codes un_cpc_products unspsc_top3",
     "work": (
@@ -55,14 +57,15 @@ class Vocabulary:
 
 def read_vocabularies(folder: Path, excluded: Collection[str]) -> list[Vocabulary]:
     """Read all `NAME.jsonl.gz`, without the concepts whose name keys are excluded."""
-    domain_of = {name: domain for domain, names in DOMAINS.items() for name in names.split()}
-    vocabularies = []
-    for path in sorted(folder.glob("*.jsonl.gz")):
-        name = path.name.removesuffix(".jsonl.gz")
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            taxonomy = without_names(map(json.loads, file), excluded)
-        vocabularies.append(Vocabulary(name, domain_of[name], taxonomy))
-    return vocabularies
+    return [read_vocabulary(path, excluded) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+
+
+def read_vocabulary(path: Path, excluded: Collection[str]) -> Vocabulary:
+    """Read one vocabulary, without the concepts whose name keys are excluded."""
+    name = path.name.removesuffix(SUFFIX)
+    (domain,) = (domain for domain, names in DOMAINS.items() if name in names.split())
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return Vocabulary(name, domain, without_names(map(json.loads, file), excluded))
 
 
 def without_names(rows: Iterable[dict[str, Any]], excluded: Collection[str]) -> Taxonomy:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 from pathlib import Path
@@ -15,33 +14,6 @@ from reproduction.pretraining.token_table import TokenTable
 from reproduction.pretraining.vocabularies import DOMAINS, read_excluded, read_vocabularies
 from taxoexpan.features.minilm import load_minilm
 from taxoexpan.features.pretrained import PretrainedEncoder
-
-TREES = {
-    "arxiv": {"science": ["physics", "chemistry"], "physics": ["optics", "acoustics", "statics"]},
-    "cofog": {"state": ["defence", "health"], "health": ["hospital service", "public health"]},
-    "rxno": {"reaction": [f"{kind} reaction" for kind in "abcdefghijkl"]},
-}
-"""The children of concepts in small vocabularies with the names of real ones."""
-
-
-@pytest.fixture
-def vocabularies(tmp_path: Path) -> Path:
-    """A directory of small vocabularies."""
-    for name, tree in TREES.items():
-        parent_of = {child: parent for parent, children in tree.items() for child in children}
-        labels = dict.fromkeys([*tree, *parent_of])
-        rows = [
-            {
-                "id": label,
-                "label": label,
-                "definition": f"a kind of {parent_of[label]}" if label in parent_of else "",
-                "parents": [parent_of[label]] if label in parent_of else [],
-            }
-            for label in labels
-        ]
-        with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-    return tmp_path
 
 
 def test_every_vocabulary_has_one_domain() -> None:
@@ -63,7 +35,7 @@ def test_excluded_names_are_left_out_in_singular_and_plural(
 def test_a_token_table_gives_the_vectors_of_the_model() -> None:
     model = PretrainedEncoder("cpu").model
     texts = ["tea", "green tea < tea: made from leaves that were not left to wither", "a"]
-    table = TokenTable(model, texts)
+    table = TokenTable.of_texts(model, texts)
     with torch.no_grad():
         vectors = table.encode(model, torch.tensor([2, 0, 1]))
     assert torch.allclose(vectors, model.encode([texts[2], texts[0], texts[1]]), atol=1e-5)

@@ -1,0 +1,247 @@
+"""Train a larger encoder on many vocabularies at once, as a teacher of small encoders.
+
+    python -m reproduction.pretraining.teacher VOCABULARIES --base mpnet/ -o teacher/
+
+VOCABULARIES has a file NAME.jsonl.gz per vocabulary. `published.py` makes the directory of a base,
+MPNet or Nomic. Texts, loss and negatives are those of `pretrain.py`; threads prepare the batches,
+so that a GPU does not wait for them. `--exclude` names the concepts of tests. The vocabularies of
+domains after `--without` are left out and measured before and after the training. The output has:
+
+- `encoder/`: the trained encoder with numbers of 8 bits, in parts of 15 MB
+- `difference.safetensors`: the difference to the base with a low rank, at most 10 MB
+- `figures.json`: the figures of the vocabularies that were left out, also with the difference
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from reproduction.pretraining.batches import (
+    EpochPlan,
+    PreparedBatch,
+    VocabularyTexts,
+    prepare_ahead,
+    read_texts,
+)
+from reproduction.pretraining.encoders import Encoder, load_encoder, save_encoder
+from reproduction.pretraining.left_out import LeftOut, measure_all
+from reproduction.pretraining.low_rank import low_rank_difference, with_difference
+from reproduction.pretraining.vocabularies import DOMAINS, Vocabulary, read_excluded
+from taxoexpan.training.tower import MAX_NORM, WARM_UP, contrastive_loss
+
+STEPS = 690
+LEARNING_RATE = 5e-5
+WITH_DEFINITIONS = 0.5
+"""The fraction of the batches with definitions."""
+LOGGED = 50
+"""Steps between two printed lines."""
+MAX_THREADS = 6
+"""Threads that prepare batches, at most."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The learning rate, which rises and then falls to zero, by steps or by time.
+
+    With `max_seconds`, the training ends after this time if the steps are not done by then.
+    """
+
+    steps: int
+    learning_rate: float
+    max_seconds: float = float("inf")
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the start."""
+        return time.monotonic() - self.started
+
+    def done(self, step: int) -> float:
+        """Return the fraction of the training that is done before a step."""
+        return max(step / self.steps, self.seconds / self.max_seconds)
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step."""
+        done = self.done(step)
+        rising = (done + 1 / self.steps) / WARM_UP
+        return self.learning_rate * max(0.0, min(1.0, rising, (1 - done) / (1 - WARM_UP)))
+
+
+class TeacherTraining:
+    """An encoder in training on tokenized vocabularies, with its optimizer."""
+
+    def __init__(
+        self,
+        model: Encoder,
+        data: Sequence[VocabularyTexts],
+        schedule: Schedule,
+        with_definitions: float,
+        seed: int,
+    ) -> None:
+        self.model, self.data, self.schedule = model, data, schedule
+        self.with_definitions, self.rng = with_definitions, np.random.default_rng(seed)
+        fused = model.device.type in ("cpu", "cuda")
+        self.optimizer = torch.optim.AdamW(model.parameters(), schedule.learning_rate, fused=fused)
+        self.step = 0
+        self.losses: list[Tensor] = []
+
+    def train(self, after_step: Callable[[int], None]) -> None:
+        """Make all steps, and call a function after each."""
+        for batch in self._batches():
+            self.model.train()
+            self.losses.append(self._train_batch(batch))
+            self.step += 1
+            if self.step % LOGGED == 0:
+                self._log()
+            after_step(self.step)
+            if self.schedule.done(self.step) >= 1:
+                return
+
+    def _batches(self) -> Iterator[PreparedBatch]:
+        """Yield the batches of one epoch after the other, with new hard negatives for each."""
+        threads = min(MAX_THREADS, processors())
+        while True:
+            self.model.eval()
+            nearest = [texts.nearest_anchors(self.model) for texts in self.data]
+            self._print(f"nearest anchors found after {self.schedule.seconds:.0f} s")
+            plan = EpochPlan(self.data, nearest, self.with_definitions, self.rng)
+            yield from prepare_ahead(plan.batches(), self.model.device, threads)
+
+    def _train_batch(self, batch: PreparedBatch) -> Tensor:
+        """Make one step of the optimizer, and return the loss."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.schedule.rate(self.step)
+        loss = contrastive_loss(*batch.encode(self.model), batch.batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), MAX_NORM)
+        self.optimizer.step()
+        return loss.detach()
+
+    def _log(self) -> None:
+        """Print the mean loss of the last steps, and the steps so far per second."""
+        loss = torch.stack(self.losses[-LOGGED:]).mean().item()
+        seconds = self.schedule.seconds
+        speed = self.step / seconds
+        self._print(f"step {self.step}: loss {loss:.4f}, {seconds:.0f} s, {speed:.2f} steps/s")
+
+    @staticmethod
+    def _print(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+
+class Figures:
+    """The figures of the vocabularies that were left out, by the steps that were made."""
+
+    def __init__(self, model: Encoder, left_out: Sequence[Vocabulary]) -> None:
+        self.model, self.left_out = model, left_out
+        self.tests = [LeftOut(model, each.taxonomy) for each in left_out]
+        self.rows: list[dict[str, Any]] = []
+
+    def measure(self, name: str | int) -> None:
+        """Measure the model, and add a row with a name or the number of steps."""
+        metrics = measure_all(self.model, self.left_out, self.tests)
+        mean = {
+            key: float(np.mean([each[key] for each in metrics.values()]))
+            for key in ("hit_at_1", "mrr")
+            if metrics
+        }
+        self.rows.append({"after": name, "mean": mean, "vocabularies": metrics})
+
+
+def main() -> None:
+    """Train, measure and save a teacher."""
+    options = parse_arguments()
+    torch.manual_seed(options.seed)
+    model = load_encoder(options.base)
+    processes = options.processes or processors()
+    excluded = read_excluded(options.exclude)
+    data = read_texts(options.vocabularies, model.tokenizer, excluded, processes)
+    model = model.to("cuda" if torch.cuda.is_available() else "cpu")
+    start = {name: weight.detach().cpu().clone() for name, weight in model.state_dict().items()}
+    left_out = [each.vocabulary for each in data if each.vocabulary.domain in options.without]
+    used = [each for each in data if each.vocabulary.domain not in options.without]
+    figures = Figures(model, left_out)
+    figures.measure(0)
+    schedule = Schedule(options.steps, options.learning_rate, options.seconds)
+    run = TeacherTraining(model, used, schedule, options.definitions, options.seed)
+    run.train(lambda step: measure_sometimes(figures, step, options.measure_every))
+    figures.measure(run.step)
+    save_results(options.output, model, start, figures, vars(options))
+
+
+def measure_sometimes(figures: Figures, step: int, every: int) -> None:
+    """Measure the model after a number of steps, and its multiples."""
+    if every and step % every == 0:
+        figures.measure(step)
+
+
+def save_results(
+    output: Path,
+    model: Encoder,
+    start: dict[str, Tensor],
+    figures: Figures,
+    arguments: dict[str, Any],
+) -> None:
+    """Save the encoder, its difference to the base, and the figures with either."""
+    save_encoder(model, output / "encoder")
+    rank, difference = low_rank_difference(start, model.state_dict())
+    save_file(difference, output / "difference.safetensors")
+    model.load_state_dict(with_difference(start, difference))
+    figures.measure(f"difference of rank {rank}")
+    result = {"arguments": {name: str(value) for name, value in arguments.items()}}
+    content = json.dumps({**result, "figures": figures.rows}, indent=1)
+    (output / "figures.json").write_text(content + "\n", encoding="utf-8")
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("vocabularies", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--base", type=Path, required=True, help="the encoder to start from")
+    parser.add_argument("--without", choices=DOMAINS, action="append", default=[])
+    parser.add_argument(
+        "--exclude", type=Path, action="append", default=[], help="a file with a name per line"
+    )
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="end the training after this time"
+    )
+    parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
+    parser.add_argument(
+        "--definitions",
+        type=float,
+        default=WITH_DEFINITIONS,
+        help="the fraction of the batches with definitions",
+    )
+    parser.add_argument(
+        "--measure-every", type=int, default=0, help="steps between two measurements"
+    )
+    parser.add_argument("--processes", type=int, default=0, help="to read and tokenize with")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

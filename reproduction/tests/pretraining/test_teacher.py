@@ -1,0 +1,128 @@
+"""Tests of the training of a teacher: its encoders, batches, and what it stores."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from reproduction.pretraining import teacher
+from reproduction.pretraining.batches import EpochPlan, VocabularyTexts, prepare_ahead, read_texts
+from reproduction.pretraining.encoders import (
+    ARCHITECTURES,
+    Encoder,
+    EncoderTokenizer,
+    Size,
+    load_encoder,
+    save_encoder,
+)
+from reproduction.pretraining.low_rank import low_rank_difference, with_difference
+from taxoexpan.device import CPU
+from taxoexpan.network.text_tower import anchor_texts, query_text
+
+WORDS = (
+    "science", "physics", "chemistry", "optics", "state", "defence", "health", "reaction", "kind",
+    "of", "a", "<", ":",
+)  # fmt: skip
+TEXTS = ["optics", "physics < science : a kind of science", "state"]
+
+
+def tokenizer() -> Tokenizer:
+    """A tokenizer of a few words."""
+    result = Tokenizer(WordLevel({word: i for i, word in enumerate(["?", *WORDS])}, unk_token="?"))
+    result.pre_tokenizer = Whitespace()
+    return result
+
+
+def encoder(architecture: str) -> Encoder:
+    """A small random encoder."""
+    torch.manual_seed(0)
+    size = Size(architecture, tokens=16, dimension=64, inner=128, layers=2, heads=2, epsilon=1e-5)
+    model = ARCHITECTURES[architecture](size, tokenizer()).eval()
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return model
+
+
+@pytest.fixture
+def texts(vocabularies: Path) -> list[VocabularyTexts]:
+    """The tokenized vocabularies."""
+    return read_texts(vocabularies, EncoderTokenizer(tokenizer()), set(), processes=1)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_padding_does_not_change_a_vector(architecture: str) -> None:
+    model = encoder(architecture)
+    with torch.no_grad():
+        together = model.encode(TEXTS)
+        alone = torch.cat([model.encode([text]) for text in TEXTS])
+    assert torch.allclose(together, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_order_of_words_changes_a_vector(architecture: str) -> None:
+    first, second = encoder(architecture).encode(["state of health", "health of state"])
+    assert not torch.allclose(first, second, atol=1e-4)
+
+
+def test_a_stored_encoder_has_nearly_the_same_vectors(tmp_path: Path) -> None:
+    model = encoder("mpnet")
+    save_encoder(model, tmp_path, part_size=50_000)
+    assert len(list(tmp_path.glob("part-*"))) > 1
+    loaded = load_encoder(tmp_path)
+    assert (model.encode(TEXTS) * loaded.encode(TEXTS)).sum(1).min() > 0.999
+
+
+def test_a_prepared_batch_has_the_vectors_of_its_texts(texts: list[VocabularyTexts]) -> None:
+    model = encoder("nomic")
+    (source,) = (each for each in texts if each.vocabulary.name == "arxiv")
+    plan = EpochPlan([source], [source.nearest_anchors(model)], 1.0, np.random.default_rng(0))
+    (batch,) = prepare_ahead(plan.batches(), CPU, threads=2)
+    with torch.no_grad():
+        queries, anchors = batch.encode(model)
+    concepts = [source.taxonomy.concepts[i] for i in batch.batch.queries.tolist()]
+    assert torch.allclose(queries, model.encode([query_text(c) for c in concepts]), atol=1e-5)
+    written = [anchor_texts(source.taxonomy)[i] for i in batch.batch.anchors.tolist()]
+    assert torch.allclose(anchors, model.encode(written), atol=1e-5)
+
+
+def test_every_relation_is_in_one_batch_of_an_epoch(texts: list[VocabularyTexts]) -> None:
+    nearest = [each.nearest_anchors(encoder("nomic")) for each in texts]
+    plan = EpochPlan(texts, nearest, 0.5, np.random.default_rng(0))
+    counts = sorted(len(batch.batch.queries) for batch in prepare_ahead(plan.batches(), CPU, 2))
+    assert counts == sorted(len(each.children) for each in texts)
+
+
+def test_a_difference_of_low_rank_is_restored() -> None:
+    start = {"matrix": torch.randn(40, 60), "vector": torch.randn(40)}
+    change = torch.randn(40, 2) @ torch.randn(2, 60)
+    trained = {"matrix": start["matrix"] + change, "vector": start["vector"] + 0.1}
+    rank, difference = low_rank_difference(start, trained, max_bytes=100_900)
+    assert rank == 4  # 2 bytes times 4 times 40 + 60 rows and columns
+    restored = with_difference(start, difference)
+    assert all(torch.allclose(restored[name], trained[name], atol=0.02) for name in start)
+
+
+def test_a_teacher_learns_and_is_stored_with_its_difference(
+    vocabularies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, output = tmp_path / "base", tmp_path / "teacher"
+    save_encoder(encoder("mpnet"), base)
+    arguments = [str(vocabularies), "-o", str(output), "--base", str(base), "--without", "matter"]
+    options = ["--steps", "5", "--measure-every", "3", "--processes", "1"]
+    monkeypatch.setattr(sys, "argv", ["teacher", *arguments, *options])
+    teacher.main()
+    rows = json.loads((output / "figures.json").read_text(encoding="utf-8"))["figures"]
+    assert [row["after"] for row in rows[:3]] == [0, 3, 5]
+    assert rows[3]["after"].startswith("difference of rank")
+    assert all(row["vocabularies"].keys() == {"rxno"} for row in rows)
+    before, after = (load_encoder(folder).encode(TEXTS) for folder in (base, output / "encoder"))
+    assert not torch.allclose(before, after, atol=1e-3)
+    assert (output / "difference.safetensors").stat().st_size < 10_000_000
