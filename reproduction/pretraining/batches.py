@@ -47,7 +47,9 @@ class VocabularyTexts:
     """
 
     def __init__(self, vocabulary: Vocabulary, table: TokenTable) -> None:
-        self.vocabulary, self.taxonomy, self.table = vocabulary, vocabulary.taxonomy, table
+        self.vocabulary = vocabulary
+        self.taxonomy = vocabulary.taxonomy
+        self.table = table
         self.parents, self.children = self.taxonomy.relation_indices
 
     def rows(self, queries: Indices, anchors: Indices, defined: bool) -> Tensor:
@@ -118,7 +120,8 @@ class PreparedBatch:
         cls, texts: VocabularyTexts, relations: Indices, others: Indices, defined: bool
     ) -> PreparedBatch:
         """Prepare relations [B] of a vocabulary, compared with their parents and other anchors."""
-        queries, parents = texts.children[relations], texts.parents[relations]
+        queries = texts.children[relations]
+        parents = texts.parents[relations]
         batch = TowerBatch.of(texts.taxonomy, queries, parents, others, CPU)
         rows = texts.rows(queries, batch.anchors, defined)
         order = texts.table.lengths[rows].argsort(stable=True)
@@ -156,8 +159,10 @@ class EpochPlan:
         with_definitions: float,
         rng: np.random.Generator,
     ) -> None:
-        self.data, self.nearest = data, nearest
-        self.with_definitions, self.rng = with_definitions, rng
+        self.data = data
+        self.nearest = nearest
+        self.with_definitions = with_definitions
+        self.rng = rng
 
     def batches(self) -> Iterator[Callable[[], PreparedBatch]]:
         """Yield functions that prepare the batches, which may be called in any order."""

@@ -90,7 +90,8 @@ class Encoder(SentenceModel):
 
     def __init__(self, size: Size, tokenizer: Tokenizer) -> None:
         super().__init__()
-        self.size, self.dimension = size, size.dimension
+        self.size = size
+        self.dimension = size.dimension
         self.tokenizer = EncoderTokenizer(tokenizer)
         self.tokens = nn.Embedding(size.tokens, size.dimension)
         self.norm = nn.LayerNorm(size.dimension, eps=size.epsilon)
@@ -160,7 +161,8 @@ class MPNet(Encoder):
 class Nomic(Encoder):
     """An encoder that turns queries and keys by their positions."""
 
-    has_gates, has_rotation = True, True
+    has_gates = True
+    has_rotation = True
 
     def embed(self, ids: Tensor) -> Tensor:
         """Return the vectors of tokens: [B, L] → [B, L, D]."""
@@ -176,8 +178,10 @@ class Layer(nn.Module):
 
     def __init__(self, size: Size, has_gates: bool, has_biases: bool) -> None:
         super().__init__()
-        self.heads, self.has_gates = size.heads, has_gates
-        dimension, inner = size.dimension, size.inner
+        self.heads = size.heads
+        self.has_gates = has_gates
+        dimension = size.dimension
+        inner = size.inner
         self.attend = nn.Linear(dimension, 3 * dimension, has_biases)
         self.join = nn.Linear(dimension, dimension, has_biases)
         self.attended = nn.LayerNorm(dimension, eps=size.epsilon)
@@ -192,7 +196,8 @@ class Layer(nn.Module):
         projected = self.attend(hidden).unflatten(2, (3, self.heads, -1))
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # [B, H, L, D / H] each
         if rotation is not None:
-            query, key = turn(query, *rotation), turn(key, *rotation)
+            query = turn(query, *rotation)
+            key = turn(key, *rotation)
         rate = DROPOUT if self.training else 0.0
         mixed = F.scaled_dot_product_attention(query, key, value, bias, rate)
         joined = self.join(mixed.transpose(1, 2).flatten(2))

@@ -91,8 +91,11 @@ class TeacherTraining:
         with_definitions: float,
         seed: int,
     ) -> None:
-        self.model, self.data, self.schedule = model, data, schedule
-        self.with_definitions, self.rng = with_definitions, np.random.default_rng(seed)
+        self.model = model
+        self.data = data
+        self.schedule = schedule
+        self.with_definitions = with_definitions
+        self.rng = np.random.default_rng(seed)
         fused = model.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.AdamW(model.parameters(), schedule.learning_rate, fused=fused)
         self.step = 0
@@ -147,7 +150,8 @@ class Figures:
     """The figures of the vocabularies that were left out, by the steps that were made."""
 
     def __init__(self, model: Encoder, left_out: Sequence[Vocabulary]) -> None:
-        self.model, self.left_out = model, left_out
+        self.model = model
+        self.left_out = left_out
         self.tests = [LeftOut(model, each.taxonomy) for each in left_out]
         self.rows: list[dict[str, Any]] = []
 
