@@ -62,7 +62,7 @@ def test_a_concept_may_be_added_below_its_namesake_if_a_curator_says_so(tmp_path
     [
         ("kiwi,k,1,ghost,", ("'ghost'", "not in the taxonomy")),
         ("kiwi,a,1,f,", ("'a'", "'kiwi'", "belongs to 'apple'")),
-        ("kiwi,k,1,f,vegetable", ("'fruit'", "'vegetable'", "'kiwi'")),
+        ("kiwi,k,1,f,vegetable", ("line 3", "'fruit'", "'vegetable'", "'kiwi'")),
     ],
 )
 def test_suggestions_for_another_taxonomy_are_refused(

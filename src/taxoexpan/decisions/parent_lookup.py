@@ -44,6 +44,8 @@ def read_decisions(
             found.append(with_known_parent(taxonomy, lookup.with_parent(suggestion)))
         except LookupError as error:
             problems.append(f"\n  line {line}: {error.args[0]}")
+        except TaxonomyError as error:
+            raise FormatError(path, error.problem, fix=error.fix, line=line) from None
     if problems:
         count = pluralize(len(problems), "row has", "rows have")
         shown = "".join(problems[:MAX_ROWS])
