@@ -197,10 +197,10 @@ def with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
         return suggestion
     parent = taxonomy.concept(id)
     if suggestion.is_ranked and given and given != parent.label:
+        problem = f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r}"
+        fix = "read the taxonomy in the language of the suggestions, or, to choose another parent"
         raise TaxonomyError(
-            f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r} "
-            f"in the taxonomy, but {given!r} in the suggestions; if that is another "
-            "language, read the file in that one",
-            fix="to choose another parent, change the parent_id and clear the rank",
+            f"{problem} in the taxonomy, but {given!r} in the suggestions",
+            fix=f"{fix}, change the parent_id and clear the rank",
         )
     return replace(suggestion, parent=parent)

@@ -41,7 +41,7 @@ def test_the_log_shows_control_characters_as_escapes(capsys: pytest.CaptureFixtu
 
 def serve_impatiently() -> None:
     """Serve with short time limits, and print the URL."""
-    server.HEADER_SECONDS = 0.2  # type: ignore[assignment]
+    server.HEADER_SECONDS = 0.2
     server.KEEP_ALIVE_SECONDS = 1
     app = FastAPI()
 

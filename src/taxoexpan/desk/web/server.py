@@ -19,7 +19,7 @@ from taxoexpan.desk.web.logs import log_requests, log_settings, server_level
 from taxoexpan.desk.web.protection import refuse_two_lengths
 from taxoexpan.errors import ConfigurationError
 
-HEADER_SECONDS = 10
+HEADER_SECONDS: float = 10
 """How long the header of a request may take; its body has a limit of its own."""
 STOP_SECONDS = 30
 """How long a stopping server waits for requests that have begun."""
