@@ -1,24 +1,22 @@
-"""Tokenized vocabularies, and batches of their relations that threads prepare in advance."""
+"""Tokenized vocabularies, and batches of their relations with hard negatives."""
 
 from __future__ import annotations
 
 import multiprocessing
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from reproduction.pretraining.encoders import EncoderTokenizer
 from reproduction.pretraining.left_out import half_precision
-from reproduction.pretraining.token_table import TokenTable, token_arrays
+from reproduction.pretraining.token_table import TextTokenizer, TokenTable, token_arrays
 from reproduction.pretraining.vocabularies import SUFFIX, Vocabulary, read_vocabulary
-from taxoexpan.device import CPU
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
@@ -27,10 +25,6 @@ from taxoexpan.training.tower import TowerBatch
 
 BATCH_SIZE = 512
 """Relations of a batch."""
-BLOCK_SIZE = 512
-"""Texts of similar length that are encoded at a time in training."""
-LENGTH_MULTIPLE = 8
-"""What the padded lengths are a multiple of, for the kernels of a GPU."""
 MAX_RELATIONS = 12_000
 """Relations of a vocabulary that an epoch has, at most, so that large ones do not dominate."""
 NEAREST = 30
@@ -40,7 +34,7 @@ COMPARED = 2048
 
 
 class VocabularyTexts:
-    """A vocabulary of N concepts whose texts are tokenized.
+    """A vocabulary of N concepts whose texts are tokenized, on a device.
 
     The rows of the table are the queries [N] and the anchors [N] without definitions, and then
     both with definitions, if there are any.
@@ -51,24 +45,70 @@ class VocabularyTexts:
         self.taxonomy = vocabulary.taxonomy
         self.table = table
         self.parents, self.children = self.taxonomy.relation_indices
+        self._blocked = torch.from_numpy(blocked_keys(self.taxonomy)).to(table.flat.device)
 
-    def rows(self, queries: Indices, anchors: Indices, defined: bool) -> Tensor:
-        """Return the rows of the texts of queries [B], then of anchors [A]: [B + A]."""
+    def query_rows(self, concepts: Indices, defined: bool) -> Indices:
+        """Return the rows of the texts of concepts as queries."""
         count = len(self.taxonomy)
-        start = 2 * count if defined and self.taxonomy.definitions else 0
-        return torch.from_numpy(np.concatenate([queries, anchors + count])) + start
+        return concepts + (2 * count if defined and self.taxonomy.definitions else 0)
+
+    def anchor_rows(self, concepts: Indices, defined: bool) -> Indices:
+        """Return the rows of the texts of concepts as anchors."""
+        return self.query_rows(concepts, defined) + len(self.taxonomy)
+
+    def batch(self, relations: Indices, others: Indices) -> TowerBatch:
+        """Return relations [B] of the vocabulary, compared with their parents and other anchors."""
+        device = self.table.flat.device
+        queries = self.children[relations]
+        parents = self.parents[relations]
+        anchors = np.unique(np.concatenate([parents, others]))
+        places = np.searchsorted(anchors, parents)
+        positives, of_queries, of_anchors = (
+            torch.from_numpy(each).to(device, non_blocking=True)
+            for each in (places, queries, anchors)
+        )
+        keys = of_queries[:, None] * len(self.taxonomy) + of_anchors
+        found = torch.searchsorted(self._blocked, keys).clamp(max=len(self._blocked) - 1)
+        blocked = self._blocked[found] == keys
+        blocked.scatter_(1, positives[:, None], False)
+        return TowerBatch(queries, anchors, positives, blocked)
 
     @torch.no_grad()
     def nearest_anchors(self, model: SentenceModel) -> Indices:
         """Return the nearest anchors of every concept, by the texts without definitions: [N, K]."""
         every = np.arange(len(self.taxonomy))
+        rows = np.concatenate(
+            [self.query_rows(every, defined=False), self.anchor_rows(every, defined=False)]
+        )
         with half_precision(model.device):
-            vectors = self.table.encode(model, self.rows(every, every, defined=False))
-        queries, anchors = vectors.split(len(every))
-        count = min(NEAREST, len(every))
-        found = [(part @ anchors.T).topk(count).indices for part in queries.split(COMPARED)]
-        nearest: Indices = torch.cat(found).cpu().numpy()
-        return nearest
+            vectors = self.table.encode(model, rows)
+        return nearest_rows(*vectors.split(len(every)))
+
+
+def nearest_rows(queries: Tensor, anchors: Tensor) -> Indices:
+    """Return the nearest anchors [N, D] of queries [B, D]: [B, K]."""
+    count = min(NEAREST, len(anchors))
+    found = [(part @ anchors.T).topk(count).indices for part in queries.split(COMPARED)]
+    nearest: Indices = torch.cat(found).cpu().numpy()
+    return nearest
+
+
+def blocked_keys(taxonomy: Taxonomy) -> Indices:
+    """Return the pairs of a query and an anchor that is not its negative, as ascending numbers.
+
+    These are a concept's parents, itself and its descendants; a pair is `query * N + anchor`.
+    """
+    count = len(taxonomy)
+    parents, children = taxonomy.relation_indices
+    below = sparse.csr_array((np.ones(len(parents), bool), (parents, children)), (count, count))
+    reached = sparse.eye_array(count, dtype=bool, format="csr")
+    level = reached
+    while level.nnz:
+        level = level @ below
+        reached = reached + level
+    of_queries, of_anchors = reached.nonzero()
+    descendants = of_queries.astype(np.int64) * count + of_anchors
+    return np.unique(np.concatenate([descendants, children * count + parents]))
 
 
 def texts_of(taxonomy: Taxonomy) -> list[str]:
@@ -77,7 +117,11 @@ def texts_of(taxonomy: Taxonomy) -> list[str]:
 
 
 def read_texts(
-    folder: Path, tokenizer: EncoderTokenizer, excluded: Collection[str], processes: int
+    folder: Path,
+    tokenizer: TextTokenizer,
+    excluded: Collection[str],
+    processes: int,
+    device: torch.device,
 ) -> list[VocabularyTexts]:
     """Read all vocabularies of a directory, and tokenize them in processes."""
     paths = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_size)
@@ -86,13 +130,13 @@ def read_texts(
     with ProcessPoolExecutor(processes, context) as pool:
         arrays = pool.map(tokenize, paths)  # while this process reads, as taxonomies stay in one
         vocabularies = [read_vocabulary(path, excluded) for path in paths]
-        tables = [TokenTable(*each) for each in arrays]
+        tables = [TokenTable(*each, device) for each in arrays]
     found = map(VocabularyTexts, vocabularies, tables)
     return sorted(found, key=lambda texts: texts.vocabulary.name)
 
 
 def tokenize_vocabulary(
-    path: Path, tokenizer: EncoderTokenizer, excluded: Collection[str]
+    path: Path, tokenizer: TextTokenizer, excluded: Collection[str]
 ) -> tuple[Indices, Indices]:
     """Return the number of tokens of each text of a vocabulary, and all tokens."""
     taxonomy = read_vocabulary(path, excluded).taxonomy
@@ -105,98 +149,29 @@ def tokenize_vocabulary(
 
 
 @dataclass(frozen=True)
-class PreparedBatch:
-    """A batch, and the padded tokens of its texts in blocks of similar length.
+class DrawnRelations:
+    """The relations of a batch, of a vocabulary given by its number, and its hard negatives."""
 
-    `places` [B + A] are the rows of the queries' and the anchors' vectors in those of the blocks.
-    """
-
-    batch: TowerBatch
-    blocks: tuple[tuple[Tensor, Tensor], ...]
-    places: Tensor
-
-    @classmethod
-    def of(
-        cls, texts: VocabularyTexts, relations: Indices, others: Indices, defined: bool
-    ) -> PreparedBatch:
-        """Prepare relations [B] of a vocabulary, compared with their parents and other anchors."""
-        queries = texts.children[relations]
-        parents = texts.parents[relations]
-        batch = TowerBatch.of(texts.taxonomy, queries, parents, others, CPU)
-        rows = texts.rows(queries, batch.anchors, defined)
-        order = texts.table.lengths[rows].argsort(stable=True)
-        parts = order.split(BLOCK_SIZE)
-        blocks = tuple(texts.table.batch(rows[part], LENGTH_MULTIPLE) for part in parts)
-        return cls(batch, blocks, order.argsort())
-
-    def map(self, change: Callable[[Tensor], Tensor]) -> PreparedBatch:
-        """Return the same batch with changed tensors, such as on another device."""
-        batch = replace(
-            self.batch,
-            positives=change(self.batch.positives),
-            blocked=change(self.batch.blocked),
-        )
-        blocks = tuple((change(ids), change(mask)) for ids, mask in self.blocks)
-        return PreparedBatch(batch, blocks, change(self.places))
-
-    def encode(self, model: SentenceModel) -> tuple[Tensor, Tensor]:
-        """Return the vectors of the queries [B, D] and the anchors [A, D]."""
-        with half_precision(model.device):
-            vectors = torch.cat([model(ids, mask) for ids, mask in self.blocks])
-        queries, anchors = vectors.float()[self.places].split(
-            [len(self.batch.queries), len(self.batch.anchors)]
-        )
-        return queries, anchors
+    vocabulary: int
+    relations: Indices
+    others: Indices
+    defined: bool
 
 
-class EpochPlan:
-    """The relations of one epoch in random order, with the hard negatives of their queries."""
-
-    def __init__(
-        self,
-        data: Sequence[VocabularyTexts],
-        nearest: Sequence[Indices],
-        with_definitions: float,
-        rng: np.random.Generator,
-    ) -> None:
-        self.data = data
-        self.nearest = nearest
-        self.with_definitions = with_definitions
-        self.rng = rng
-
-    def batches(self) -> Iterator[Callable[[], PreparedBatch]]:
-        """Yield functions that prepare the batches, which may be called in any order."""
-        plan: list[tuple[int, Indices]] = []
-        for number, texts in enumerate(self.data):
-            order = self.rng.permutation(len(texts.children))[:MAX_RELATIONS]
-            starts = range(0, len(order), BATCH_SIZE)
-            plan += [(number, order[start : start + BATCH_SIZE]) for start in starts]
-        for index in self.rng.permutation(len(plan)).tolist():
-            number, relations = plan[index]
-            nearest = self.nearest[number][self.data[number].children[relations]]
-            drawn = self.rng.integers(0, nearest.shape[1], len(nearest))
-            others = nearest[np.arange(len(nearest)), drawn]
-            defined = bool(self.rng.random() < self.with_definitions)
-            yield partial(PreparedBatch.of, self.data[number], relations, others, defined)
-
-
-def prepare_ahead(
-    tasks: Iterable[Callable[[], PreparedBatch]], device: torch.device, threads: int
-) -> Iterator[PreparedBatch]:
-    """Yield batches on a device in order, while threads prepare those that follow."""
-    pin = device.type == "cuda"
-    waiting: deque[Future[PreparedBatch]] = deque()
-
-    def prepare(task: Callable[[], PreparedBatch]) -> PreparedBatch:
-        return task().map(Tensor.pin_memory) if pin else task()
-
-    def send(tensor: Tensor) -> Tensor:
-        return tensor.to(device, non_blocking=True)
-
-    with ThreadPoolExecutor(threads) as pool:
-        for task in tasks:
-            waiting.append(pool.submit(prepare, task))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result().map(send)
-        while waiting:
-            yield waiting.popleft().result().map(send)
+def draw_epoch(
+    data: Sequence[VocabularyTexts],
+    nearest: Sequence[Indices],
+    with_definitions: float,
+    rng: np.random.Generator,
+) -> Iterator[DrawnRelations]:
+    """Yield the batches of one epoch in random order."""
+    plan: list[tuple[int, Indices]] = []
+    for number, texts in enumerate(data):
+        order = rng.permutation(len(texts.children))[:MAX_RELATIONS]
+        starts = range(0, len(order), BATCH_SIZE)
+        plan += [(number, order[start : start + BATCH_SIZE]) for start in starts]
+    for index in rng.permutation(len(plan)).tolist():
+        number, relations = plan[index]
+        close = nearest[number][data[number].children[relations]]
+        drawn = close[np.arange(len(close)), rng.integers(0, close.shape[1], len(close))]
+        yield DrawnRelations(number, relations, drawn, bool(rng.random() < with_definitions))

@@ -63,13 +63,14 @@ class EncoderTokenizer:
     """The tokenizer of an encoder, without its weights."""
 
     tokenizer: Tokenizer
+    longest: int = MAX_TOKENS
 
     def __post_init__(self) -> None:
         self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(MAX_TOKENS)
+        self.tokenizer.enable_truncation(self.longest)
 
     def token_ids(self, texts: list[str]) -> Iterable[Sequence[int]]:
-        """Yield the token numbers of each text, at most `MAX_TOKENS`."""
+        """Yield the token numbers of each text, at most `longest`."""
         cut = [text[:MAX_CHARACTERS] for text in texts]
         return (encoding.ids for encoding in self.tokenizer.encode_batch(cut))
 

@@ -3,8 +3,9 @@
     python -m reproduction.pretraining.teacher VOCABULARIES --base mpnet/ -o teacher/
 
 VOCABULARIES has a file NAME.jsonl.gz per vocabulary. `published.py` makes the directory of a base,
-MPNet or Nomic. Texts, loss and negatives are those of `pretrain.py`; threads prepare the batches,
-so that a GPU does not wait for them. `--exclude` names the concepts of tests. The vocabularies of
+MPNet or Nomic. The query is `label` or `label: definition`, its positive `label < parent:
+definition` of its parent; the negatives are the other parents of the batch and one hard negative
+per query. `--exclude` names the concepts of tests. The vocabularies of
 domains after `--without` are left out and measured before and after the training. The output has:
 
 - `encoder/`: the trained encoder with numbers of 8 bits, in parts of 15 MB
@@ -19,7 +20,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,16 +31,16 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from reproduction.pretraining.batches import (
-    EpochPlan,
-    PreparedBatch,
+    DrawnRelations,
     VocabularyTexts,
-    prepare_ahead,
+    draw_epoch,
     read_texts,
 )
 from reproduction.pretraining.encoders import Encoder, load_encoder, save_encoder
-from reproduction.pretraining.left_out import LeftOut, measure_all
+from reproduction.pretraining.left_out import LeftOut, half_precision, measure_all
 from reproduction.pretraining.low_rank import low_rank_difference, with_difference
 from reproduction.pretraining.vocabularies import DOMAINS, Vocabulary, read_excluded
+from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.training.tower import MAX_NORM, WARM_UP, contrastive_loss
 
 STEPS = 690
@@ -48,8 +49,6 @@ WITH_DEFINITIONS = 0.5
 """The fraction of the batches with definitions."""
 LOGGED = 50
 """Steps between two printed lines."""
-MAX_THREADS = 6
-"""Threads that prepare batches, at most."""
 
 
 @dataclass(frozen=True)
@@ -103,31 +102,36 @@ class TeacherTraining:
 
     def train(self, after_step: Callable[[int], None]) -> None:
         """Make all steps, and call a function after each."""
-        for batch in self._batches():
-            self.model.train()
-            self.losses.append(self._train_batch(batch))
-            self.step += 1
-            if self.step % LOGGED == 0:
-                self._log()
-            after_step(self.step)
-            if self.schedule.done(self.step) >= 1:
-                return
-
-    def _batches(self) -> Iterator[PreparedBatch]:
-        """Yield the batches of one epoch after the other, with new hard negatives for each."""
-        threads = min(MAX_THREADS, processors())
         while True:
             self.model.eval()
             nearest = [texts.nearest_anchors(self.model) for texts in self.data]
             self._print(f"nearest anchors found after {self.schedule.seconds:.0f} s")
-            plan = EpochPlan(self.data, nearest, self.with_definitions, self.rng)
-            yield from prepare_ahead(plan.batches(), self.model.device, threads)
+            self.model.train()
+            for drawn in draw_epoch(self.data, nearest, self.with_definitions, self.rng):
+                self.losses.append(self._train_batch(drawn))
+                self.step += 1
+                if self.step % LOGGED == 0:
+                    self._log()
+                after_step(self.step)
+                if self.schedule.done(self.step) >= 1:
+                    return
 
-    def _train_batch(self, batch: PreparedBatch) -> Tensor:
+    def _train_batch(self, drawn: DrawnRelations) -> Tensor:
         """Make one step of the optimizer, and return the loss."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.schedule.rate(self.step)
-        loss = contrastive_loss(*batch.encode(self.model), batch.batch)
+        texts = self.data[drawn.vocabulary]
+        batch = texts.batch(drawn.relations, drawn.others)
+        rows = np.concatenate(
+            [
+                texts.query_rows(batch.queries, drawn.defined),
+                texts.anchor_rows(batch.anchors, drawn.defined),
+            ]
+        )
+        with half_precision(self.model.device):
+            vectors = texts.table.encode(self.model, rows)
+        queries, anchors = vectors.split([len(batch.queries), len(batch.anchors)])
+        loss = contrastive_loss(queries, anchors, batch)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), MAX_NORM)
@@ -149,32 +153,33 @@ class TeacherTraining:
 class Figures:
     """The figures of the vocabularies that were left out, by the steps that were made."""
 
-    def __init__(self, model: Encoder, left_out: Sequence[Vocabulary]) -> None:
+    def __init__(self, model: SentenceModel, left_out: Sequence[Vocabulary]) -> None:
         self.model = model
         self.left_out = left_out
         self.tests = [LeftOut(model, each.taxonomy) for each in left_out]
         self.rows: list[dict[str, Any]] = []
 
     def measure(self, name: str | int) -> None:
-        """Measure the model, and add a row with a name or the number of steps."""
-        metrics = measure_all(self.model, self.left_out, self.tests)
-        mean = {
-            key: float(np.mean([each[key] for each in metrics.values()]))
-            for key in ("hit_at_1", "mrr")
-            if metrics
-        }
-        self.rows.append({"after": name, "mean": mean, "vocabularies": metrics})
+        """Measure the model, and add a row for either kind of anchor."""
+        for composed in (False, True):
+            metrics = measure_all(self.model, self.left_out, self.tests, composed)
+            mean = {
+                key: float(np.mean([each[key] for each in metrics.values()]))
+                for key in ("hit_at_1", "mrr")
+                if metrics
+            }
+            row = {"after": name, "composed": composed, "mean": mean, "vocabularies": metrics}
+            self.rows.append(row)
 
 
 def main() -> None:
     """Train, measure and save a teacher."""
     options = parse_arguments()
     torch.manual_seed(options.seed)
-    model = load_encoder(options.base)
+    model = load_encoder(options.base).to("cuda" if torch.cuda.is_available() else "cpu")
     processes = options.processes or processors()
     excluded = read_excluded(options.exclude)
-    data = read_texts(options.vocabularies, model.tokenizer, excluded, processes)
-    model = model.to("cuda" if torch.cuda.is_available() else "cpu")
+    data = read_texts(options.vocabularies, model.tokenizer, excluded, processes, model.device)
     start = {name: weight.detach().cpu().clone() for name, weight in model.state_dict().items()}
     left_out = [each.vocabulary for each in data if each.vocabulary.domain in options.without]
     used = [each for each in data if each.vocabulary.domain not in options.without]
@@ -206,9 +211,14 @@ def save_results(
     save_file(difference, output / "difference.safetensors")
     model.load_state_dict(with_difference(start, difference))
     figures.measure(f"difference of rank {rank}")
+    save_figures(output, figures, arguments)
+
+
+def save_figures(folder: Path, figures: Figures, arguments: dict[str, Any]) -> None:
+    """Write the figures of the vocabularies that were left out, and the arguments of the run."""
     result = {"arguments": {name: str(value) for name, value in arguments.items()}}
     content = json.dumps({**result, "figures": figures.rows}, indent=1)
-    (output / "figures.json").write_text(content + "\n", encoding="utf-8")
+    (folder / "figures.json").write_text(content + "\n", encoding="utf-8")
 
 
 def processors() -> int:

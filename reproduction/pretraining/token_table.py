@@ -1,8 +1,8 @@
-"""Tokenized texts on a device, from which batches are taken without a loop over texts."""
+"""Tokenized texts, from which batches are taken without a loop over texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Protocol
 
@@ -12,12 +12,12 @@ from torch import Tensor
 
 from taxoexpan.device import CPU
 from taxoexpan.features.sentence_model import SentenceModel, Tokens
-from taxoexpan.network.text_tower import anchor_texts, query_text
-from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
 ENCODED, TRAINED = 8192, 1024
 """Texts that are encoded at a time, without and with gradients."""
+LENGTH_MULTIPLE = 8
+"""What the padded lengths on a GPU are a multiple of, for its kernels."""
 
 
 class TextTokenizer(Protocol):
@@ -31,15 +31,19 @@ def token_arrays(tokenizer: TextTokenizer, texts: Sequence[str]) -> tuple[Indice
     """Return the number of tokens of each text [N], and all tokens, one after the other [T]."""
     tokens = tokenizer.tokenize(texts)
     lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
-    return lengths, np.fromiter(chain.from_iterable(tokens), np.int64, int(lengths.sum()))
+    return lengths, np.fromiter(chain.from_iterable(tokens), np.int32, int(lengths.sum()))
 
 
 class TokenTable:
-    """The tokens of N texts, one after the other [T], with the start and length of each [N]."""
+    """The tokens of N texts, one after the other [T], with the start and length of each [N].
+
+    The tokens are on a device, the starts and lengths are not: the shape of a batch is known
+    without waiting for the device.
+    """
 
     def __init__(self, lengths: Indices, flat: Indices, device: torch.device = CPU) -> None:
-        self.lengths = torch.from_numpy(lengths).to(device)
-        self.starts = self.lengths.cumsum(0) - self.lengths
+        self.lengths = lengths
+        self.starts = lengths.cumsum() - lengths
         self.flat = torch.from_numpy(flat).to(device)
 
     @classmethod
@@ -49,34 +53,39 @@ class TokenTable:
         """Tokenize texts."""
         return cls(*token_arrays(tokenizer, texts), device)
 
-    @classmethod
-    def of_taxonomy(cls, model: SentenceModel, taxonomy: Taxonomy) -> tuple[TokenTable, TokenTable]:
-        """Tokenize the texts of all concepts as queries and as anchors, on the model's device."""
-        queries = [query_text(concept) for concept in taxonomy.concepts]
-        texts = queries, anchor_texts(taxonomy)
-        of_queries, of_anchors = (cls.of_texts(model, each, model.device) for each in texts)
-        return of_queries, of_anchors
+    def __len__(self) -> int:
+        return len(self.lengths)
 
-    def batch(self, rows: Tensor, multiple: int = 1) -> tuple[Tensor, Tensor]:
-        """Return the padded tokens of some texts, and which are valid: [B] → [B, L] each.
-
-        L is a multiple of a given number, for the kernels of a GPU.
-        """
-        lengths, starts = self.lengths[rows], self.starts[rows]
+    def batch(self, rows: Indices) -> tuple[Tensor, Tensor]:
+        """Return the padded tokens of some texts, and which are valid: [B] → [B, L] each."""
+        device = self.flat.device
+        lengths = self.lengths[rows]
+        multiple = LENGTH_MULTIPLE if device.type == "cuda" else 1
         longest = -(-int(lengths.max()) // multiple) * multiple
-        columns = torch.arange(longest, device=rows.device)
-        mask = columns < lengths[:, None]
-        places = (starts[:, None] + columns).clamp(max=len(self.flat) - 1)
-        return self.flat[places] * mask, mask
+        places = np.stack([self.starts[rows], lengths])
+        starts, sizes = torch.from_numpy(places).to(device, non_blocking=True)[:, :, None]
+        columns = torch.arange(longest, device=device)
+        mask = columns < sizes
+        return self.flat[(starts + columns).clamp(max=len(self.flat) - 1)].long() * mask, mask
 
-    def encode(self, model: SentenceModel, rows: Tensor) -> Tensor:
+    def blocks(self, rows: Indices, size: int) -> Iterator[tuple[Indices, Tensor, Tensor]]:
+        """Yield blocks of texts of similar length: their places in `rows`, tokens and mask."""
+        order = np.argsort(self.lengths[rows], kind="stable")
+        for start in range(0, len(order), size):
+            places = order[start : start + size]
+            yield places, *self.batch(rows[places])
+
+    def encode(self, model: SentenceModel, rows: Indices) -> Tensor:
         """Return the vectors of some texts, encoded in blocks of similar length: [B] → [B, D]."""
         size = TRAINED if torch.is_grad_enabled() else ENCODED
-        order = self.lengths[rows].argsort(stable=True)
-        blocks = (self.batch(rows[part]) for part in order.split(size))
-        vectors = [model(ids.to(model.device), mask.to(model.device)) for ids, mask in blocks]
-        return torch.cat(vectors).float()[order.argsort().to(model.device)]
+        places: list[Indices] = []
+        vectors: list[Tensor] = []
+        for block, ids, mask in self.blocks(rows, size):
+            places.append(block)
+            vectors.append(model(ids.to(model.device), mask.to(model.device)).float())
+        back = torch.from_numpy(np.argsort(np.concatenate(places))).to(model.device)
+        return torch.cat(vectors)[back]
 
     def encode_all(self, model: SentenceModel) -> Tensor:
         """Return the vectors of all texts: [N, D]."""
-        return self.encode(model, torch.arange(len(self.lengths), device=self.flat.device))
+        return self.encode(model, np.arange(len(self)))

@@ -46,7 +46,7 @@ class MiniLM(SentenceModel):
 
     dimension = DIMENSION
 
-    def __init__(self, vocabulary: Path) -> None:
+    def __init__(self, vocabulary: Path, layers: int = LAYERS) -> None:
         super().__init__()
         self.tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
         self.tokenizer.enable_truncation(MAX_TOKENS)
@@ -54,7 +54,7 @@ class MiniLM(SentenceModel):
         self.tokens = LoadedEmbedding(TOKEN_COUNT, DIMENSION)
         self.positions = nn.Parameter(torch.zeros(POSITION_COUNT, DIMENSION))
         self.norm = nn.LayerNorm(DIMENSION, eps=NORM_EPSILON)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
 
     def token_ids(self, texts: list[str]) -> Iterable[Sequence[int]]:
         """Yield the token numbers of each text, at most `MAX_TOKENS`."""
@@ -68,8 +68,10 @@ class MiniLM(SentenceModel):
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return unit vectors of token numbers [B, L], of which `mask` [B, L] are valid: [B, D]."""
-        # Attention without a mask is faster, and most blocks have texts of one length.
-        valid = None if mask.all() else mask[:, None, None]
+        # Attention without a mask is faster, and most blocks have texts of one length. Only a CPU
+        # knows at once whether all are valid.
+        is_full = mask.device.type == "cpu" and mask.all()
+        valid = None if is_full else mask[:, None, None]
         hidden = self.norm(self.tokens(ids) + self.positions[: ids.shape[1]])
         hidden = F.dropout(hidden, DROPOUT, self.training)
         for layer in self.layers:
@@ -125,8 +127,10 @@ class Layer(nn.Module):
 
 def load_minilm(folder: Path) -> MiniLM:
     """Load the model from its two files in a directory."""
-    model = MiniLM(folder / VOCABULARY)
-    model.load_state_dict(dequantize(load_file(folder / WEIGHTS)), assign=True)
+    weights = dequantize(load_file(folder / WEIGHTS))
+    layers = sum(name.endswith(".attend.weight") for name in weights)
+    model = MiniLM(folder / VOCABULARY, layers)
+    model.load_state_dict(weights, assign=True)
     return model.eval()
 
 
