@@ -67,7 +67,8 @@ def brands(folder: Path) -> Iterator[Entry]:
     for path in sorted((folder / "data" / "brands").glob("*/*.json")):
         kind = f"{path.stem} {path.parent.name}".replace("_", " ")
         for item in json.loads(path.read_text(encoding="utf-8")).get("items", ()):
-            yield Entry((item["displayName"],), kind)
+            if "displayName" in item:  # others are templates
+                yield Entry((item["displayName"],), kind)
 
 
 def food_facts(folder: Path) -> Iterator[Entry]:

@@ -49,7 +49,8 @@ class NameIndex:
 
     def is_defined_in(self, text: str) -> bool:
         """Return whether a text is one of the names, alone or with a definition."""
-        return self.is_name(text) or self.is_name(text.partition(DEFINITION)[0])
+        label, separator, _ = text.partition(DEFINITION)
+        return self.is_name(label) or (bool(separator) and self.is_name(text))
 
     def is_in(self, text: str) -> bool:
         """Return whether consecutive words of a text are a name of two or more words."""

@@ -169,3 +169,14 @@ def test_a_missing_source_is_named(tmp_path: Path) -> None:
     exclude = ["--exclude", str(tmp_path / "tests.txt")]
     with pytest.raises(SystemExit, match=f"{next(iter(SOURCES))} is missing"):
         main([str(tmp_path), "-o", str(tmp_path / "phrases.txt.gz"), *exclude])
+
+
+def test_brands_have_their_kind(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "brands" / "shop"
+    folder.mkdir(parents=True)
+    items = [{"displayName": "Oak & Co"}, {"fromTemplate": "operators/amenity"}]
+    (folder / "baby_goods.json").write_text(json.dumps({"items": items}), encoding="utf-8")
+    assert lines_of(list(repositories.brands(tmp_path))) == [
+        "Oak & Co",
+        "Oak & Co: baby goods shop",
+    ]
