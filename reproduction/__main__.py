@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from reproduction.experiments import (
     FIGURES,
+    MEASURED,
     SEMEVAL,
+    TASK13,
     Experiment,
     all_experiments,
     choose_experiments,
@@ -24,10 +26,13 @@ from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
+    from reproduction.measurements.trial import Data
     from reproduction.task import Task
 
 CALIBRATION = "calibration"
 """The figure of the measurements of confidence."""
+PAPER = "paper"
+"""The page with the paper's tables."""
 LEAVES = "one leaf in ten is held out for validation, and one for the test"
 
 
@@ -40,12 +45,20 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--task", type=Path, nargs="+", help="task files, from prepare")
     run.add_argument("--seeds", type=int, default=3, help="runs per experiment (default: 3)")
     run.add_argument("--newer", type=Path, metavar="FILE", help="a newer release, to measure with")
+    run.add_argument("--task13", type=Path, metavar="DIR", help="folder of SemEval-2016 Task 13")
     prepare = steps.add_parser("prepare", help="write a task, with its vectors, for other machines")
     table = steps.add_parser("table", help="print a table of the stored runs")
     figure = steps.add_parser("figure", help="draw a figure as PNG and SVG")
     figure.add_argument("name", choices=[*FIGURES, CALIBRATION])
     figure.add_argument("--vectors", help="which runs to draw, if several tasks have runs")
-    page = steps.add_parser("page", help="write one page with all results of the paper's tables")
+    page = steps.add_parser("page", help="write a page with all results of the paper's tables")
+    page.add_argument(
+        "name",
+        nargs="?",
+        choices=(PAPER, TASK13),
+        default=PAPER,
+        help=f"the paper's tables (default), or SemEval-2016 Task 13: {TASK13}",
+    )
     icd = steps.add_parser("icd", help="write a release of ICD-10-CM as a taxonomy")
     icd.add_argument("wheel", type=Path, help="wheel of simple-icd-10-cm")
     icd.add_argument("-o", "--output", type=Path, required=True, metavar="CSV")
@@ -63,7 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
         step.add_argument("--semeval", type=Path, help="folder of SemEval-2016 Task 14")
         step.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
         step.add_argument("--quiet", action="store_true", help="do not show progress")
-    for step, default in ((prepare, "."), (table, None), (figure, "."), (page, "reproduction.md")):
+    for step, default in ((prepare, "."), (table, None), (figure, "."), (page, None)):
         step.add_argument("-o", "--output", type=Path, default=default)
     return parser
 
@@ -163,8 +176,10 @@ def _chosen(options: argparse.Namespace) -> list[Experiment]:
 def _run(options: argparse.Namespace) -> None:
     """Make the missing runs, and print the results of all runs as tables."""
     experiments = _chosen(options)
-    measurements = [experiment for experiment in experiments if experiment.measurement]
-    ranked = [experiment for experiment in experiments if not experiment.measurement]
+    measurements, ranked = _by_kind(experiments)
+    if not measurements and not ranked:
+        problem = "the chosen results are only quoted, so there is nothing to run"
+        raise ConfigurationError(problem, fix="see `python -m reproduction` for all experiments")
     if measurements:
         _measure(measurements, options)
     elif options.newer:
@@ -174,25 +189,46 @@ def _run(options: argparse.Namespace) -> None:
         _rank(ranked, options)
 
 
+def _by_kind(experiments: Sequence[Experiment]) -> tuple[list[Experiment], list[Experiment]]:
+    """Return the measurements, and the experiments that rank, without quotations among both."""
+    measured = [each for each in experiments if each.measurement]
+    ranked = [e for e in experiments if not e.measurement and e.group not in MEASURED]
+    return measured, ranked
+
+
 def _measure(experiments: Sequence[Experiment], options: argparse.Namespace) -> None:
     """Make the missing runs of measurements, and print their tables."""
     from reproduction.measurements.runner import run_measurements, tables_text
-    from reproduction.measurements.trial import Data, Trial
+    from reproduction.measurements.trial import Trial
+    from reproduction.runner import depends_on_seed
 
     say = _speaker(options)
 
     def begin(trial: Trial, left: int) -> None:
-        say(f"{trial.experiment.title}, seed {trial.seed}: started, {left:,} more to run")
+        name = f"{trial.data.name}: {trial.experiment.title}, seed {trial.seed}"
+        say(f"{name}: started, {left:,} more to run")
 
-    data = Data.read(options.taxonomy or _terms(options.mag_cs), options.newer)
     trials = [
         Trial(experiment, data, seed, options.features, options.device, not options.quiet)
+        for data in _releases(options)
         for seed in range(options.seeds)
         for experiment in experiments
+        if seed == 0 or not experiment.method or depends_on_seed(experiment)
     ]
     for run in run_measurements(trials, options.runs, begin):
-        say(f"{run.experiment.title}, seed {run.seed}: {run.seconds:.0f} s")
+        say(f"{run.task.name}: {run.experiment.title}, seed {run.seed}: {run.seconds:.0f} s")
     print(tables_text(experiments, options.runs), end="")
+
+
+def _releases(options: argparse.Namespace) -> list[Data]:
+    """Read the taxonomies to measure on, with their newer releases."""
+    from reproduction.measurements.trial import Data
+
+    if options.task13:
+        from reproduction.task13.data import read_task13
+
+        return read_task13(options.task13)
+    return [Data.read(options.taxonomy or _terms(options.mag_cs), options.newer)]
 
 
 def _rank(experiments: Sequence[Experiment], options: argparse.Namespace) -> None:
@@ -310,12 +346,11 @@ def _table(options: argparse.Namespace) -> None:
     from reproduction.tables import table_text
 
     experiments = _chosen(options)
-    measured = [experiment for experiment in experiments if experiment.measurement]
+    measured, ranked = _by_kind(experiments)
     if measured:
         from reproduction.measurements.runner import tables_text
 
         print(tables_text(measured, options.runs), end="")
-    ranked = [experiment for experiment in experiments if not experiment.measurement]
     if not ranked:
         return
     if options.semeval is None and any(experiment.group == SEMEVAL for experiment in ranked):
@@ -366,10 +401,13 @@ def _figure(options: argparse.Namespace) -> None:
 
 
 def _page(options: argparse.Namespace) -> None:
-    from reproduction.page import page_text
-
-    options.output.write_text(page_text(options.runs), encoding="utf-8")
-    _note(f"{options.output} written")
+    if options.name == TASK13:
+        from reproduction.task13.page import page_text as text_of
+    else:
+        from reproduction.page import page_text as text_of
+    output = options.output or Path("reproduction.md" if options.name == PAPER else "task13.md")
+    output.write_text(text_of(options.runs), encoding="utf-8")
+    _note(f"{output} written")
 
 
 def _icd(options: argparse.Namespace) -> None:

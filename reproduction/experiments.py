@@ -33,7 +33,10 @@ SEMEVAL = "semeval"
 OWN = "own"
 """The group of the experiments in files of your own."""
 
-MEASURED = ("calibration", "cleaning", "recovery", "review", "small", "updating")
+TASK13 = "task13"
+"""The group of SemEval-2016 Task 13, which has its own data and its own page."""
+
+MEASURED = ("calibration", "cleaning", "recovery", "review", "small", TASK13, "updating")
 """The groups of the measurements, which are not in the paper."""
 
 FIGURES = {
@@ -57,7 +60,8 @@ class Experiment:
     with likely duplicates `merged`.
 
     Instead of ranking with a method, a `measurement` measures whole models with `settings` on
-    taxonomies of your own, and has `parameters`.
+    taxonomies of your own, and has `parameters`; with a `method`, it measures a rule instead of a
+    model. `source` says where results that are only quoted come from.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Experiment:
     measurement: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     published: dict[str, float] = field(default_factory=dict)
+    source: str = ""
 
     @property
     def group(self) -> str:

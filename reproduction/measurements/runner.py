@@ -11,6 +11,7 @@ from reproduction.experiments import Experiment
 from reproduction.measurements import (
     calibration,
     calibration_results,
+    placements,
     planted_errors,
     recovery,
     review,
@@ -37,6 +38,7 @@ MEASUREMENTS = {
     "confidence": Measurement(calibration.measure_confidence, calibration_results.confidence_text),
     "abstention": Measurement(calibration.measure_abstention, calibration_results.abstention_text),
     "errors": Measurement(planted_errors.measure, planted_errors.tables),
+    "placements": Measurement(placements.measure, placements.tables),
     "recovery": Measurement(recovery.measure, recovery.tables),
     "review": Measurement(review.measure, review.tables),
     "small-taxonomies": Measurement(small_taxonomies.measure, small_taxonomies.tables),

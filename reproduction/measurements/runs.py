@@ -76,5 +76,8 @@ def read_run(folder: Path, digest: str | None = None) -> MeasuredRun:
 
 
 def _settings_folder(experiment: Experiment) -> str:
-    identity = json.dumps([experiment.settings, experiment.parameters], sort_keys=True)
+    parts: list[object] = [experiment.settings, experiment.parameters]
+    if experiment.method:
+        parts.append(experiment.method)
+    identity = json.dumps(parts, sort_keys=True)
     return f"{experiment.measurement}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"

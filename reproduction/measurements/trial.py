@@ -12,7 +12,7 @@ from typing import Any
 from reproduction.experiments import Experiment
 from reproduction.split import read_split, split_leaves
 from taxoexpan import TaxoExpan, Taxonomy, read_taxonomy
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.shared_options import SuggestOptions
 from taxoexpan.taxonomy import Concept
@@ -52,7 +52,8 @@ class Data:
         """The newer release, which some measurements need."""
         if self.release is None:
             message = "this measurement compares two releases of a taxonomy"
-            raise ConfigurationError(message, fix="give them with --taxonomy OLD and --newer NEW")
+            fix = "give them with --taxonomy OLD and --newer NEW, or with --task13 DIR"
+            raise ConfigurationError(message, fix=fix)
         return self.release
 
     def split(self) -> tuple[Holdout, Holdout]:
@@ -98,9 +99,9 @@ class Trial:
 
 
 def first_places(model: TaxoExpan, concepts: Sequence[Concept]) -> list[Suggestion]:
-    """Return the first suggested place of every concept, also of likely duplicates."""
+    """Return the first suggested place of every concept, also of duplicates and similar names."""
     first: dict[str, Suggestion] = {}
     for suggestion in model._suggest(concepts, SuggestOptions(top_k=1))[0]:
-        if suggestion.kind != SuggestionKind.MERGE:
+        if not suggestion.is_merge:
             first.setdefault(suggestion.query.id, suggestion)
     return [first[concept.id] for concept in concepts]

@@ -248,7 +248,8 @@ def test_the_page_begins_with_the_introduction(tmp_path: Path) -> None:
     introduction = INTRODUCTION.read_text(encoding="utf-8")
     assert page_text(tmp_path).startswith(introduction)
     assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").startswith(introduction)
-    networks = [e for e in find_experiments(["*"]) if e.settings.get("preset") == "paper"]
+    ranked = [e for e in find_experiments(["*"]) if e.method]
+    networks = [e for e in ranked if e.settings.get("preset") == "paper"]
     rates = {(e.settings["learning_rate"], e.settings["batch_size"]) for e in networks}
     assert rates == {(0.0015, 256)}
     assert "batches have 256 relations and the learning rate is .0015" in introduction
