@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from taxoexpan.features.minilm import LAYERS, MiniLM
+from taxoexpan.features.minilm import SIZE, MiniLM
 from taxoexpan.features.transformer.model_files import find_model
 
 
@@ -34,7 +34,7 @@ def renamed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     }
     for kind in ("weight", "bias"):
         result[f"norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
-        for index in range(LAYERS):
+        for index in range(SIZE.layers):
             old, new = f"encoder.layer.{index}", f"layers.{index}"
             attention = [
                 f"{old}.attention.self.{part}.{kind}" for part in ("query", "key", "value")

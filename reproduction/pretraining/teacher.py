@@ -36,10 +36,11 @@ from reproduction.pretraining.batches import (
     prepare_ahead,
     read_texts,
 )
-from reproduction.pretraining.encoders import Encoder, load_encoder, save_encoder
+from reproduction.pretraining.encoders import Encoder, EncoderTokenizer, load_encoder, save_encoder
 from reproduction.pretraining.left_out import LeftOut, measure_all
-from reproduction.pretraining.low_rank import low_rank_difference, with_difference
+from reproduction.pretraining.low_rank import low_rank_difference
 from reproduction.pretraining.vocabularies import DOMAINS, Vocabulary, read_excluded
+from taxoexpan.features.low_rank import with_difference
 from taxoexpan.training.tower import MAX_NORM, WARM_UP, contrastive_loss
 
 STEPS = 690
@@ -173,7 +174,8 @@ def main() -> None:
     model = load_encoder(options.base)
     processes = options.processes or processors()
     excluded = read_excluded(options.exclude)
-    data = read_texts(options.vocabularies, model.tokenizer, excluded, processes)
+    tokenizer = EncoderTokenizer(model.tokenizer)
+    data = read_texts(options.vocabularies, tokenizer, excluded, processes)
     model = model.to("cuda" if torch.cuda.is_available() else "cpu")
     start = {name: weight.detach().cpu().clone() for name, weight in model.state_dict().items()}
     left_out = [each.vocabulary for each in data if each.vocabulary.domain in options.without]
