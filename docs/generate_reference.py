@@ -9,7 +9,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from taxoexpan.cli.main import build_parser
-from taxoexpan.config import PRESETS, Config, load_preset
+from taxoexpan.config import PRESETS, Config, configure, preset_settings
 from taxoexpan.evaluation.methods import METHODS
 
 
@@ -40,7 +40,7 @@ def _subparsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse
 
 def settings_page() -> str:
     """Return a table of every setting with its description and its value in each preset."""
-    presets = {name: load_preset(name) for name in PRESETS}
+    presets = {name: configure(preset_settings(name)) for name in PRESETS}
     lines = [
         "# Settings",
         "",

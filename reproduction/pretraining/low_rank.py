@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 
-LEFT, RIGHT = ":left", ":right"
-"""The ends of the names of a matrix's two factors."""
+from taxoexpan.features.low_rank import LEFT, RIGHT
+
 MAX_BYTES = 10_000_000
 """The size of a stored difference, at most."""
 HEADER_BYTES = 100_000
@@ -34,19 +34,6 @@ def low_rank_difference(
         else:
             difference[name] = change.half()
     return rank, {name: each.cpu().contiguous() for name, each in difference.items()}
-
-
-def with_difference(
-    start: Mapping[str, Tensor], difference: Mapping[str, Tensor]
-) -> dict[str, Tensor]:
-    """Return the weights at the start plus a difference."""
-    weights = {}
-    for name, weight in start.items():
-        change = difference.get(name)
-        if change is None:
-            change = difference[name + LEFT].float() @ difference[name + RIGHT].float()
-        weights[name] = weight + change.float().to(weight.device)
-    return weights
 
 
 def factors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:

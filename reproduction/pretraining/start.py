@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from taxoexpan.features.minilm import quantize
-from taxoexpan.features.pretrained import VOCABULARY, WEIGHTS, model_folder
+from taxoexpan.features.pretrained import FOLDER, VOCABULARY, WEIGHTS
 from taxoexpan.features.transformer.model_files import find_model
 
 PARTS = {
@@ -121,7 +121,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     stored = quantize(renamed(weights, layers))
     save_file({n: w.contiguous() for n, w in stored.items()}, options.output / WEIGHTS)
-    shutil.copy(model_folder() / VOCABULARY, options.output / VOCABULARY)
+    shutil.copy(FOLDER / VOCABULARY, options.output / VOCABULARY)
 
 
 if __name__ == "__main__":

@@ -236,7 +236,8 @@ def encode_targets(teacher: SentenceModel, table: TokenTable) -> Tensor:
 
 def joined(targets: Sequence[Tensor]) -> Tensor:
     """Return the vectors of several teachers side by side, whose cosine is the mean cosine."""
-    return torch.cat(list(targets), dim=1) / len(targets) ** 0.5
+    together = torch.cat(list(targets), dim=1)
+    return together.mul_(len(targets) ** -0.5)
 
 
 def read_phrases(path: Path) -> list[str]:
@@ -276,9 +277,10 @@ class Texts:
 
 def teach(teacher: Encoder, texts: Texts) -> list[Tensor]:
     """Return a teacher's vectors of each vocabulary's texts, and then of the phrases."""
-    used, _ = texts.read(teacher.tokenizer)
+    tokenizer = EncoderTokenizer(teacher.tokenizer)
+    used, _ = texts.read(tokenizer)
     tables = [each.table for each in used] + (
-        [texts.tokenized_phrases(teacher.tokenizer)] if texts.phrases else []
+        [texts.tokenized_phrases(tokenizer)] if texts.phrases else []
     )
     return [encode_targets(teacher, table) for table in tables]
 

@@ -36,10 +36,11 @@ from reproduction.pretraining.batches import (
     draw_epoch,
     read_texts,
 )
-from reproduction.pretraining.encoders import Encoder, load_encoder, save_encoder
+from reproduction.pretraining.encoders import Encoder, EncoderTokenizer, load_encoder, save_encoder
 from reproduction.pretraining.left_out import LeftOut, half_precision, measure_all
-from reproduction.pretraining.low_rank import low_rank_difference, with_difference
+from reproduction.pretraining.low_rank import low_rank_difference
 from reproduction.pretraining.vocabularies import DOMAINS, Vocabulary, read_excluded
+from taxoexpan.features.low_rank import with_difference
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.training.tower import MAX_NORM, WARM_UP, contrastive_loss
 
@@ -179,7 +180,8 @@ def main() -> None:
     model = load_encoder(options.base).to("cuda" if torch.cuda.is_available() else "cpu")
     processes = options.processes or processors()
     excluded = read_excluded(options.exclude)
-    data = read_texts(options.vocabularies, model.tokenizer, excluded, processes, model.device)
+    tokenizer = EncoderTokenizer(model.tokenizer)
+    data = read_texts(options.vocabularies, tokenizer, excluded, processes, model.device)
     start = {name: weight.detach().cpu().clone() for name, weight in model.state_dict().items()}
     left_out = [each.vocabulary for each in data if each.vocabulary.domain in options.without]
     used = [each for each in data if each.vocabulary.domain not in options.without]

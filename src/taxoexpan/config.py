@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.large_parts import has_large
 from taxoexpan.phrasing import did_you_mean
 from taxoexpan.shared_options import FeatureOptions
 
@@ -254,7 +255,7 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
         (not tuned, tower, "tower_epochs is 0"),
         (tuned and config.compose_anchors, ["compose_anchors"], "the encoder is fine-tuned"),
         (
-            not {"pretrained", "transformer"} & encoders,
+            not {"large", "pretrained", "transformer"} & encoders,
             [*learned, *tower],
             f"{encoder} has no sentence model",
         ),
@@ -264,14 +265,24 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
     return {name: reasons[name] for name in names if name in reasons}
 
 
-def load_preset(name: str, **changes: Any) -> Config:
-    """Return the config of a preset, with some settings changed."""
+def preset_settings(name: str) -> dict[str, Any]:
+    """Return the settings of a preset where everything is installed."""
     if name not in PRESETS:
         raise ConfigurationError(
             f"no preset is called {name!r}", fix=f"choose one of {', '.join(PRESETS)}"
         )
     text = resources.files("taxoexpan").joinpath(f"presets/{name}.toml").read_text("utf-8")
-    settings = tomllib.loads(text)
+    return tomllib.loads(text)
+
+
+def load_preset(name: str, **changes: Any) -> Config:
+    """Return the config of a preset, with some settings changed.
+
+    Where the base of the encoder `large` is not installed, `pretrained` takes its place.
+    """
+    settings = preset_settings(name)
+    if not has_large():
+        settings["features"] = settings["features"].replace("large", "pretrained")
     if isinstance(changes.get("quirks"), Mapping):
         changes["quirks"] = {**settings.get("quirks", {}), **changes["quirks"]}
     return configure({**settings, **changes})

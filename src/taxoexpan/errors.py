@@ -116,6 +116,10 @@ class ConfigurationError(TaxoExpanError):
     """An option that is unknown or out of range."""
 
 
+class MissingPackageError(ConfigurationError):
+    """A setting that needs a package which is not installed; the fix is to install it."""
+
+
 class ModelError(TaxoExpanError):
     """A model that cannot be trained, saved, loaded or used."""
 

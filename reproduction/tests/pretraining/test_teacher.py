@@ -19,12 +19,13 @@ from reproduction.pretraining.encoders import (
     ARCHITECTURES,
     Encoder,
     EncoderTokenizer,
-    Size,
     load_encoder,
     save_encoder,
 )
-from reproduction.pretraining.low_rank import low_rank_difference, with_difference
+from reproduction.pretraining.low_rank import low_rank_difference
 from taxoexpan.device import CPU
+from taxoexpan.features.layers import Size
+from taxoexpan.features.low_rank import with_difference
 from taxoexpan.network.text_tower import anchor_texts, query_text
 
 WORDS = (
@@ -44,7 +45,7 @@ def tokenizer() -> Tokenizer:
 def encoder(architecture: str) -> Encoder:
     """A small random encoder."""
     torch.manual_seed(0)
-    size = Size(architecture, tokens=16, dimension=64, inner=128, layers=2, heads=2, epsilon=1e-5)
+    size = Size(tokens=16, dimension=64, inner=128, layers=2, heads=2, epsilon=1e-5)
     model = ARCHITECTURES[architecture](size, tokenizer()).eval()
     for weight in model.parameters():
         torch.nn.init.normal_(weight, std=0.3)
@@ -117,6 +118,7 @@ def test_a_teacher_learns_and_is_stored_with_its_difference(
     save_encoder(encoder("mpnet"), base)
     arguments = [str(vocabularies), "-o", str(output), "--base", str(base), "--without", "matter"]
     options = ["--steps", "5", "--measure-every", "3", "--processes", "1"]
+    options += ["--learning-rate", "0.001"]  # so that five steps change much more than rounding
     monkeypatch.setattr(sys, "argv", ["teacher", *arguments, *options])
     teacher.main()
     rows = json.loads((output / "figures.json").read_text(encoding="utf-8"))["figures"]

@@ -18,7 +18,7 @@ from taxoexpan.archive.archive import Archive
 from taxoexpan.archive.parts import Configuration, Continuation, read_calibrators, read_part
 from taxoexpan.config import Config
 from taxoexpan.device import choose_device
-from taxoexpan.errors import ModelError, TaxoExpanError
+from taxoexpan.errors import MissingPackageError, ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_words import check_words, words_from_arrays
@@ -169,6 +169,8 @@ def _read_encoder(about: ModelSummary, features: str, device: str) -> Encoder:
     known = about.training.encoder
     try:
         encoder = make_encoder(features, about.config.oov, device)
+    except MissingPackageError as error:
+        raise ModelError(f"{path}: {error.problem}", fix=error.fix) from None
     except (TaxoExpanError, OSError, ValueError) as error:  # a path may have any characters
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
         fix = "if they have moved, say where they are"

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 
 from taxoexpan.cli.messages import print_json, print_line
+from taxoexpan.large_parts import has_large, install_command
 from taxoexpan.option_declarations import OptionGroup, json_option
 
 EXTRAS = {
@@ -66,6 +67,7 @@ def _parts() -> dict[str, Callable[[], str]]:
         **{f"[{extra}]": partial(_extra, extra) for extra in EXTRAS},
         "device": _device,
         "encoders": _encoders,
+        "encoder large": _large,
         "cache": _cache,
     }
 
@@ -95,6 +97,11 @@ def _encoders() -> str:
     for encoder in (StaticEncoder(), PretrainedEncoder("cpu")):
         encoder.encode(["green tea"])
     return "static and pretrained work"
+
+
+def _large() -> str:
+    """Return whether the base of the large encoder is installed, which is not required."""
+    return "installed" if has_large() else f"missing; {install_command()}"
 
 
 def _cache() -> str:

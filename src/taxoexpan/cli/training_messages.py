@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import announce, note, warn
+from taxoexpan.large_parts import install_command
 from taxoexpan.phrasing import pluralize
 from taxoexpan.thresholds import MIN_FOR_FINE_CONFIDENCE, MIN_FOR_VALIDATION
 
@@ -21,7 +22,23 @@ PRECISIONS = (0.95, 0.9, 0.8)
 def begin_training(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Load the libraries of the encoder, and print the size of the taxonomy."""
     model.encoder.prepare(["ready"])  # first: its libraries may lose a Ctrl-C while they load
+    _print_encoder(model)
     note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
+
+
+def _print_encoder(model: TaxoExpan) -> None:
+    """Print which encoder a preset uses that prefers the large one, if the user chose no other."""
+    from taxoexpan.config import load_preset, preset_settings
+
+    preferred = preset_settings(model.preset)["features"]
+    used = model.config.features
+    if "large" not in preferred or used != load_preset(model.preset).features:
+        return
+    if used == preferred:
+        note(f"the preset {model.preset} uses the encoder large")
+    else:
+        fix = f"for the large one, which is better and slower: {install_command()}"
+        note(f"the preset {model.preset} uses the small encoder; {fix}")
 
 
 def print_training(model: TaxoExpan, is_continued: bool = False) -> None:

@@ -188,7 +188,7 @@ def warn_of_language(features: str, labels: Sequence[str]) -> None:
 def _is_english(encoder: str) -> bool:
     """Return whether an encoder is known to be for English only."""
     is_transformer = encoder.startswith("transformer:")
-    return encoder in ("pretrained", "static") or (
+    return encoder in ("large", "pretrained", "static") or (
         is_transformer and encoder.endswith("all-minilm-l6-v2")
     )
 

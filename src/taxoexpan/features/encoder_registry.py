@@ -12,6 +12,7 @@ import numpy as np
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.cached_encoder import CachedEncoder
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
+from taxoexpan.features.large import LargeEncoder
 from taxoexpan.features.pretrained import PretrainedEncoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.features.word_vectors import WordVectorEncoder
@@ -19,7 +20,7 @@ from taxoexpan.features.word_vectors import WordVectorEncoder
 if TYPE_CHECKING:
     from taxoexpan.config import UnknownWords
 
-PLAIN = ("pretrained", "static")
+PLAIN = ("large", "pretrained", "static")
 """The encoders without an argument."""
 ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH"}
 """The encoders with an argument, and what the argument is."""
@@ -77,6 +78,8 @@ def _make_one(name: str, oov: UnknownWords, device: str) -> Encoder:
         return StaticEncoder()
     if name == "pretrained":
         return CachedEncoder(PretrainedEncoder(device))
+    if name == "large":
+        return CachedEncoder(LargeEncoder(device))
     if kind not in ARGUMENTS:
         known = ", ".join([*PLAIN, *(f"{kind}:{value}" for kind, value in ARGUMENTS.items())])
         raise ConfigurationError(

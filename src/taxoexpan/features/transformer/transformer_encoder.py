@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError, is_out_of_memory
+from taxoexpan.errors import (
+    ConfigurationError,
+    MissingPackageError,
+    ModelError,
+    TaxoExpanError,
+    is_out_of_memory,
+)
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.transformer.dimension import declared_dimension
 from taxoexpan.features.transformer.model_files import (
@@ -52,7 +58,7 @@ class TransformerEncoder(Encoder):
     def __init__(self, model: str, device: str | torch.device = "auto") -> None:
         self.name = f"transformer:{model}"
         if find_spec("sentence_transformers") is None:
-            raise ConfigurationError(
+            raise MissingPackageError(
                 f"features {self.name!r} need sentence-transformers, which is not installed",
                 fix="pip install 'taxoexpan[transformers]'",
             )
