@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from taxoexpan.features.minilm import quantize
+from taxoexpan.features.minilm import MiniLM, quantize
 from taxoexpan.features.pretrained import FOLDER, VOCABULARY, WEIGHTS
 from taxoexpan.features.transformer.model_files import find_model
 
@@ -35,6 +35,14 @@ PARTS = {
 """Our names of the parts of a layer, and those of BERT."""
 LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 """The beginning of the name of a layer's weight in BERT."""
+
+
+def load_start() -> MiniLM:
+    """Load all-MiniLM-L6-v2 without rounding its weights."""
+    weights = published_minilm()
+    model = MiniLM(FOLDER / VOCABULARY)
+    model.load_state_dict(renamed(weights, layers_of(weights)))
+    return model.eval()
 
 
 def published_minilm() -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from reproduction.pretraining import teacher
-from reproduction.pretraining.batches import EpochPlan, VocabularyTexts, prepare_ahead, read_texts
+from reproduction.pretraining.batches import VocabularyTexts, draw_epoch, read_texts
 from reproduction.pretraining.encoders import (
     ARCHITECTURES,
     Encoder,
@@ -27,6 +27,7 @@ from taxoexpan.device import CPU
 from taxoexpan.features.layers import Size
 from taxoexpan.features.low_rank import with_difference
 from taxoexpan.network.text_tower import anchor_texts, query_text
+from taxoexpan.training.tower import TowerBatch
 
 WORDS = (
     "science", "physics", "chemistry", "optics", "state", "defence", "health", "reaction", "kind",
@@ -55,7 +56,7 @@ def encoder(architecture: str) -> Encoder:
 @pytest.fixture
 def texts(vocabularies: Path) -> list[VocabularyTexts]:
     """The tokenized vocabularies."""
-    return read_texts(vocabularies, EncoderTokenizer(tokenizer()), set(), processes=1)
+    return read_texts(vocabularies, EncoderTokenizer(tokenizer()), set(), 1, CPU)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -81,24 +82,42 @@ def test_a_stored_encoder_has_nearly_the_same_vectors(tmp_path: Path) -> None:
     assert (model.encode(TEXTS) * loaded.encode(TEXTS)).sum(1).min() > 0.999
 
 
-def test_a_prepared_batch_has_the_vectors_of_its_texts(texts: list[VocabularyTexts]) -> None:
+def test_a_batch_has_the_vectors_of_its_texts(texts: list[VocabularyTexts]) -> None:
     model = encoder("nomic")
     (source,) = (each for each in texts if each.vocabulary.name == "arxiv")
-    plan = EpochPlan([source], [source.nearest_anchors(model)], 1.0, np.random.default_rng(0))
-    (batch,) = prepare_ahead(plan.batches(), CPU, threads=2)
+    concepts = np.array([3, 0, 2])
+    rows = np.concatenate(
+        [source.query_rows(concepts, defined=True), source.anchor_rows(concepts, defined=True)]
+    )
     with torch.no_grad():
-        queries, anchors = batch.encode(model)
-    concepts = [source.taxonomy.concepts[i] for i in batch.batch.queries.tolist()]
-    assert torch.allclose(queries, model.encode([query_text(c) for c in concepts]), atol=1e-5)
-    written = [anchor_texts(source.taxonomy)[i] for i in batch.batch.anchors.tolist()]
+        queries, anchors = source.table.encode(model, rows).split(3)
+    own = [query_text(source.taxonomy.concepts[index]) for index in concepts.tolist()]
+    assert torch.allclose(queries, model.encode(own), atol=1e-5)
+    written = [anchor_texts(source.taxonomy)[index] for index in concepts.tolist()]
     assert torch.allclose(anchors, model.encode(written), atol=1e-5)
+
+
+def test_a_batch_blocks_what_the_fine_tuning_of_the_package_blocks(
+    texts: list[VocabularyTexts],
+) -> None:
+    for source in texts:
+        relations = np.arange(len(source.children))[::-1].copy()
+        others = np.arange(0, len(source.taxonomy), 2)
+        ours = source.batch(relations, others)
+        pairs = source.children[relations], source.parents[relations]
+        theirs = TowerBatch.of(source.taxonomy, *pairs, others, CPU)
+        assert np.array_equal(ours.anchors, theirs.anchors)
+        assert torch.equal(ours.positives, theirs.positives)
+        assert torch.equal(ours.blocked, theirs.blocked)
 
 
 def test_every_relation_is_in_one_batch_of_an_epoch(texts: list[VocabularyTexts]) -> None:
     nearest = [each.nearest_anchors(encoder("nomic")) for each in texts]
-    plan = EpochPlan(texts, nearest, 0.5, np.random.default_rng(0))
-    counts = sorted(len(batch.batch.queries) for batch in prepare_ahead(plan.batches(), CPU, 2))
-    assert counts == sorted(len(each.children) for each in texts)
+    drawn = list(draw_epoch(texts, nearest, 0.5, np.random.default_rng(0)))
+    assert sorted(each.vocabulary for each in drawn) == list(range(len(texts)))
+    for each in drawn:
+        assert sorted(each.relations) == list(range(len(texts[each.vocabulary].children)))
+        assert len(each.others) == len(each.relations)
 
 
 def test_a_difference_of_low_rank_is_restored() -> None:
@@ -122,8 +141,8 @@ def test_a_teacher_learns_and_is_stored_with_its_difference(
     monkeypatch.setattr(sys, "argv", ["teacher", *arguments, *options])
     teacher.main()
     rows = json.loads((output / "figures.json").read_text(encoding="utf-8"))["figures"]
-    assert [row["after"] for row in rows[:3]] == [0, 3, 5]
-    assert rows[3]["after"].startswith("difference of rank")
+    assert [row["after"] for row in rows[:6]] == [0, 0, 3, 3, 5, 5]
+    assert rows[6]["after"].startswith("difference of rank")
     assert all(row["vocabularies"].keys() == {"rxno"} for row in rows)
     before, after = (load_encoder(folder).encode(TEXTS) for folder in (base, output / "encoder"))
     assert not torch.allclose(before, after, atol=1e-3)
