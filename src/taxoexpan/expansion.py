@@ -19,8 +19,7 @@ from taxoexpan.config import (
 )
 from taxoexpan.decisions.additions import AppliedSuggestions
 from taxoexpan.decisions.applying import apply_decisions
-from taxoexpan.decisions.decide import decide, fitted, marked
-from taxoexpan.decisions.decision import Decision
+from taxoexpan.decisions.decision import Decision, decide, fitted, marked
 from taxoexpan.decisions.policies import Deepest, Policy, policy_of_options
 from taxoexpan.decisions.suggestion import Suggestion, Verdict
 from taxoexpan.decisions.suggestion_tables import suggestions_csv

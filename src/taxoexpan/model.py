@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
 from taxoexpan.config import Settings, load_preset
 from taxoexpan.decisions.additions import to_additions
-from taxoexpan.decisions.decide import decide
-from taxoexpan.decisions.decision import Reason
+from taxoexpan.decisions.decision import Reason, decide
 from taxoexpan.decisions.feedback import Feedback
 from taxoexpan.decisions.policies import policy_of
 from taxoexpan.decisions.suggestion import Suggestion, grouped_by_position

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from taxoexpan import Concept, Suggestion
 from taxoexpan.decisions.additions import to_additions
-from taxoexpan.decisions.decide import decide, marked
-from taxoexpan.decisions.decision import Leave, Merge, Place, Reject
+from taxoexpan.decisions.decision import Leave, Merge, Place, Reject, decide, marked
 from taxoexpan.decisions.policies import policy_of
 from tests.support.builders import tree
 from tests.support.decisions import SuggestionKind, Suitability, Verdict

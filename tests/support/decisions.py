@@ -20,11 +20,11 @@ import numpy as np
 from taxoexpan import Concept, Suggestion, TaxoExpan, Taxonomy, read_taxonomy
 from taxoexpan.archive import load_archive
 from taxoexpan.decisions.additions import to_additions
-from taxoexpan.decisions.decide import decide, marked
+from taxoexpan.decisions.decision import decide, marked
 from taxoexpan.decisions.feedback import Feedback, Rejections
-from taxoexpan.decisions.parent_lookup import prepared, read_decisions
+from taxoexpan.decisions.parent_lookup import read_decisions
 from taxoexpan.decisions.policies import policy_of
-from taxoexpan.decisions.suggestion import SuggestionKind, Suitability, Verdict
+from taxoexpan.decisions.suggestion import SuggestionKind, Suitability, Verdict, prepared
 from taxoexpan.decisions.suggestion_tables import (
     parquet_file,
     read_rows,

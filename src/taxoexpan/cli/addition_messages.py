@@ -29,7 +29,6 @@ def print_applied(
     The concepts that do not reach a given threshold are left out; others are undecided.
     """
     from taxoexpan.decisions.decision import Place, Reason
-    from taxoexpan.decisions.policies import Policy
 
     placed = [each for each in applied.decisions if isinstance(each, Place)]
     chosen = {each.query.id: each.suggestions[-1].parent for each in placed}
@@ -60,7 +59,7 @@ def print_applied(
     unmeasured = [
         each
         for each in placed
-        if isinstance(each.by, Policy) and each.by.is_unmeasured and each.query.id in added
+        if each.policy and each.policy.is_unmeasured and each.query.id in added
     ]
     if unmeasured:
         count = pluralize(len(unmeasured), "concept was", "concepts were")

@@ -64,7 +64,7 @@ class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
 def run(options: Options) -> int:
     """Apply the accepted suggestions."""
     from taxoexpan.decisions.applying import apply_decisions, supported
-    from taxoexpan.decisions.decide import decide
+    from taxoexpan.decisions.decision import decide
     from taxoexpan.decisions.parent_lookup import read_decisions, with_details
     from taxoexpan.decisions.policies import policy_of_options
     from taxoexpan.formats.concept_list import read_concepts

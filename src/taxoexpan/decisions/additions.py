@@ -11,7 +11,6 @@ from taxoexpan.decisions.decision import (
     Decision,
     Leave,
     Merge,
-    Person,
     Place,
     Reason,
     Refusal,
@@ -171,7 +170,7 @@ def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
 
     A concept that a person has placed exists only if its parent has a child of this name.
     """
-    names = known_names(taxonomy)
+    names: dict[str, int] = {}
     present = {}
     for decision in placed:
         concept = decision.query
@@ -183,11 +182,15 @@ def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
                 f"{label!r} in the taxonomy",
                 fix="suggest again, or change the query_id",
             )
-        index = taxonomy.index(concept.id) if known else names.get(normalize_name(concept.label))
-        if isinstance(decision.by, Person) and decision.by.name and not known:
+        if known:
+            index: int | None = taxonomy.index(concept.id)
+        elif decision.curator:
             parents = (s.parent.id for s in decision.suggestions)
             own = (child_named(taxonomy, parent, concept.label) for parent in parents)
             index = next((child for child in own if child is not None), None)
+        else:
+            names = names or known_names(taxonomy)
+            index = names.get(normalize_name(concept.label))
         if index is not None:
             present[concept.id] = taxonomy.concept_at(index)
     return present
@@ -336,8 +339,8 @@ def provenance_of(decisions: Iterable[Decision]) -> Provenance:
                 reasons[s.parent.id, id] = f"{s.measure} {s.confidence_or_score:.2f}"
             if isinstance(decision, Place) and s.kind == SuggestionKind.COARSE:
                 tasks[id] = _task(s, decision.finer)
-        if isinstance(decision.by, Person) and decision.by.name:
-            curators[id] = decision.by.name
+        if decision.curator:
+            curators[id] = decision.curator
     agent = f"taxoexpan {version('taxoexpan')}"
     return Provenance(agent, datetime.now(UTC), reasons, tasks, curators)
 

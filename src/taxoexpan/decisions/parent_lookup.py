@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import (
+    Decider,
+    Suggestion,
+    SuggestionKind,
+    with_known_parent,
+    with_query_ids,
+)
 from taxoexpan.decisions.suggestion_tables import read_rows
 from taxoexpan.errors import FormatError, TaxonomyError
 from taxoexpan.phrasing import join_words, pluralize, visible
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
@@ -167,40 +172,3 @@ def with_details(
         query = replace(query, synonyms=synonyms, definition=definition)
         detailed.append(replace(suggestion, query=query))
     return detailed
-
-
-def prepared(
-    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], ids: IdPolicy = DEFAULT_IDS
-) -> list[Suggestion]:
-    """Return suggestions of a file or a store with ids, and with the parents of a taxonomy."""
-    named = with_query_ids(taxonomy, suggestions, ids)
-    return [with_known_parent(taxonomy, suggestion) for suggestion in named]
-
-
-def with_query_ids(
-    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], ids: IdPolicy = DEFAULT_IDS
-) -> list[Suggestion]:
-    """Give every query an id; all rows with the same label and no id share one."""
-    without_id = {s.query.label: s.query for s in suggestions if not s.query.id}
-    # The ids of other rows are taken as well.
-    others = list({s.query.id: s.query for s in suggestions if s.query.id}.values())
-    named = with_ids(taxonomy, [*others, *without_id.values()], ids)[len(others) :]
-    queries = {query.label: query for query in named}
-    return [s if s.query.id else replace(s, query=queries[s.query.label]) for s in suggestions]
-
-
-def with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
-    """Return a suggestion with the taxonomy's parent; a ranked one must have the same label."""
-    id = suggestion.parent.id
-    given = suggestion.parent.label
-    if id not in taxonomy:
-        return suggestion
-    parent = taxonomy.concept(id)
-    if suggestion.is_ranked and given and given != parent.label:
-        problem = f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r}"
-        fix = "read the taxonomy in the language of the suggestions, or, to choose another parent"
-        raise TaxonomyError(
-            f"{problem} in the taxonomy, but {given!r} in the suggestions",
-            fix=f"{fix}, change the parent_id and clear the rank",
-        )
-    return replace(suggestion, parent=parent)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taxoexpan.decisions.decide import decide
-from taxoexpan.decisions.decision import Place
+from taxoexpan.decisions.decision import Place, decide
 from taxoexpan.decisions.policies import policy_of
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.model import TaxoExpan

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from taxoexpan.decisions.additions import to_additions
-from taxoexpan.decisions.decide import decide
+from taxoexpan.decisions.decision import decide
 from taxoexpan.decisions.policies import Everything
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.explain import Evidence

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from taxoexpan.decisions.applying import Trial
 from taxoexpan.decisions.coarse_places import coarse_places, safe_place
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.desk.review.usable_parents import UsableParents
@@ -44,8 +45,6 @@ MAX_CHECKED = 1000
 """The number of decisions, or of concepts with proposals, that are compared with the taxonomy."""
 
 
-Trial = tuple[Concept, bool, str]
-"""A new concept, whether it is merged, and the id of its parent."""
 NOT_ACCEPTED = [status for status in Status if status != Status.ACCEPTED]
 
 

@@ -18,12 +18,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from taxoexpan.decisions.additions import to_additions
-from taxoexpan.decisions.applying import apply_decisions, changes_text
+from taxoexpan.decisions.applying import (
+    accepted_decisions,
+    apply_decisions,
+    changes_text,
+    writable,
+)
 from taxoexpan.decisions.decision import Decision, Refusal
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.decisions.suggestion_tables import suggestions_csv
 from taxoexpan.desk.review.desk import ReviewDesk
-from taxoexpan.desk.review.omissions import writable
 from taxoexpan.desk.review.pages import Pages
 from taxoexpan.desk.store.history import history_csv
 from taxoexpan.desk.store.queue import UNLISTED
@@ -48,7 +52,11 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
     changes: list[Suggestion] = []
     left_out: list[LeftOut] = []
     try:
-        decisions, refused = writable(desk, decided)
+        decisions, refused = (
+            writable(desk.file, decided, desk.tried)
+            if desk.file
+            else accepted_decisions(desk.taxonomy, decided)
+        )
         accepted = sum(len(each.suggestions) for each in decisions)
         changes, unsafe = planned_changes(desk.expanded, decisions)
         left_out = _with_keys(desk, [*refused, *unsafe])
@@ -169,7 +177,7 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
         return name, "text/csv; charset=utf-8", text.encode()
     decided = desk.store.export_suggestions()
     if name == "taxonomy" and desk.file is not None:
-        decisions, _ = writable(desk, decided)
+        decisions, _ = writable(desk.file, decided, desk.tried)
         return _expanded_file(desk.file, decisions)
     if name == "decisions.csv":
         text = suggestions_csv(decided, details=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from taxoexpan.decisions.additions import safe_additions
-from taxoexpan.decisions.decision import Decision, Merge, Person, Place
+from taxoexpan.decisions.decision import Decision, Merge, Place
 from taxoexpan.decisions.feedback import NO_REJECTIONS, Feedback, Rejections
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.errors import ModelError
@@ -17,8 +17,6 @@ from taxoexpan.taxonomy.id_assignment import PROVISIONAL
 from taxoexpan.taxonomy.ids import numbered, slug
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
-
-CURATORS = Person()
 
 
 @dataclass(frozen=True)
@@ -75,8 +73,8 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
             f"no parent of the {count} is in this taxonomy",
             fix="the decisions are about another one",
         )
-    decisions: list[Decision] = [Place(p.query, CURATORS, [p], is_moving=True) for p in reachable]
-    decisions += [Merge(p.query, CURATORS, [p]) for p in merged]
+    decisions: list[Decision] = [Place(p.query, [p], is_moving=True) for p in reachable]
+    decisions += [Merge(p.query, [p]) for p in merged]
     additions, _, _ = safe_additions(taxonomy, decisions)
     return JudgedTaxonomy(
         taxonomy.expanded(additions) if additions.concepts or additions.synonyms else taxonomy,
