@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taxoexpan.decisions.suggestion import Suggestion
+from taxoexpan.decisions.suggestion import Suggestion, Target
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -53,8 +53,8 @@ class Feedback:
         return bool(self.accepted or self.rejected)
 
 
-def _key(suggestion: Suggestion) -> tuple[str, str, bool]:
-    return suggestion.query.id, suggestion.parent.id, suggestion.is_merge
+def _key(suggestion: Suggestion) -> tuple[str, Target]:
+    return suggestion.query.id, suggestion.target
 
 
 Ids = Mapping[str, tuple[str, ...]]

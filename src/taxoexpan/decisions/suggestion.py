@@ -87,6 +87,10 @@ class Decider(StrEnum):
     """A rule, such as that of `expand`."""
 
 
+Target = tuple[str, bool]
+"""What a rejection is about: the id of the suggested concept, and whether it is a merge."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """A possible parent of a query, or an existing concept that it may be a synonym of.
@@ -197,6 +201,11 @@ class Suggestion:
     def is_merge(self) -> bool:
         """Whether the query would become a synonym of an existing concept."""
         return self.kind in (SuggestionKind.MERGE, SuggestionKind.SIMILAR)
+
+    @property
+    def target(self) -> Target:
+        """What is suggested; a rejection holds for all suggestions with the same one."""
+        return self.parent.id, self.is_merge
 
     @property
     def lineage(self) -> tuple[tuple[str, float], ...]:

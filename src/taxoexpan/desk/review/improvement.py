@@ -14,7 +14,7 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Lock, Thread
 
 from taxoexpan.desk.review.desk import ReviewDesk, model_name
-from taxoexpan.desk.store.decisions import Status, pair
+from taxoexpan.desk.store.decisions import Status
 from taxoexpan.desk.store.queue import QueueQuery
 from taxoexpan.errors import ModelError
 from taxoexpan.files import recover_output, unused_name
@@ -128,10 +128,10 @@ class Improvement:
     def _adopt(self, desk: ReviewDesk, output: Path) -> tuple[ReviewDesk, tuple[str, ...]]:
         """Load a new model, replace the proposals by its own, and say what has changed."""
         todo = QueueQuery(statuses=[Status.TODO], listed=desk.listed)
-        before = {each.key: pair(each.proposals[0]) for each in desk.store.first_proposals(todo)}
+        before = {each.key: each.proposals[0].target for each in desk.store.first_proposals(todo)}
         model = TaxoExpan.load(output, self.device)
         improved = desk.with_model(model, model_name(output, self.glossary), self.listed)
-        after = {each.key: pair(each.proposals[0]) for each in desk.store.first_proposals(todo)}
+        after = {each.key: each.proposals[0].target for each in desk.store.first_proposals(todo)}
         changed = sum(before.get(key) != first for key, first in after.items())
         old = desk.evidence.training.validation
         new = model.training.validation

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from taxoexpan.decisions.feedback import Feedback
 from taxoexpan.decisions.suggestion import Suggestion
-from taxoexpan.desk.store import concepts, exports, history, queue, writing
+from taxoexpan.desk.store import concepts, history, queue, writing
 from taxoexpan.desk.store.database import REPLACED, Database
 from taxoexpan.desk.store.decisions import LogEntry, QueuedConcept, Status, StoreError
 from taxoexpan.desk.store.queue import QueuePage, QueueQuery
@@ -197,8 +197,8 @@ class DecisionStore:
 
     def export_suggestions(self) -> list[Suggestion]:
         """Return the accepted and rejected suggestions, in the order of the queue."""
-        return exports.decided_suggestions(self._reading)
+        return history.decided_suggestions(self._reading)
 
     def feedback(self) -> Feedback:
         """Return the decisions that are not undone, as feedback for training."""
-        return exports.read_feedback(self._reading)
+        return history.read_feedback(self._reading)

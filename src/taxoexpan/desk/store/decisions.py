@@ -91,6 +91,11 @@ class LogEntry:
     undone: bool = False
     """Whether a later decision has taken it back."""
 
+    @property
+    def finds_all_wrong(self) -> bool:
+        """Whether it says that no proposal is right, though the concept belongs somewhere."""
+        return self.action == Action.REJECT and self.reason == Reason.WRONG_PARENTS
+
 
 @dataclass(frozen=True, slots=True)
 class QueuedConcept:
@@ -113,15 +118,6 @@ class QueuedConcept:
     """Who decided last."""
     rejected: tuple[Suggestion, ...] = ()
     """The proposals that were rejected, best first."""
-
-
-Pair = tuple[str, bool]
-"""What is rejected with a suggestion: the parent's id, and whether it is a merge with it."""
-
-
-def pair(suggestion: Suggestion) -> Pair:
-    """Return the part of a suggestion that a rejection stores."""
-    return suggestion.parent.id, suggestion.is_merge
 
 
 def concept_key(label: str) -> str:

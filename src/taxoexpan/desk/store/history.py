@@ -1,17 +1,24 @@
-"""The history: decisions of the log, newest first, also as a CSV table."""
+"""The log of decisions: reading it, what counts of it, and its exports for other programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, select
 
+from taxoexpan.decisions.feedback import Feedback
+from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind, Target, Verdict
 from taxoexpan.desk.store.decisions import Action, LogEntry
-from taxoexpan.desk.store.tables import Transactions, chunks, decisions, read_parts
+from taxoexpan.desk.store.tables import Transactions, chunks, concepts, decisions, read_parts
 from taxoexpan.formats.tables.formulas import protect_cells
 from taxoexpan.formats.tables.table import csv_text
+from taxoexpan.taxonomy import Concept
+
+VERDICTS = (Action.ACCEPT, Action.REJECT, Action.DEFER)
+"""The decisions that say what is done with the whole concept; the last one counts."""
 
 _undo = decisions.alias("undo")
 _last = select(decisions).order_by(decisions.c.number.desc()).limit(1)
@@ -98,14 +105,41 @@ def recent_decisions(
     return row[0], row[1]
 
 
-def decisions_about(connection: Connection, concepts: Sequence[str]) -> dict[str, list[LogEntry]]:
+def decisions_about(connection: Connection, about: Sequence[str]) -> dict[str, list[LogEntry]]:
     """Return all decisions about some concepts by key, in the order of the log."""
     found: dict[str, list[LogEntry]] = {}
-    for keys in chunks(concepts):
+    for keys in chunks(about):
         selected = select_decisions().where(decisions.c.concept.in_(keys))
         for each in read_decisions(connection, selected.order_by(decisions.c.number)):
             found.setdefault(each.concept, []).append(each)
     return found
+
+
+def counted(log: Iterable[LogEntry]) -> list[LogEntry]:
+    """Return the decisions of a log that count: they are not undone."""
+    return [each for each in log if not each.undone and each.action != Action.UNDO]
+
+
+def last_verdict(log: Iterable[LogEntry]) -> LogEntry | None:
+    """Return the decision about a whole concept that holds, given those that count."""
+    return next((each for each in reversed([*log]) if each.action in VERDICTS), None)
+
+
+def edited_concept(log: Iterable[LogEntry]) -> Concept | None:
+    """Return a concept as it was edited last, given the decisions about it that count."""
+    return next((each.edited for each in reversed([*log]) if each.edited), None)
+
+
+def rejected_targets(log: Iterable[LogEntry]) -> frozenset[Target]:
+    """Return the parents and merges that are rejected as wrong, and not accepted later."""
+    rejected: frozenset[Target] = frozenset()
+    for each in log:
+        targets = {suggestion.target for suggestion in each.suggestions}
+        if each.action == Action.ACCEPT:
+            rejected -= targets
+        elif each.action == Action.REJECT_PROPOSAL or each.finds_all_wrong:
+            rejected |= targets
+    return rejected
 
 
 def history_csv(history: Iterable[LogEntry]) -> str:
@@ -148,3 +182,78 @@ def _row(decision: LogEntry) -> dict[str, object]:
         "undoes": decision.undoes or "",
         "undone": "yes" if decision.undone else "",
     }
+
+
+def decided_suggestions(reading: Transactions) -> list[Suggestion]:
+    """Return the accepted and rejected suggestions, in the order of the queue.
+
+    A parent that the curator searched for has the rank 0. If several concepts have the same id,
+    only the first keeps it, because each list of new concepts gets its ids independently.
+    """
+    suggestions: list[Suggestion] = []
+    owners: dict[str, str] = {}
+    for key, concept, log in _decided_concepts(reading):
+        if owners.setdefault(concept.id, key) != key:
+            concept = replace(concept, id="")
+        rejecting = (Action.REJECT, Action.REJECT_PROPOSAL)
+        wrong = _suggestions(each for each in log if each.action in rejecting)
+        suggestions += _judged(concept, _suggestions(_accepting(log)), wrong)
+    return suggestions
+
+
+def read_feedback(reading: Transactions) -> Feedback:
+    """Return the decisions that are not undone, as feedback for training."""
+    judged: list[Suggestion] = []
+    for _, concept, log in _decided_concepts(reading):
+        accepted = [each for entry in _accepting(log) for each in entry.suggestions]
+        right = [each for each in accepted if each.kind != SuggestionKind.COARSE]
+        rejecting = (e for e in log if e.action == Action.REJECT_PROPOSAL or e.finds_all_wrong)
+        wrong = _suggestions(rejecting)
+        accepts = [each for each in log if each.action == Action.ACCEPT]
+        wrong += accepts[-1].passed_over if accepts else ()
+        judged += _judged(concept, right, wrong)
+    return Feedback(
+        [each for each in judged if each.decision == Verdict.ACCEPTED],
+        [each for each in judged if each.decision == Verdict.REJECTED],
+    )
+
+
+def _decided_concepts(reading: Transactions) -> Iterator[tuple[str, Concept, list[LogEntry]]]:
+    """Yield every concept with decisions: its key, the concept, and the decisions that count."""
+    logs: dict[str, list[LogEntry]] = {}
+    for each in read_log(reading):
+        logs.setdefault(each.concept, []).append(each)
+    for row in read_parts(reading, select(concepts), concepts.c.number):
+        if row.key in logs:
+            log = counted(logs[row.key])
+            listed = Concept(row.id, row.label, row.synonyms, row.definition)
+            yield row.key, edited_concept(log) or listed, log
+
+
+def _accepting(log: Sequence[LogEntry]) -> list[LogEntry]:
+    """Return the decision that holds, if it accepts something."""
+    verdict = last_verdict(log)
+    return [verdict] if verdict and verdict.action == Action.ACCEPT else []
+
+
+def _suggestions(log: Iterable[LogEntry]) -> list[Suggestion]:
+    """Return the suggestions that decisions are about, with who decided."""
+    return [
+        replace(suggestion, curator=each.curator) for each in log for suggestion in each.suggestions
+    ]
+
+
+def _judged(
+    query: Concept, right: Sequence[Suggestion], wrong: Iterable[Suggestion]
+) -> list[Suggestion]:
+    """Return suggestions for a query with their verdicts, without repeated rejections."""
+
+    def decided(each: Suggestion, verdict: Verdict) -> Suggestion:
+        return replace(each, query=query, decision=verdict, decided_by=Decider.PERSON)
+
+    accepted = {each.target for each in right}
+    rejected = {each.target: each for each in wrong if each.target not in accepted}
+    return [
+        *(decided(each, Verdict.ACCEPTED) for each in right),
+        *(decided(each, Verdict.REJECTED) for each in rejected.values()),
+    ]

@@ -11,19 +11,22 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Target
 from taxoexpan.desk.store.decisions import (
     Action,
     LogEntry,
-    Pair,
     QueuedConcept,
-    Reason,
     Status,
     StoredValueError,
-    pair,
     short_key,
 )
-from taxoexpan.desk.store.history import decisions_about
+from taxoexpan.desk.store.history import (
+    counted,
+    decisions_about,
+    edited_concept,
+    last_verdict,
+    rejected_targets,
+)
 from taxoexpan.desk.store.tables import Transactions, chunks, concepts, proposals, queue
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.name_search import fold_name
@@ -37,6 +40,11 @@ _LAST = "\N{REPLACEMENT CHARACTER}"
 _STRIDE = 1_220_703_125
 _MODULUS = 2_147_483_647
 """The factor and the prime of a multiplicative hash of concept numbers."""
+STATUS_AFTER = {
+    Action.ACCEPT: Status.ACCEPTED,
+    Action.REJECT: Status.REJECTED,
+    Action.DEFER: Status.DEFERRED,
+}
 
 
 class QueueOrder(StrEnum):
@@ -146,11 +154,11 @@ def read_first_proposals(reading: Transactions, query: QueueQuery) -> list[Queue
     return queued
 
 
-def _first_proposal(query: Concept, stored: str, rejected: frozenset[Pair]) -> Suggestion | None:
+def _first_proposal(query: Concept, stored: str, rejected: frozenset[Target]) -> Suggestion | None:
     """Return the first stored proposal that is not rejected."""
     try:
         proposed = (Suggestion.restored(query, values) for values in json.loads(stored))
-        return next((each for each in proposed if pair(each) not in rejected), None)
+        return next((each for each in proposed if each.target not in rejected), None)
     except (ValueError, TypeError, LookupError) as error:
         raise StoredValueError(str(error)) from error
 
@@ -184,12 +192,12 @@ def _queued_concept(row: sa.Row[Any]) -> QueuedConcept:
         concept=concept,
         status=row.status,
         version=row.version,
-        proposals=tuple(each for each in proposed if pair(each) not in row.rejected),
+        proposals=tuple(each for each in proposed if each.target not in row.rejected),
         model=row.model,
         accepted=tuple(replace(each, query=concept) for each in row.accepted),
         comment=row.comment,
         curator=row.curator,
-        rejected=tuple(each for each in proposed if pair(each) in row.rejected),
+        rejected=tuple(each for each in proposed if each.target in row.rejected),
     )
 
 
@@ -243,81 +251,34 @@ def _order(query: QueueQuery) -> Sequence[sa.ColumnElement[Any]]:
     return [queue.c.turn.asc(), *columns[query.order]]
 
 
-@dataclass(slots=True)
-class ConceptState:
-    """The state of a concept, derived from its decisions."""
-
-    status: Status = Status.TODO
-    version: int = 0
-    turn: int = 0
-    """The number of the decision that deferred it, or 0."""
-    reason: Reason | None = None
-    rejected: frozenset[Pair] = frozenset()
-    accepted: tuple[Suggestion, ...] = ()
-    comment: str = ""
-    curator: str | None = None
-    edited: Concept | None = None
-
-    @classmethod
-    def after(cls, decisions: Iterable[LogEntry]) -> ConceptState:
-        """Derive the state of a concept from all its decisions, in the order of the log."""
-        state = cls()
-        for decision in decisions:
-            state.version = decision.version + 1
-            if not decision.undone and decision.action != Action.UNDO:
-                state._take(decision)
-        return state
-
-    def _take(self, decision: LogEntry) -> None:
-        """Update the state with one more decision."""
-        self.comment = decision.comment or self.comment
-        self.edited = decision.edited or self.edited
-        if decision.action in (Action.COMMENT, Action.EDIT):
-            return
-        self.curator = decision.curator
-        pairs = frozenset(map(pair, decision.suggestions))
-        if decision.action == Action.REJECT_PROPOSAL:
-            self.rejected |= pairs
-            return
-        self.turn = 0
-        self.reason = None
-        self.accepted = ()
-        if decision.action == Action.ACCEPT:
-            self.status = Status.ACCEPTED
-            self.accepted = decision.suggestions
-            self.rejected -= pairs
-        elif decision.action == Action.DEFER:
-            self.status = Status.DEFERRED
-            self.turn = decision.number
-        else:
-            self.status = Status.REJECTED
-            self.reason = decision.reason
-            if decision.reason == Reason.WRONG_PARENTS:
-                self.rejected |= pairs
-
-    def row(self, proposed: Iterable[Suggestion] = ()) -> dict[str, Any]:
-        """Return the columns of the queue, given all proposals for the concept."""
-        first = next((each for each in proposed if pair(each) not in self.rejected), None)
-        # A concept whose parents were all wrong is to do again when there is another proposal.
-        again = first is not None and self.reason == Reason.WRONG_PARENTS
-        path = _path_text(first.path) if first else ""
-        id = first.parent.id if first else ""
-        digest = hashlib.sha256(id.encode(errors="replace")).hexdigest()[:16]
-        return {
-            "status": Status.TODO if again else self.status,
-            "version": self.version,
-            "turn": self.turn,
-            "is_merge": first is not None and first.is_merge,
-            "confidence": first.confidence_or_score if first else -1.0,
-            "parent_key": short_key(id) if first else None,
-            "branch": path,
-            "parent_order": f"{path[:_MAX_ORDER]}{digest}" if first else _LAST,
-            "rejected": self.rejected,
-            "accepted": self.accepted,
-            "comment": self.comment,
-            "curator": self.curator,
-            "edited": self.edited,
-        }
+def _row(log: Sequence[LogEntry], proposed: Iterable[Suggestion] = ()) -> dict[str, Any]:
+    """Return the columns of the queue for a concept, given all decisions and proposals."""
+    decided = counted(log)
+    verdict = last_verdict(decided)
+    rejected = rejected_targets(decided)
+    first = next((each for each in proposed if each.target not in rejected), None)
+    status = STATUS_AFTER[verdict.action] if verdict else Status.TODO
+    if first and verdict and verdict.finds_all_wrong:
+        status = Status.TODO  # there is another proposal
+    path = _path_text(first.path) if first else ""
+    id = first.parent.id if first else ""
+    digest = hashlib.sha256(id.encode(errors="replace")).hexdigest()[:16]
+    curators = [e.curator for e in decided if e.action not in (Action.COMMENT, Action.EDIT)]
+    return {
+        "status": status,
+        "version": log[-1].version + 1 if log else 0,
+        "turn": verdict.number if verdict and verdict.action == Action.DEFER else 0,
+        "is_merge": first is not None and first.is_merge,
+        "confidence": first.confidence_or_score if first else -1.0,
+        "parent_key": short_key(id) if first else None,
+        "branch": path,
+        "parent_order": f"{path[:_MAX_ORDER]}{digest}" if first else _LAST,
+        "rejected": rejected,
+        "accepted": verdict.suggestions if verdict and verdict.action == Action.ACCEPT else (),
+        "comment": next((each.comment for each in reversed(decided) if each.comment), ""),
+        "curator": curators[-1] if curators else None,
+        "edited": edited_concept(decided),
+    }
 
 
 def _path_text(path: Iterable[str]) -> str:
@@ -333,8 +294,8 @@ def derive_queue(connection: sa.Connection, keys: Sequence[str]) -> None:
         joined = sa.select(*columns).select_from(concepts.outerjoin(proposals))
         rows = []
         for found in connection.execute(joined.where(concepts.c.key.in_(part))):
-            state = ConceptState.after(decided.get(found.key, ()))
-            rows.append({"of": found.number, **state.row(found.suggestions or ())})
+            row = _row(decided.get(found.key, ()), found.suggestions or ())
+            rows.append({"of": found.number, **row})
         connection.execute(sa.update(queue).where(queue.c.concept == sa.bindparam("of")), rows)
 
 
@@ -349,5 +310,5 @@ def derive_whole_queue(connection: sa.Connection) -> None:
 def add_to_queue(connection: sa.Connection, numbers: Sequence[int]) -> None:
     """Add concepts without decisions and proposals, by number."""
     for part in chunks(numbers):
-        rows = [{"concept": number, **ConceptState().row()} for number in part]
+        rows = [{"concept": number, **_row(())} for number in part]
         connection.execute(sa.insert(queue), rows)

@@ -16,7 +16,6 @@ from taxoexpan.desk.store.decisions import (
     LogEntry,
     QueuedConcept,
     StoreError,
-    pair,
 )
 from taxoexpan.desk.store.history import (
     decisions_about,
@@ -62,9 +61,9 @@ def append_decisions(
         # Proposals that another model has made since were not shown, so they are not judged.
         is_shown = decision.model in (None, concept.model)
         shown = concept.proposals if is_shown else ()
-        named = set(map(pair, decision.suggestions))
+        named = {each.target for each in decision.suggestions}
         if decision.action == Action.REJECT:  # it rejects all proposals that are shown
-            others = tuple(each for each in shown if pair(each) not in named)
+            others = tuple(each for each in shown if each.target not in named)
             decision = replace(decision, suggestions=(*decision.suggestions, *others))
         passed_over = _passed_over(decision, shown)
         label = concept.concept.label
@@ -201,11 +200,11 @@ def _passed_over(decision: LogEntry, shown: Sequence[Suggestion]) -> tuple[Sugge
     is_coarse = any(each.kind == SuggestionKind.COARSE for each in decision.suggestions)
     if decision.action != Action.ACCEPT or is_coarse:  # a finer proposal may still be right
         return ()
-    accepted = set(map(pair, decision.suggestions))
+    accepted = {each.target for each in decision.suggestions}
     ranks = [each.rank for each in decision.suggestions]
     last = max(ranks) if all(ranks) else None
     above = [each for each in shown if last is None or each.rank < last]
-    return tuple(each for each in above if pair(each) not in accepted)
+    return tuple(each for each in above if each.target not in accepted)
 
 
 def _undone_by(connection: Connection, request_id: str | None) -> list[LogEntry]:
