@@ -15,7 +15,7 @@ from starlette.responses import Response
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.review.filters import MAX_TEXT, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.review.usable_parents import UsableParents
+from taxoexpan.desk.review.parents import UsableParents
 from taxoexpan.desk.store.decisions import Action, QueuedConcept
 from taxoexpan.report.page import Details
 from taxoexpan.taxonomy import Concept, Taxonomy

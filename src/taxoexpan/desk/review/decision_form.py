@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.datastructures import FormData
@@ -11,11 +12,10 @@ from starlette.responses import Response
 
 from taxoexpan.decisions.coarse_places import coarse_places
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
-from taxoexpan.desk.review.filters import QueueFilter, natural
+from taxoexpan.desk.review.filters import QueueFilter, natural, queue_url
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
+from taxoexpan.desk.review.parents import OBSOLETE, Redundancy, UsableParents
 from taxoexpan.desk.review.queue import show_queue
-from taxoexpan.desk.review.redundancy import Redundancy
-from taxoexpan.desk.review.usable_parents import OBSOLETE, UsableParents
 from taxoexpan.desk.store.decisions import (
     Action,
     BusyError,
@@ -42,32 +42,37 @@ class FormError(TaxoExpanError):
 
 def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     """Append the decision of a form to the log, and open the next concept or show the conflict."""
-    filter = QueueFilter.parse_query(text_of(form, "back"))
+    back = text_of(form, "back")
     key = text_of(form, "concept")
     queued = pages.desk.store.concept(key)
     if queued is None:
         return pages.problem(request, 404, "Not in the queue", "This concept is not in the queue.")
     if text_of(form, "action") == "none":
-        return see_other(filter.url(concept=key))
+        return see_other(queue_url(back, concept=key))
+
+    def show_again(status: int, **reason: Any) -> Response:
+        return show_queue(pages, request, key, QueueFilter.parse_query(back), status, **reason)
+
     try:
         done = _repeated(pages, form)
         if done is None:
             decision = read_decision(form, queued, pages.usable_parents)
-            redundancy = Redundancy.of(decision, pages.desk.taxonomy)
-            if redundancy is not None and not text_of(form, "keep"):
-                return show_queue(pages, request, key, filter, 422, redundancy=redundancy)
+            if redundancy := _redundancy(form, decision, pages.desk.taxonomy):
+                return show_again(422, redundancy=redundancy)
             done = pages.desk.store.append([decision], pages.curator(request))[-1]
     except ConflictError as error:
-        return show_queue(pages, request, key, filter, 409, conflict=error.other)
+        return show_again(409, conflict=error.other)
     except (FormError, StoreError) as error:
         status = 503 if isinstance(error, BusyError) else 422
-        return show_queue(pages, request, key, filter, status, problem=_sentence(error))
+        return show_again(status, problem=_sentence(error))
     if done.action in STAYING:
         at = natural(text_of(form, "at"))
-        return see_other(filter.url(concept=key, **({"at": at} if at else {}), did=done.number))
+        return see_other(
+            queue_url(back, concept=key, **({"at": at} if at else {}), did=done.number)
+        )
     following = text_of(form, "next")
     opened = {"concept": following} if following else {}
-    return see_other(filter.url(**opened, did=done.number))
+    return see_other(queue_url(back, **opened, did=done.number))
 
 
 def _repeated(pages: Pages, form: FormData) -> LogEntry | None:
@@ -76,6 +81,14 @@ def _repeated(pages: Pages, form: FormData) -> LogEntry | None:
     key = text_of(form, "concept")
     done = pages.desk.store.requested(request_id) if request_id else []
     return next((each for each in done if each.concept == key), None)
+
+
+def _redundancy(form: FormData, decision: LogEntry, taxonomy: Taxonomy) -> Redundancy | None:
+    """Return which of several accepted parents are redundant, unless they are to be kept."""
+    if decision.action != Action.ACCEPT or text_of(form, "keep"):
+        return None
+    several = len(decision.suggestions) > 1
+    return Redundancy.among(decision.suggestions, taxonomy) if several else None
 
 
 def read_decision(form: FormData, queued: QueuedConcept, parents: UsableParents) -> LogEntry:
@@ -204,20 +217,20 @@ def _moves(moves: tuple[str, ...], taxonomy: Taxonomy, parent: Suggestion) -> tu
 
 def choose_parent(pages: Pages, request: Request, form: FormData) -> Response:
     """Open the concept again with all chosen parents marked."""
-    filter = QueueFilter.parse_query(text_of(form, "back"))
+    back = text_of(form, "back")
     key = text_of(form, "concept")
     ids = [str(id) for id in form.getlist("with")]
     try:
         for id in ids:
             _refuse_unusable(pages.usable_parents, id)
     except FormError as error:
+        filter = QueueFilter.parse_query(back)
         return show_queue(pages, request, key, filter, 422, problem=_sentence(error))
-    return see_other(f"{filter.url(concept=key)}&{urlencode([('with', id) for id in ids])}")
+    return see_other(f"{queue_url(back, concept=key)}&{urlencode([('with', id) for id in ids])}")
 
 
 def undo(pages: Pages, request: Request, form: FormData) -> Response:
     """Undo the curator's latest decision, a decision by its number, or a batch."""
-    filter = QueueFilter.parse_query(text_of(form, "back"))
     batch = text_of(form, "batch")
     wanted = batch or text_of(form, "number")
     number = natural(wanted)
@@ -234,7 +247,7 @@ def undo(pages: Pages, request: Request, form: FormData) -> Response:
     if text_of(form, "page") == "history":
         return see_other(f"/history?{urlencode(done)}")
     opened = {"concept": undone[0].concept} if len(undone) == 1 else {}
-    return see_other(filter.url(**opened, **done))
+    return see_other(queue_url(text_of(form, "back"), **opened, **done))
 
 
 def change_curator(pages: Pages, request: Request, form: FormData) -> Response:
@@ -242,7 +255,7 @@ def change_curator(pages: Pages, request: Request, form: FormData) -> Response:
     name = text_of(form, "curator")
     if not name.strip():
         return pages.problem(request, 422, "No name", "The name is empty; write one.")
-    response = see_other(QueueFilter.parse_query(text_of(form, "back")).url())
+    response = see_other(queue_url(text_of(form, "back")))
     remember_curator(response, name)
     return response
 

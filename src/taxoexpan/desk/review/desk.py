@@ -15,7 +15,7 @@ from typing import NamedTuple
 from taxoexpan.decisions.applying import Trial
 from taxoexpan.decisions.coarse_places import coarse_places, safe_place
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
-from taxoexpan.desk.review.usable_parents import UsableParents
+from taxoexpan.desk.review.parents import UsableParents
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, Status, concept_key
 from taxoexpan.desk.store.queue import QueueQuery
@@ -131,14 +131,19 @@ class ReviewDesk:
         file = self.expanded
         return frozenset(file.ids[index] for index in file.deprecated)
 
+    @cached_property
+    def _parents(self) -> UsableParents:
+        """The usable parents as long as no learned decision is undone."""
+        return UsableParents(self.taxonomy, self.obsolete)
+
     def usable_parents(self) -> UsableParents:
         """Return the usable parents, without concepts whose decisions are undone now."""
-        undone: set[str] = set()
-        if self.learned:
-            mask = self.store.mask(self.learned.keys())
-            query = QueueQuery(statuses=NOT_ACCEPTED, listed=mask, limit=None)
-            undone = {self.learned.get(each.key, "") for each in self.store.queue(query).concepts}
-        return UsableParents(self.taxonomy, self.obsolete, frozenset(undone))
+        if not self.learned:
+            return self._parents
+        mask = self.store.mask(self.learned.keys())
+        query = QueueQuery(statuses=NOT_ACCEPTED, listed=mask, limit=None)
+        undone = {self.learned.get(each.key, "") for each in self.store.queue(query).concepts}
+        return replace(self._parents, undone=frozenset(undone))
 
     @property
     def expanded(self) -> Taxonomy:

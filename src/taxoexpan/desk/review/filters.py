@@ -70,8 +70,7 @@ class QueueFilter:
 
     def url(self, **others: str | int) -> str:
         """Return the URL of the queue with these and other parameters."""
-        query = "&".join(filter(None, [self.query, urlencode(others)]))
-        return f"/?{query}" if query else "/"
+        return queue_url(self.query, **others)
 
     @property
     def bulk_url(self) -> str:
@@ -121,6 +120,12 @@ class QueueFilter:
             offset=self.offset,
             limit=limit,
         )
+
+
+def queue_url(query: str, **others: str | int) -> str:
+    """Return the URL of the queue with the query string of a filter and other parameters."""
+    joined = "&".join(filter(None, [query, urlencode(others)]))
+    return f"/?{joined}" if joined else "/"
 
 
 def fraction(text: str) -> float | None:

@@ -17,7 +17,7 @@ from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.review.desk import Profile, ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.improvement import Improvement
-from taxoexpan.desk.review.usable_parents import UsableParents
+from taxoexpan.desk.review.parents import UsableParents
 from taxoexpan.desk.store.decisions import Action, Reason, Status
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.progress import spell_duration

@@ -17,7 +17,7 @@ from taxoexpan.desk.review.concept import branch_of, panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.review.redundancy import Redundancy
+from taxoexpan.desk.review.parents import Redundancy
 from taxoexpan.desk.store.decisions import Action, LogEntry, QueuedConcept, Reason, Status
 from taxoexpan.desk.store.queue import QueueOrder, QueueQuery
 from taxoexpan.taxonomy import Concept
