@@ -12,7 +12,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from tests.support.strategies import Growth, growths, names, quickly
 
 HEADER = "format-version: 1.4\nontology: food\n"
@@ -299,8 +299,8 @@ def test_a_new_term_is_in_the_namespace_of_its_parent() -> None:
 
 def test_provenance_is_written_as_obo_clauses() -> None:
     when = datetime(2026, 1, 2, 3, 4, 5, 600, tzinfo=timezone(timedelta(hours=2)))
-    provenance = Provenance("taxoexpan {x}", when, {})
-    text = expanded_text(HEADER + FRUIT, Additions([KIWI], [("F:1", "F:3")], provenance))
+    additions = Additions([KIWI], [("F:1", "F:3")], agent="taxoexpan {x}", when=when)
+    text = expanded_text(HEADER + FRUIT, additions)
     assert text.endswith(
         "is_a: F:1 ! fruit\ncreated_by: taxoexpan \\{x\\}\ncreation_date: 2026-01-02T01:04:05Z\n"
     )

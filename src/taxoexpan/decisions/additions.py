@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from importlib.metadata import version
 
 from taxoexpan.decisions.decision import (
@@ -18,7 +17,7 @@ from taxoexpan.decisions.decision import (
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.formats.taxonomy_file import NOTHING_WRITTEN, WrittenFiles
-from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
@@ -96,7 +95,6 @@ def to_additions(
     if not new_ids:
         return AppliedSuggestions(decisions, resolved, present, refused)
     final = [_with_ids(decision, new_ids) for decision in decisions]
-    resolved = replace(resolved, provenance=provenance_of(final))
     return AppliedSuggestions(final, resolved, present, refused)
 
 
@@ -119,12 +117,16 @@ def safe_additions(
         if id in concepts:
             concept = concepts[id]
             concepts[id] = replace(concept, synonyms=(*concept.synonyms, name))
+    applied = [each for each in decisions if isinstance(each, Place | Merge)]
     additions = Additions(
         tuple(concepts.values()),
         tuple(relations),
-        provenance_of(decisions),
         tuple(moves),
         tuple((id, name) for id, name in synonyms if id not in concepts),
+        agent=f"taxoexpan {version('taxoexpan')}",
+        reasons=_reasons(applied),
+        tasks=_tasks(placed),
+        curators={each.query.id: each.curator for each in applied if each.curator},
     )
     existing = [(d.query, present[d.query.id]) for d in placed if d.query.id in present]
     return additions, existing, [*refused, *known]
@@ -325,24 +327,24 @@ def _new_synonyms(
     return added, refused
 
 
-def provenance_of(decisions: Iterable[Decision]) -> Provenance:
-    """Record the version, the time, and the curators or scores; a row without a rank has none."""
-    reasons: dict[tuple[str, str], str] = {}
-    tasks: dict[str, str] = {}
-    curators: dict[str, str] = {}
-    for decision in decisions:
-        if not isinstance(decision, Place | Merge):
-            continue
-        id = decision.query.id
-        for s in decision.suggestions:
-            if s.is_ranked:
-                reasons[s.parent.id, id] = f"{s.measure} {s.confidence_or_score:.2f}"
-            if isinstance(decision, Place) and s.kind == SuggestionKind.COARSE:
-                tasks[id] = _task(s, decision.finer)
-        if decision.curator:
-            curators[id] = decision.curator
-    agent = f"taxoexpan {version('taxoexpan')}"
-    return Provenance(agent, datetime.now(UTC), reasons, tasks, curators)
+def _reasons(decisions: Iterable[Place | Merge]) -> dict[tuple[str, str], str]:
+    """Return the confidence or score of each suggestion that a model has ranked."""
+    return {
+        (s.parent.id, each.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
+        for each in decisions
+        for s in each.suggestions
+        if s.is_ranked
+    }
+
+
+def _tasks(placed: Iterable[Place]) -> dict[str, str]:
+    """Return what is to be done about the coarse placements."""
+    return {
+        each.query.id: _task(s, each.finer)
+        for each in placed
+        for s in each.suggestions
+        if s.kind == SuggestionKind.COARSE
+    }
 
 
 def _task(coarse: Suggestion, others: Sequence[Suggestion]) -> str:

@@ -17,7 +17,7 @@ from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids, inherited
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.phrasing import join_words
-from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.curies import OBO_BASE, Prefixes, is_long
 from taxoexpan.taxonomy.difference import with_other_ids
 from taxoexpan.taxonomy.ids import slug
@@ -40,6 +40,7 @@ _PLAIN_ID = re.compile(rf'(?!\w+:/)[^\s\\{{}}!"]+|\w+:{_IN_IRI}(?:#{_IN_IRI})?')
 _ESCAPE = re.compile(r"\\(.)")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 _LETTERS = {control: letter for letter, control in _CONTROLS.items()}
+NOTHING_ADDED = Additions((), ())
 _SPECIAL_IN_ID = re.compile(r'[\s\\!{}":]')
 _SPECIAL_IN_TEXT = re.compile(r'[\\!{}"\n\r\f]')
 _SPECIAL_IN_QUOTES = re.compile(r'[\\"\n\r\f]')
@@ -113,12 +114,11 @@ class OboFormat(Format):
             if clause.tag == "namespace"
         }
         namespaces = inherited(known, expanded, additions)
-        provenance = additions.provenance
         added = []
         for concept in additions.concepts:
             parents = expanded.parents(concept.id)
             namespace = "".join(namespaces[concept.id])
-            added.append(_format_stanza(concept, expanded, parents, namespace, provenance))
+            added.append(_format_stanza(concept, expanded, parents, namespace, additions))
         # A parent without a stanza of its own needs one for its synonyms.
         described = {stanza.id for stanza in stanzas}
         missing = [expanded.concept(id) for id in additions.names if id not in described]
@@ -328,7 +328,7 @@ def _format_stanza(
     taxonomy: Taxonomy,
     parents: Sequence[str],
     namespace: str = "",
-    provenance: Provenance | None = None,
+    additions: Additions = NOTHING_ADDED,
 ) -> list[str]:
     """Return the lines of a stanza, in the order that OBO 1.4 prescribes."""
     lines = ["[Term]", f"id: {_format_id(concept.id)}"]
@@ -337,13 +337,13 @@ def _format_stanza(
     lines += [f"namespace: {namespace}"] if namespace else []
     if concept.definition.strip():
         lines.append(f"def: {_quoted(concept.definition)} []")
-    if provenance is not None and concept.id in provenance.tasks:
-        lines.append(f"comment: {_unquoted(f'Place {provenance.tasks[concept.id]}.')}")
+    if concept.id in additions.tasks:
+        lines.append(f"comment: {_unquoted(f'Place {additions.tasks[concept.id]}.')}")
     lines += [_format_synonym(name) for name in concept.synonyms if name.strip()]
     lines += [f"is_a: {_format_id(id)}{_label_comment(taxonomy, id)}" for id in parents]
-    if provenance is not None:
-        creator = provenance.curators.get(concept.id, provenance.agent)
-        when = provenance.when.astimezone(UTC)
+    if additions.agent:
+        creator = additions.curators.get(concept.id, additions.agent)
+        when = additions.when.astimezone(UTC)
         lines += [f"created_by: {_unquoted(creator)}", f"creation_date: {when:%Y-%m-%dT%H:%M:%SZ}"]
     return [*lines, "is_obsolete: true"] if concept.deprecated else lines
 

@@ -9,8 +9,8 @@
 - storage: `sequences` in memory, `storage` on disk.
 """
 
-from taxoexpan.taxonomy.additions import Additions, Move, Provenance
+from taxoexpan.taxonomy.additions import Additions, Move
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
-__all__ = ["Additions", "Concept", "Move", "Provenance", "Taxonomy"]
+__all__ = ["Additions", "Concept", "Move", "Taxonomy"]

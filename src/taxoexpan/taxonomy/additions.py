@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from taxoexpan.taxonomy.concept import Concept
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """The program that placed the concepts, the time, and the model's reason for each relation.
-
-    `tasks` are the new concepts whose place is to be refined, with what to look at, and `curators`
-    the persons who decided about a concept.
-    """
-
-    agent: str
-    when: datetime
-    reasons: Mapping[tuple[str, str], str]
-    tasks: Mapping[str, str] = field(default_factory=dict)
-    curators: Mapping[str, str] = field(default_factory=dict)
 
 
 class Move(NamedTuple):
@@ -35,13 +20,21 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """New concepts, relations (parent id, child id), moves, and synonyms (concept id, name)."""
+    """New concepts, relations (parent id, child id), moves, synonyms (id, name), and why."""
 
     concepts: Sequence[Concept]
     relations: Sequence[tuple[str, str]]
-    provenance: Provenance | None = None
     moves: Sequence[Move] = ()
     synonyms: Sequence[tuple[str, str]] = ()
+    agent: str = ""
+    """The program that placed the concepts; without it, a file says nothing about the source."""
+    when: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The reasons of the model, by relation."""
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    """What to look at for the new concepts whose place is to be refined."""
+    curators: Mapping[str, str] = field(default_factory=dict)
+    """The persons who decided about new concepts."""
 
     @property
     def names(self) -> dict[str, list[str]]:

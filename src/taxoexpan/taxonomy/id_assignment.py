@@ -138,4 +138,7 @@ def _renamed(additions: Additions, new: dict[str, str]) -> Additions:
         concepts=tuple(replace(c, id=of(c.id)) for c in additions.concepts),
         relations=tuple((of(parent), of(child)) for parent, child in additions.relations),
         moves=tuple(move._replace(new_parent=of(move.new_parent)) for move in additions.moves),
+        reasons={(of(parent), of(id)): why for (parent, id), why in additions.reasons.items()},
+        tasks={of(id): task for id, task in additions.tasks.items()},
+        curators={of(id): name for id, name in additions.curators.items()},
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from tests.support.expanded_files import refusal, write_expanded, write_file
 from tests.support.rdf_files import concepts_of, graph_of, in_syntax
@@ -339,8 +340,13 @@ def test_an_obo_class_gets_its_id_its_namespace_and_its_creator(tmp_path: Path) 
     path = ontology(tmp_path, OBO, PREFIXES + OTHER_PREFIXES)
     gene, new = (f"http://purl.obolibrary.org/obo/SO_000000{n}" for n in (2, 3))
     when = datetime(2024, 2, 3, 4, 5, 6, tzinfo=UTC)
-    provenance = Provenance("taxoexpan 1", when, {(gene, new): "confidence 0.9"})
-    additions = Additions([Concept(new, "silenced gene")], [(gene, new)], provenance)
+    additions = Additions(
+        [Concept(new, "silenced gene")],
+        [(gene, new)],
+        agent="taxoexpan 1",
+        when=when,
+        reasons={(gene, new): "confidence 0.9"},
+    )
     assert set(added_triples(path, additions)) == set(
         statements("""obo:SO_0000003 a owl:Class ; rdfs:label "silenced gene" ;
         rdfs:subClassOf obo:SO_0000002 ; oio:hasOBONamespace "sequence" ; oio:id "SO:0000003" ;
@@ -350,8 +356,8 @@ def test_an_obo_class_gets_its_id_its_namespace_and_its_creator(tmp_path: Path) 
 
 def test_a_change_note_says_what_placed_a_class(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.ttl", FOOD)
-    provenance = Provenance("taxoexpan 1", datetime(2024, 2, 3, tzinfo=UTC), {})
-    additions = Additions(NEW_KIWI.concepts, NEW_KIWI.relations, provenance)
+    when = datetime(2024, 2, 3, tzinfo=UTC)
+    additions = replace(NEW_KIWI, agent="taxoexpan 1", when=when)
     note = "Placed under 'fruit' (chosen by a person) by taxoexpan 1 on 2024-02-03."
     assert (
         rdflib.URIRef(KIWI),

@@ -17,7 +17,7 @@ from taxoexpan.formats.rdf.vocabulary import is_iri
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from tests.support.expanded_files import refusal, write_expanded, write_file
 from tests.support.rdf_files import concepts_of, graph_of, in_syntax
@@ -348,8 +348,14 @@ def test_a_new_concept_has_the_statements_of_the_other_concepts(
     path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     kiwi = Concept(KIWI, 'kiwi "gold"', ("actinidia",), "a berry\nfrom China")
     when = datetime(2026, 3, 1, tzinfo=UTC)
-    provenance = Provenance("taxoexpan 0.1", when, {(FRUIT, KIWI): "confidence 0.88"})
-    added = added_triples(path, Additions([kiwi], [(FRUIT, KIWI)], provenance))
+    additions = Additions(
+        [kiwi],
+        [(FRUIT, KIWI)],
+        agent="taxoexpan 0.1",
+        when=when,
+        reasons={(FRUIT, KIWI): "confidence 0.88"},
+    )
+    added = added_triples(path, additions)
     wanted = rdflib.Graph().parse(
         data=PREFIXES
         + """ex:kiwi a skos:Concept ; skos:inScheme ex:food ; skos:prefLabel 'kiwi "gold"'@en ;

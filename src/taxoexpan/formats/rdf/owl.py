@@ -19,7 +19,7 @@ from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.rdf.statements import Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import OBO_SYNONYMS, local_name, namespace_of, text
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Move, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Move, Taxonomy
 
 _CLASS_TYPES = (vocabulary.OWL_CLASS, vocabulary.RDFS_CLASS)
 _LANGUAGE_NAMESPACES = (vocabulary.RDF, vocabulary.RDFS, vocabulary.OWL)
@@ -183,17 +183,17 @@ class OwlFormat(RdfFormat):
                 yield text(concept.id, vocabulary.OBO_ID, obo_id, "")
 
     def provenance(
-        self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
+        self, index: GraphIndex, expanded: Taxonomy, id: str, additions: Additions
     ) -> Iterator[ox.Triple]:
         """Yield the creator and date of a class as the file states them, or else a change note."""
         if not index.uses(vocabulary.CREATED_BY):
-            yield from super().provenance(index, expanded, id, provenance)
+            yield from super().provenance(index, expanded, id, additions)
             return
-        when = provenance.when.astimezone(UTC)
-        yield text(id, vocabulary.CREATED_BY, provenance.curators.get(id, provenance.agent), "")
+        when = additions.when.astimezone(UTC)
+        yield text(id, vocabulary.CREATED_BY, additions.curators.get(id, additions.agent), "")
         yield text(id, vocabulary.CREATION_DATE, f"{when:%Y-%m-%dT%H:%M:%SZ}", "")
-        if id in provenance.tasks:
-            yield text(id, vocabulary.COMMENT, f"Place {provenance.tasks[id]}.", "en")
+        if id in additions.tasks:
+            yield text(id, vocabulary.COMMENT, f"Place {additions.tasks[id]}.", "en")
 
 
 def _refuse_annotated_moves(source: TextFile, moves: Sequence[Move]) -> None:

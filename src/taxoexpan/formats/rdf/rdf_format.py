@@ -25,7 +25,7 @@ from taxoexpan.formats.rdf.serialization import insert_triples, write_triples
 from taxoexpan.formats.rdf.statements import N_TRIPLES, TURTLE, detect_syntax, tag_spellings
 from taxoexpan.formats.rdf.vocabulary import as_iris, flag, is_iri, link, text
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.ids import numbered
 
 _BASE = re.compile(f'(?:(?<=<)|(?<==")){re.escape(DEFAULT_BASE)}')
@@ -110,9 +110,9 @@ class RdfFormat(Format):
             *self._new_triples(index, style, language, expanded, additions),
             *self.further_triples(source, expanded, additions, linked),
         ]
-        if additions.provenance is not None:
+        if additions.agent:
             for concept in additions.concepts:
-                triples += self.provenance(index, expanded, concept.id, additions.provenance)
+                triples += self.provenance(index, expanded, concept.id, additions)
         triples += [text(id, style.synonym, name, language) for id, name in additions.synonyms]
         inserted = [*moved, *insert_triples(source, index, triples)]
         if index.relative:
@@ -195,19 +195,19 @@ class RdfFormat(Format):
         yield from (link(id, self.up, parent) for parent in parents)
 
     def provenance(
-        self, index: GraphIndex, expanded: Taxonomy, id: str, provenance: Provenance
+        self, index: GraphIndex, expanded: Taxonomy, id: str, additions: Additions
     ) -> Iterator[ox.Triple]:
         """Yield a note with the agent and the date, and with the curator or the confidence."""
         parents = []
-        curator = provenance.curators.get(id, "")
+        curator = additions.curators.get(id, "")
         for parent in expanded.parents(id):
-            reason = provenance.reasons.get((parent, id), "chosen by a person")
+            reason = additions.reasons.get((parent, id), "chosen by a person")
             why = "" if curator else f" ({reason})"
             parents.append(f"under {expanded.concept(parent).label!r}{why}")
         where = " and ".join(parents) or "at the top"
-        who = f"{curator} with {provenance.agent}" if curator else provenance.agent
-        note = f"Placed {where} by {who} on {provenance.when:%Y-%m-%d}"
-        note += f"; {provenance.tasks[id]}." if id in provenance.tasks else "."
+        who = f"{curator} with {additions.agent}" if curator else additions.agent
+        note = f"Placed {where} by {who} on {additions.when:%Y-%m-%d}"
+        note += f"; {additions.tasks[id]}." if id in additions.tasks else "."
         yield text(id, vocabulary.CHANGE_NOTE, note, "en")
 
     def supported_changes(self, source: TextFile) -> frozenset[str]:
