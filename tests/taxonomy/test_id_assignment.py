@@ -5,8 +5,8 @@ from hypothesis import given
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-from taxoexpan.taxonomy.id_assignment import PROVISIONAL, resolve_ids, with_ids
-from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
+from taxoexpan.taxonomy.id_assignment import PROVISIONAL, final_ids, with_ids
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate
 from tests.support.strategies import Growth, growths, quickly
 
 NUMBERED = Taxonomy([Concept(f"F:{number:04}", f"food {number}") for number in range(1, 21)])
@@ -19,6 +19,14 @@ CODED = Taxonomy(
 def made(taxonomy: Taxonomy, policy: IdPolicy, *labels: str) -> list[str]:
     concepts = [Concept("", label) for label in labels]
     return [concept.id for concept in with_ids(taxonomy, concepts, policy)]
+
+
+def resolve_ids(
+    taxonomy: Taxonomy, additions: Additions, policy: IdPolicy = DEFAULT_IDS
+) -> tuple[Additions, dict[str, str]]:
+    """The additions with their final ids, and these by the provisional ones."""
+    new = final_ids(taxonomy, additions.concepts, additions.relations, policy)
+    return additions.with_ids(new), new
 
 
 def placed(policy: IdPolicy, *relations: tuple[str, str]) -> list[tuple[str, str]]:

@@ -129,7 +129,7 @@ def _content(
     from taxoexpan.decisions.applying import changes_text
     from taxoexpan.decisions.suggestion import Verdict
     from taxoexpan.decisions.suggestion_tables import suggestions_csv, suggestions_json
-    from taxoexpan.desk.store.history import history_csv, history_rows
+    from taxoexpan.desk.store.log import history_csv, history_rows
 
     if options.history:
         logged = store.log()

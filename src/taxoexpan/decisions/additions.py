@@ -18,7 +18,7 @@ from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.formats.taxonomy_file import NOTHING_WRITTEN, WrittenFiles
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-from taxoexpan.taxonomy.id_assignment import resolve_ids
+from taxoexpan.taxonomy.id_assignment import final_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.mappings import ConceptMapping, Justification
@@ -91,11 +91,9 @@ def to_additions(
 ) -> AppliedSuggestions:
     """Return what decisions add to a taxonomy, with ids for the new concepts."""
     additions, present, refused = safe_additions(taxonomy, decisions)
-    resolved, new_ids = resolve_ids(taxonomy, additions, ids)
-    if not new_ids:
-        return AppliedSuggestions(decisions, resolved, present, refused)
-    final = [_with_ids(decision, new_ids) for decision in decisions]
-    return AppliedSuggestions(final, resolved, present, refused)
+    new_ids = final_ids(taxonomy, additions.concepts, additions.relations, ids)
+    final = [_with_ids(decision, new_ids) for decision in decisions] if new_ids else decisions
+    return AppliedSuggestions(final, additions.with_ids(new_ids), present, refused)
 
 
 def safe_additions(
@@ -232,8 +230,6 @@ def child_named(taxonomy: Taxonomy, parent: str, label: str) -> int | None:
 
 def _with_ids(decision: Decision, new_ids: Mapping[str, str]) -> Decision:
     """Return a decision with the final ids of new concepts."""
-    if not new_ids:
-        return decision
 
     def final(concept: Concept) -> Concept:
         id = new_ids.get(concept.id)

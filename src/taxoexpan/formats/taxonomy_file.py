@@ -17,7 +17,7 @@ from taxoexpan.formats.tables.columns import checked_columns, columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from taxoexpan.taxonomy.id_assignment import final_ids, with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.source import UNKNOWN_FILE
@@ -160,7 +160,7 @@ class TaxonomyFile:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
-            self._verified(resolve_ids(self.taxonomy, additions, ids)[0])
+            self._verified(self._with_final_ids(additions, ids))
         if "synonyms" in changes and new:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
             synonyms = [(self.taxonomy.ids[0], name) for name in names.values()]
@@ -175,11 +175,16 @@ class TaxonomyFile:
             parents = self.taxonomy.ids[start : start + max_parents]
             relations = [(parent, concept.id) for concept in new[:size] for parent in parents]
             try:
-                return resolve_ids(self.taxonomy, Additions(new[:size], relations), ids)[0]
+                return self._with_final_ids(Additions(new[:size], relations), ids)
             except TaxonomyError:
                 if start == starts[-1]:
                     raise
         return Additions([], [])
+
+    def _with_final_ids(self, additions: Additions, ids: IdPolicy = DEFAULT_IDS) -> Additions:
+        """Return additions whose concepts have no provisional ids any more."""
+        concepts, relations = additions.concepts, additions.relations
+        return additions.with_ids(final_ids(self.taxonomy, concepts, relations, ids))
 
     @property
     def supported_changes(self) -> Collection[str]:
@@ -205,7 +210,7 @@ class TaxonomyFile:
         (concept,) = with_ids(self.taxonomy, [Concept("", f"new concept {len(self.taxonomy)}")])
         added = Additions([concept], [(parent, concept.id) for parent in parents])
         try:
-            self._verified(resolve_ids(self.taxonomy, added)[0])
+            self._verified(self._with_final_ids(added))
         except (FormatError, TaxonomyError):
             return False
         return True

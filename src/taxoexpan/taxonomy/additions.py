@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -35,6 +35,24 @@ class Additions:
     """What to look at for the new concepts whose place is to be refined."""
     curators: Mapping[str, str] = field(default_factory=dict)
     """The persons who decided about new concepts."""
+
+    def with_ids(self, new: Mapping[str, str]) -> Additions:
+        """Return the additions with other ids for some new concepts."""
+        if not new:
+            return self
+
+        def of(id: str) -> str:
+            return new.get(id, id)
+
+        return replace(
+            self,
+            concepts=tuple(replace(c, id=of(c.id)) for c in self.concepts),
+            relations=tuple((of(parent), of(child)) for parent, child in self.relations),
+            moves=tuple(move._replace(new_parent=of(move.new_parent)) for move in self.moves),
+            reasons={(of(parent), of(id)): why for (parent, id), why in self.reasons.items()},
+            tasks={of(id): task for id, task in self.tasks.items()},
+            curators={of(id): name for id, name in self.curators.items()},
+        )
 
     @property
     def names(self) -> dict[str, list[str]]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
-from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate, fitting_policy
 from taxoexpan.taxonomy.ids import IdMaker, are_paths, id_style, numbered, numbering, slug
@@ -17,7 +16,7 @@ ParentStyle = IdPolicy | HierarchicalCodes | PaddedCodes | BranchNumbers
 """How ids are made from the id of the parent."""
 
 PROVISIONAL = "new:"
-"""How an id begins that will be replaced when the parent is known (see `resolve_ids`)."""
+"""How an id begins that will be replaced when the parent is known (see `final_ids`)."""
 
 
 def with_ids(
@@ -72,37 +71,41 @@ def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
     return codes or BranchNumbers.of(taxonomy)
 
 
-def resolve_ids(
-    taxonomy: Taxonomy, additions: Additions, policy: IdPolicy = DEFAULT_IDS
-) -> tuple[Additions, dict[str, str]]:
-    """Replace provisional ids by ids that fit the first parent; also return the new ids."""
-    waiting = [c for c in additions.concepts if c.id.startswith(PROVISIONAL)]
+def final_ids(
+    taxonomy: Taxonomy,
+    concepts: Sequence[Concept],
+    relations: Sequence[tuple[str, str]],
+    policy: IdPolicy = DEFAULT_IDS,
+) -> dict[str, str]:
+    """Return ids that fit the first parents of new concepts, by their provisional ids."""
+    waiting = [c for c in concepts if c.id.startswith(PROVISIONAL)]
     if not waiting:
-        return additions, {}
+        return {}
     policy = fitting_policy(taxonomy, policy)
     style = _parent_style(taxonomy, policy)
     if style is not None:
-        new = _ids_below_parents(taxonomy, additions, waiting, style)
-    elif any(id.startswith(PROVISIONAL) for id in taxonomy):
-        return additions, {}  # in this file, they are ordinary ids
-    else:
-        # These are provisional ids from another policy.
-        others = [c for c in additions.concepts if not c.id.startswith(PROVISIONAL)]
-        named = with_ids(taxonomy, [*others, *(replace(c, id="") for c in waiting)], policy)
-        ids = (concept.id for concept in named[len(others) :])
-        new = dict(zip((concept.id for concept in waiting), ids, strict=True))
-    return _renamed(additions, new), new
+        return _ids_below_parents(taxonomy, concepts, relations, style)
+    if any(id.startswith(PROVISIONAL) for id in taxonomy):
+        return {}  # in this file, they are ordinary ids
+    # These are provisional ids from another policy.
+    others = [c for c in concepts if not c.id.startswith(PROVISIONAL)]
+    named = with_ids(taxonomy, [*others, *(replace(c, id="") for c in waiting)], policy)
+    ids = (concept.id for concept in named[len(others) :])
+    return dict(zip((concept.id for concept in waiting), ids, strict=True))
 
 
 def _ids_below_parents(
-    taxonomy: Taxonomy, additions: Additions, waiting: Sequence[Concept], style: ParentStyle
+    taxonomy: Taxonomy,
+    concepts: Sequence[Concept],
+    relations: Sequence[tuple[str, str]],
+    style: ParentStyle,
 ) -> dict[str, str]:
-    """Return new ids for the waiting concepts, made from the ids of their first parents."""
-    parent_of = {child: parent for parent, child in reversed(additions.relations)}
-    taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in additions.concepts)}
+    """Return new ids for concepts with provisional ones, made from the ids of first parents."""
+    parent_of = {child: parent for parent, child in reversed(relations)}
+    taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
     siblings: dict[str, list[str]] = {}
     new: dict[str, str] = {}
-    unplaced = {concept.id: concept for concept in waiting}
+    unplaced = {c.id: c for c in concepts if c.id.startswith(PROVISIONAL)}
     while unplaced:
         ready = [c for c in unplaced.values() if parent_of.get(c.id) not in unplaced]
         for concept in ready or list(unplaced.values()):
@@ -125,20 +128,3 @@ def _ids_below_parents(
             new[concept.id] = id
             del unplaced[concept.id]
     return new
-
-
-def _renamed(additions: Additions, new: dict[str, str]) -> Additions:
-    """Return the additions with other ids for the new concepts."""
-
-    def of(id: str) -> str:
-        return new.get(id, id)
-
-    return replace(
-        additions,
-        concepts=tuple(replace(c, id=of(c.id)) for c in additions.concepts),
-        relations=tuple((of(parent), of(child)) for parent, child in additions.relations),
-        moves=tuple(move._replace(new_parent=of(move.new_parent)) for move in additions.moves),
-        reasons={(of(parent), of(id)): why for (parent, id), why in additions.reasons.items()},
-        tasks={of(id): task for id, task in additions.tasks.items()},
-        curators={of(id): name for id, name in additions.curators.items()},
-    )

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, event, text
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.decisions import Action, LogEntry, StoreError
-from taxoexpan.desk.store.history import read_log
+from taxoexpan.desk.store.log import read_log
 from taxoexpan.desk.store.queue import QueueQuery, read_first_proposals
 from tests.support.desk_cases import NEW, accept, comment, first_proposals
 from tests.support.forked_processes import forked

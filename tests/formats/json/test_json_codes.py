@@ -11,7 +11,7 @@ import pytest
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept
-from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from taxoexpan.taxonomy.id_assignment import final_ids, with_ids
 from tests.support.expanded_files import refusal, under, write_file
 
 HS = ["01", "0101", "010121", "010129", "0102", "010221", "02", "0201", "020110", "0202"]
@@ -53,7 +53,8 @@ def test_codes_state_the_parents_and_new_concepts_get_one(
     assert file.supported_changes == {"synonyms"}
     (new,) = with_ids(file.taxonomy, [Concept("", "kiwi")])
     file.can_hold([new], 1, output)
-    additions, _ = resolve_ids(file.taxonomy, Additions([new], [(parent, new.id)]))
+    additions = Additions([new], [(parent, new.id)])
+    additions = additions.with_ids(final_ids(file.taxonomy, [new], additions.relations))
     file.write(additions, output)
     expanded = TaxonomyFile.open(output).taxonomy
     assert expanded == file.taxonomy.expanded(additions)

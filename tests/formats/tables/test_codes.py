@@ -11,7 +11,7 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile, read_options
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.shared_options import ReadingOptions
 from taxoexpan.taxonomy import Additions, Concept
-from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from taxoexpan.taxonomy.id_assignment import final_ids, with_ids
 from tests.support.expanded_files import refusal, under, write_expanded, write_file
 
 HS = ["01", "0101", "010121", "010129", "0102", "010221", "02", "0201", "020110", "0202"]
@@ -120,7 +120,8 @@ def test_a_new_row_gets_a_code_below_its_parent(
     assert "the parents come from the codes in the column 'code'" in note.message
     assert opened.supported_changes == frozenset()
     (new,) = with_ids(opened.taxonomy, [Concept("", "kiwi")])
-    additions, _ = resolve_ids(opened.taxonomy, Additions([new], [(parent, new.id)]))
+    additions = Additions([new], [(parent, new.id)])
+    additions = additions.with_ids(final_ids(opened.taxonomy, [new], additions.relations))
     opened.write(additions, output)
     assert output.read_text() == path.read_text() + f"{code},kiwi\n"
     assert TaxonomyFile.open(output).taxonomy.parents(code) == (parent,)

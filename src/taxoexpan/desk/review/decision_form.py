@@ -57,8 +57,11 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
         done = _repeated(pages, form)
         if done is None:
             decision = read_decision(form, queued, pages.usable_parents)
-            if redundancy := _redundancy(form, decision, pages.desk.taxonomy):
-                return show_again(422, redundancy=redundancy)
+            chosen = decision.suggestions
+            if decision.action == Action.ACCEPT and len(chosen) > 1 and not text_of(form, "keep"):
+                redundancy = Redundancy.among(chosen, pages.desk.taxonomy)
+                if redundancy is not None:
+                    return show_again(422, redundancy=redundancy)
             done = pages.desk.store.append([decision], pages.curator(request))[-1]
     except ConflictError as error:
         return show_again(409, conflict=error.other)
@@ -81,14 +84,6 @@ def _repeated(pages: Pages, form: FormData) -> LogEntry | None:
     key = text_of(form, "concept")
     done = pages.desk.store.requested(request_id) if request_id else []
     return next((each for each in done if each.concept == key), None)
-
-
-def _redundancy(form: FormData, decision: LogEntry, taxonomy: Taxonomy) -> Redundancy | None:
-    """Return which of several accepted parents are redundant, unless they are to be kept."""
-    if decision.action != Action.ACCEPT or text_of(form, "keep"):
-        return None
-    several = len(decision.suggestions) > 1
-    return Redundancy.among(decision.suggestions, taxonomy) if several else None
 
 
 def read_decision(form: FormData, queued: QueuedConcept, parents: UsableParents) -> LogEntry:

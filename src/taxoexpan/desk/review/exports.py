@@ -29,7 +29,7 @@ from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Verdict
 from taxoexpan.decisions.suggestion_tables import suggestions_csv
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.pages import Pages
-from taxoexpan.desk.store.history import history_csv
+from taxoexpan.desk.store.log import history_csv
 from taxoexpan.desk.store.queue import UNLISTED
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat

@@ -9,7 +9,8 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select,
 
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.store.decisions import Action, Status, StoreError, concept_key, storable
-from taxoexpan.desk.store.queue import LISTED, UNLISTED, add_to_queue, derive_queue
+from taxoexpan.desk.store.log import add_to_queue, derive_queue
+from taxoexpan.desk.store.queue import LISTED, UNLISTED
 from taxoexpan.desk.store.tables import (
     Transactions,
     chunks,

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from taxoexpan.decisions.feedback import Feedback
 from taxoexpan.decisions.suggestion import Suggestion
-from taxoexpan.desk.store import concepts, history, queue, writing
+from taxoexpan.desk.store import concepts, log, queue, writing
 from taxoexpan.desk.store.database import REPLACED, Database
 from taxoexpan.desk.store.decisions import LogEntry, QueuedConcept, Status, StoreError
 from taxoexpan.desk.store.queue import QueuePage, QueueQuery
@@ -41,7 +41,7 @@ class DecisionStore:
                 store.rebuild()
             with store._reading() as connection:
                 store._id = read_identity(connection)
-                store._last = history.last_entry(connection)
+                store._last = log.last_entry(connection)
         except BaseException:
             database.close()
             raise
@@ -66,7 +66,7 @@ class DecisionStore:
         with self._database.writing() as connection:
             self._require(connection, self._last)
             yield connection
-            last = history.last_entry(connection)
+            last = log.last_entry(connection)
         with self._database.reading() as connection:  # the file may have been replaced meanwhile
             self._require(connection, last)
         if last and (self._last is None or last[0] > self._last[0]):  # not an earlier thread's
@@ -75,7 +75,7 @@ class DecisionStore:
     def _require(self, connection: Connection, entry: tuple[Any, ...] | None) -> None:
         """Raise an error if this is another store, or if its log lacks an entry."""
         is_other = self._id is not None and self._id != read_identity(connection)
-        if is_other or (entry is not None and not history.has_entry(connection, entry)):
+        if is_other or (entry is not None and not log.has_entry(connection, entry)):
             raise StoreError(f"{self.name}: {REPLACED}")
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class DecisionStore:
     def rebuild(self) -> None:
         """Derive the queue again from the log and the proposals."""
         with self._writing() as connection:
-            queue.derive_whole_queue(connection)
+            log.derive_whole_queue(connection)
 
     def concept(self, key: str) -> QueuedConcept | None:
         """Return one concept, or None if it is not in the queue."""
@@ -174,31 +174,31 @@ class DecisionStore:
     ) -> list[LogEntry]:
         """Return decisions, newest first, optionally only about the concept with a key."""
         with self._reading() as connection:
-            return history.read_history(connection, offset, limit, concept)
+            return log.read_history(connection, offset, limit, concept)
 
     def log(self) -> list[LogEntry]:
         """Return all decisions in their order, as of the beginning of the reading."""
-        return history.read_log(self._reading)
+        return log.read_log(self._reading)
 
     def recent_decisions(self, curator: str, period: timedelta) -> tuple[int, datetime | None]:
         """Count a curator's single decisions within a period, and return the time of the first."""
         with self._reading() as connection:
-            return history.recent_decisions(connection, curator, period)
+            return log.recent_decisions(connection, curator, period)
 
     def decision(self, number: int) -> LogEntry | None:
         """Return the decision with this number, or None."""
         with self._reading() as connection:
-            return history.read_decision(connection, number)
+            return log.read_decision(connection, number)
 
     def requested(self, request_id: str) -> list[LogEntry]:
         """Return the decisions of a request, in their order; none if the request is new."""
         with self._reading() as connection:
-            return history.read_requested(connection, request_id)
+            return log.read_requested(connection, request_id)
 
     def export_suggestions(self) -> list[Suggestion]:
         """Return the accepted and rejected suggestions, in the order of the queue."""
-        return history.decided_suggestions(self._reading)
+        return log.decided_suggestions(self._reading)
 
     def feedback(self) -> Feedback:
         """Return the decisions that are not undone, as feedback for training."""
-        return history.read_feedback(self._reading)
+        return log.read_feedback(self._reading)

@@ -1,8 +1,7 @@
-"""The queue of new concepts: reading it, and deriving it from the log and the proposals."""
+"""Reading the queue of new concepts, which is derived from the log and the proposals."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,19 +12,10 @@ import sqlalchemy as sa
 
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Target
 from taxoexpan.desk.store.decisions import (
-    Action,
-    LogEntry,
     QueuedConcept,
     Status,
     StoredValueError,
     short_key,
-)
-from taxoexpan.desk.store.history import (
-    counted,
-    decisions_about,
-    edited_concept,
-    last_verdict,
-    rejected_targets,
 )
 from taxoexpan.desk.store.tables import Transactions, chunks, concepts, proposals, queue
 from taxoexpan.taxonomy import Concept
@@ -35,16 +25,9 @@ LISTED = b"\1"
 UNLISTED = b"\0"
 SEPARATOR = "\x1f"
 """Follows every label of a path."""
-_MAX_ORDER = 200
-_LAST = "\N{REPLACEMENT CHARACTER}"
 _STRIDE = 1_220_703_125
 _MODULUS = 2_147_483_647
 """The factor and the prime of a multiplicative hash of concept numbers."""
-STATUS_AFTER = {
-    Action.ACCEPT: Status.ACCEPTED,
-    Action.REJECT: Status.REJECTED,
-    Action.DEFER: Status.DEFERRED,
-}
 
 
 class QueueOrder(StrEnum):
@@ -219,7 +202,7 @@ def _conditions(query: QueueQuery) -> list[sa.ColumnElement[bool]]:
     if query.max_confidence is not None:
         conditions += [queue.c.confidence < query.max_confidence, queue.c.confidence >= 0]
     if query.branch:
-        branch = _path_text(query.branch)
+        branch = path_text(query.branch)
         conditions.append(sa.func.substr(queue.c.branch, 1, len(branch)) == branch)
     if query.parent_id is not None:
         conditions.append(queue.c.parent_key == short_key(query.parent_id))
@@ -251,64 +234,6 @@ def _order(query: QueueQuery) -> Sequence[sa.ColumnElement[Any]]:
     return [queue.c.turn.asc(), *columns[query.order]]
 
 
-def _row(log: Sequence[LogEntry], proposed: Iterable[Suggestion] = ()) -> dict[str, Any]:
-    """Return the columns of the queue for a concept, given all decisions and proposals."""
-    decided = counted(log)
-    verdict = last_verdict(decided)
-    rejected = rejected_targets(decided)
-    first = next((each for each in proposed if each.target not in rejected), None)
-    status = STATUS_AFTER[verdict.action] if verdict else Status.TODO
-    if first and verdict and verdict.finds_all_wrong:
-        status = Status.TODO  # there is another proposal
-    path = _path_text(first.path) if first else ""
-    id = first.parent.id if first else ""
-    digest = hashlib.sha256(id.encode(errors="replace")).hexdigest()[:16]
-    curators = [e.curator for e in decided if e.action not in (Action.COMMENT, Action.EDIT)]
-    return {
-        "status": status,
-        "version": log[-1].version + 1 if log else 0,
-        "turn": verdict.number if verdict and verdict.action == Action.DEFER else 0,
-        "is_merge": first is not None and first.is_merge,
-        "confidence": first.confidence_or_score if first else -1.0,
-        "parent_key": short_key(id) if first else None,
-        "branch": path,
-        "parent_order": f"{path[:_MAX_ORDER]}{digest}" if first else _LAST,
-        "rejected": rejected,
-        "accepted": verdict.suggestions if verdict and verdict.action == Action.ACCEPT else (),
-        "comment": next((each.comment for each in reversed(decided) if each.comment), ""),
-        "curator": curators[-1] if curators else None,
-        "edited": edited_concept(decided),
-    }
-
-
-def _path_text(path: Iterable[str]) -> str:
+def path_text(path: Iterable[str]) -> str:
     """Join the labels of a path, so that the string of a branch is a prefix of all paths in it."""
     return "".join(f"{label}{SEPARATOR}" for label in path)
-
-
-def derive_queue(connection: sa.Connection, keys: Sequence[str]) -> None:
-    """Write the state of these concepts, derived from their decisions and proposals."""
-    for part in chunks(keys):
-        decided = decisions_about(connection, part)
-        columns = concepts.c.key, concepts.c.number, proposals.c.suggestions
-        joined = sa.select(*columns).select_from(concepts.outerjoin(proposals))
-        rows = []
-        for found in connection.execute(joined.where(concepts.c.key.in_(part))):
-            row = _row(decided.get(found.key, ()), found.suggestions or ())
-            rows.append({"of": found.number, **row})
-        connection.execute(sa.update(queue).where(queue.c.concept == sa.bindparam("of")), rows)
-
-
-def derive_whole_queue(connection: sa.Connection) -> None:
-    """Derive the state of all concepts again from the log and the proposals."""
-    connection.execute(sa.delete(queue))
-    rows = connection.execute(sa.select(concepts.c.key, concepts.c.number)).all()
-    add_to_queue(connection, [row.number for row in rows])
-    derive_queue(connection, [row.key for row in rows])
-
-
-def add_to_queue(connection: sa.Connection, numbers: Sequence[int]) -> None:
-    """Add concepts without decisions and proposals, by number."""
-    for part in chunks(numbers):
-        rows = [{"concept": number, **_row(())} for number in part]
-        connection.execute(sa.insert(queue), rows)

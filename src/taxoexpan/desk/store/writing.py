@@ -17,8 +17,9 @@ from taxoexpan.desk.store.decisions import (
     QueuedConcept,
     StoreError,
 )
-from taxoexpan.desk.store.history import (
+from taxoexpan.desk.store.log import (
     decisions_about,
+    derive_queue,
     last_number,
     not_undone,
     read_decision,
@@ -26,7 +27,7 @@ from taxoexpan.desk.store.history import (
     read_requested,
     select_decisions,
 )
-from taxoexpan.desk.store.queue import derive_queue, read_concepts
+from taxoexpan.desk.store.queue import read_concepts
 from taxoexpan.desk.store.tables import chunks, decisions
 
 MAX_NAME = 200

@@ -1,25 +1,43 @@
-"""The log of decisions: reading it, what counts of it, and its exports for other programs."""
+"""The log of decisions: reading it, and the queue, exports and feedback that follow from it."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
 from taxoexpan.decisions.feedback import Feedback
 from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind, Target, Verdict
-from taxoexpan.desk.store.decisions import Action, LogEntry
-from taxoexpan.desk.store.tables import Transactions, chunks, concepts, decisions, read_parts
+from taxoexpan.desk.store.decisions import Action, LogEntry, Status, short_key
+from taxoexpan.desk.store.queue import path_text
+from taxoexpan.desk.store.tables import (
+    Transactions,
+    chunks,
+    concepts,
+    decisions,
+    proposals,
+    queue,
+    read_parts,
+)
 from taxoexpan.formats.tables.formulas import protect_cells
 from taxoexpan.formats.tables.table import csv_text
 from taxoexpan.taxonomy import Concept
 
-VERDICTS = (Action.ACCEPT, Action.REJECT, Action.DEFER)
+STATUS_AFTER = {
+    Action.ACCEPT: Status.ACCEPTED,
+    Action.REJECT: Status.REJECTED,
+    Action.DEFER: Status.DEFERRED,
+}
 """The decisions that say what is done with the whole concept; the last one counts."""
 
+MAX_ORDER = 200
+"""The characters of a path that count for the order of the queue."""
+LAST = "\N{REPLACEMENT CHARACTER}"
+"""Sorts concepts without a proposal after all others."""
 _undo = decisions.alias("undo")
 _last = select(decisions).order_by(decisions.c.number.desc()).limit(1)
 _numbered = select(decisions).where(decisions.c.number == bindparam("wanted"))
@@ -122,7 +140,7 @@ def counted(log: Iterable[LogEntry]) -> list[LogEntry]:
 
 def last_verdict(log: Iterable[LogEntry]) -> LogEntry | None:
     """Return the decision about a whole concept that holds, given those that count."""
-    return next((each for each in reversed([*log]) if each.action in VERDICTS), None)
+    return next((each for each in reversed([*log]) if each.action in STATUS_AFTER), None)
 
 
 def edited_concept(log: Iterable[LogEntry]) -> Concept | None:
@@ -140,6 +158,64 @@ def rejected_targets(log: Iterable[LogEntry]) -> frozenset[Target]:
         elif each.action == Action.REJECT_PROPOSAL or each.finds_all_wrong:
             rejected |= targets
     return rejected
+
+
+def queue_row(log: Sequence[LogEntry], proposed: Iterable[Suggestion] = ()) -> dict[str, Any]:
+    """Return the columns of the queue for a concept, given all decisions and proposals."""
+    decided = counted(log)
+    verdict = last_verdict(decided)
+    rejected = rejected_targets(decided)
+    first = next((each for each in proposed if each.target not in rejected), None)
+    status = STATUS_AFTER[verdict.action] if verdict else Status.TODO
+    if first and verdict and verdict.finds_all_wrong:
+        status = Status.TODO  # there is another proposal
+    path = path_text(first.path) if first else ""
+    id = first.parent.id if first else ""
+    digest = hashlib.sha256(id.encode(errors="replace")).hexdigest()[:16]
+    curators = [e.curator for e in decided if e.action not in (Action.COMMENT, Action.EDIT)]
+    return {
+        "status": status,
+        "version": log[-1].version + 1 if log else 0,
+        "turn": verdict.number if verdict and verdict.action == Action.DEFER else 0,
+        "is_merge": first is not None and first.is_merge,
+        "confidence": first.confidence_or_score if first else -1.0,
+        "parent_key": short_key(id) if first else None,
+        "branch": path,
+        "parent_order": f"{path[:MAX_ORDER]}{digest}" if first else LAST,
+        "rejected": rejected,
+        "accepted": verdict.suggestions if verdict and verdict.action == Action.ACCEPT else (),
+        "comment": next((each.comment for each in reversed(decided) if each.comment), ""),
+        "curator": curators[-1] if curators else None,
+        "edited": edited_concept(decided),
+    }
+
+
+def derive_queue(connection: Connection, keys: Sequence[str]) -> None:
+    """Write the state of these concepts, derived from their decisions and proposals."""
+    for part in chunks(keys):
+        decided = decisions_about(connection, part)
+        columns = concepts.c.key, concepts.c.number, proposals.c.suggestions
+        joined = select(*columns).select_from(concepts.outerjoin(proposals))
+        rows = []
+        for found in connection.execute(joined.where(concepts.c.key.in_(part))):
+            row = queue_row(decided.get(found.key, ()), found.suggestions or ())
+            rows.append({"of": found.number, **row})
+        connection.execute(update(queue).where(queue.c.concept == bindparam("of")), rows)
+
+
+def derive_whole_queue(connection: Connection) -> None:
+    """Derive the state of all concepts again from the log and the proposals."""
+    connection.execute(delete(queue))
+    rows = connection.execute(select(concepts.c.key, concepts.c.number)).all()
+    add_to_queue(connection, [row.number for row in rows])
+    derive_queue(connection, [row.key for row in rows])
+
+
+def add_to_queue(connection: Connection, numbers: Sequence[int]) -> None:
+    """Add concepts without decisions and proposals, by number."""
+    for part in chunks(numbers):
+        rows = [{"concept": number, **queue_row(())} for number in part]
+        connection.execute(insert(queue), rows)
 
 
 def history_csv(history: Iterable[LogEntry]) -> str:
