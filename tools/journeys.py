@@ -2,8 +2,9 @@
 
 journeys.py follows a person's decision from the form in the browser to the bytes of the file, and
 a policy's from the ranking to the bytes. It counts the classes of the package of which objects are
-made, those of them that are records, the modules whose functions run, and those of them to which
-the decision is passed in one of its forms.
+made, those of them that are records, the modules whose functions run, those of them to which the
+decision is passed in one of its forms, and those that are not entered without a decision: when a
+page is shown, and a file is written without additions.
 """
 
 from __future__ import annotations
@@ -26,8 +27,12 @@ sys.path.insert(0, str(ROOT))
 from taxoexpan import Suggestion, TaxoExpan, expand_file, read_taxonomy  # noqa: E402
 from taxoexpan.decisions.additions import AppliedSuggestions  # noqa: E402
 from taxoexpan.decisions.decision import Decision  # noqa: E402
+from taxoexpan.desk.store.decision_store import DecisionStore  # noqa: E402
+from taxoexpan.formats.concept_list import read_concepts  # noqa: E402
 from taxoexpan.formats.format import Format  # noqa: E402
+from taxoexpan.formats.taxonomy_file import TaxonomyFile  # noqa: E402
 from taxoexpan.taxonomy import Additions  # noqa: E402
+from tests.support.review_cases import Review, open_review  # noqa: E402
 
 EXAMPLE = ROOT / "examples" / "instruments.ttl"
 NEW = ROOT / "examples" / "new-instruments.csv"
@@ -84,14 +89,16 @@ class Journey:
             if is_dataclass(made) or issubclass(made, tuple):
                 self.records[name] += 1
 
-    def print(self, title: str) -> None:
+    def print(self, title: str, without_decision: Journey) -> None:
         """Print the numbers, those outside the file formats, and the names of these."""
         print(f"{title}: {len(self.made)} classes, {len(self.modules)} modules")
+        own = {name: n for name, n in self.modules.items() if name not in without_decision.modules}
         kinds = {
             "classes outside formats": self.made,
             "records among them": self.records,
             "modules outside formats": self.modules,
             "modules among them that get the decision": self.handling,
+            "modules that are entered only for a decision": Counter(own),
         }
         for kind, counted in kinds.items():
             names = _without_formats(counted)
@@ -123,29 +130,42 @@ def _without_formats(names: Counter[str]) -> list[str]:
     return sorted(name for name in names if not name.startswith("taxoexpan.formats"))
 
 
-def follow_policy(folder: Path) -> None:
+def without_decision(folder: Path) -> Journey:
+    """Follow a page without a decision, and a file that is written without additions."""
+    journey = Journey()
+    with open_desk(folder / "nothing.db") as review:
+        file = TaxonomyFile.open(EXAMPLE)
+        with journey.followed():
+            review.get("/help")
+            file.write(Additions((), ()), folder / "nothing.ttl")
+    return journey
+
+
+def follow_policy(folder: Path, nothing: Journey) -> None:
     """Follow the concepts that `expand` places."""
     whole, journey = Journey(), FromRanking()
     for each in (journey, whole):
         output = folder / f"{type(each).__name__}.ttl"
         with each.followed():
             expand_file(EXAMPLE, NEW, output, preset="fast", quiet=True)
-    journey.print("policy: from ranking to byte")
+    journey.print("policy: from ranking to byte", nothing)
     for name in ("Additions", "Taxonomy"):
         count = sum(n for made, n in whole.made.items() if made.endswith(f".{name}"))
         print(f"  expand makes {count} {name}")
     print(f"  expand parses the taxonomy {whole.parses} times")
 
 
-def follow_person(folder: Path) -> None:
-    """Follow a decision that a person takes in the browser."""
-    from taxoexpan.desk.store.decision_store import DecisionStore
-    from taxoexpan.formats.concept_list import read_concepts
-    from tests.support.review_cases import open_review
-
+@contextmanager
+def open_desk(path: Path) -> Iterator[Review]:
+    """Open a review of the example in a new store."""
     model = TaxoExpan("fast").fit(read_taxonomy(EXAMPLE))
-    with DecisionStore.open(str(folder / "reviews.db")) as store:
-        review = open_review(model, store, read_concepts(NEW), EXAMPLE)
+    with DecisionStore.open(str(path)) as store:
+        yield open_review(model, store, read_concepts(NEW), EXAMPLE)
+
+
+def follow_person(folder: Path, nothing: Journey) -> None:
+    """Follow a decision that a person takes in the browser."""
+    with open_desk(folder / "reviews.db") as review:
         label = "talking drum"
         parent = review.proposed(label)[0]
         to_row, to_byte, both = Journey(), Journey(), Journey()
@@ -158,17 +178,18 @@ def follow_person(folder: Path) -> None:
         both.records = to_row.records + to_byte.records
         both.modules = to_row.modules + to_byte.modules
         both.handling = to_row.handling + to_byte.handling
-    to_row.print("person: from browser to row")
-    to_byte.print("person: from row to byte")
-    both.print("person: from browser to byte")
+    to_row.print("person: from browser to row", nothing)
+    to_byte.print("person: from row to byte", nothing)
+    both.print("person: from browser to byte", nothing)
 
 
 def main() -> None:
     """Follow both."""
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        follow_policy(Path(folder))
-        follow_person(Path(folder))
+        nothing = without_decision(Path(folder))
+        follow_policy(Path(folder), nothing)
+        follow_person(Path(folder), nothing)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ Nothing here needs a model or torch. In the order of a decision's journey:
 - `suggestion_tables` reads and writes CSV and Parquet, and `parent_lookup` finds the parents that a
   person has named;
 - `policies` choose suggestions, and `coarse_places` are those further up that are sure;
-- `decide` makes one `decision` per concept, by persons or a policy;
+- a `decision` is what is done with one concept, by a person or a policy;
 - `additions` turns decisions into safe changes of a taxonomy with their source, and `applying`
-  writes them to a file, or as a list of changes;
+  writes them to a file, as far as it can hold them, or as a list of changes;
 - `feedback` is what a model learns from decisions.
 """
