@@ -33,7 +33,6 @@ STATUS_AFTER = {
     Action.DEFER: Status.DEFERRED,
 }
 """The decisions that say what is done with the whole concept; the last one counts."""
-
 MAX_ORDER = 200
 """The characters of a path that count for the order of the queue."""
 LAST = "\N{REPLACEMENT CHARACTER}"
@@ -221,16 +220,16 @@ def add_to_queue(connection: Connection, numbers: Sequence[int]) -> None:
 def history_csv(history: Iterable[LogEntry]) -> str:
     """Return a CSV table with one row per decision; several parents are separated by `|`."""
     rows = [protect_cells(row) for row in history_rows(history)]
-    columns = list(_row(LogEntry("", Action.COMMENT, 0)))
+    columns = list(_history_row(LogEntry("", Action.COMMENT, 0)))
     return csv_text(columns, rows)
 
 
 def history_rows(history: Iterable[LogEntry]) -> list[dict[str, object]]:
     """Return the cells of every decision by column."""
-    return [_row(each) for each in history]
+    return [_history_row(each) for each in history]
 
 
-def _row(decision: LogEntry) -> dict[str, object]:
+def _history_row(decision: LogEntry) -> dict[str, object]:
     suggestions = decision.suggestions
 
     def joined(texts: Iterable[object]) -> str:
