@@ -13,7 +13,7 @@ vocabulary and random phrases. The losses are, with cosines divided by a tempera
 - one minus the cosine of the mapped vector and the teachers'
 - InfoNCE with the true parents
 
-In half of the batches, an anchor is composed of the vectors of its text as a query and of its
+In a quarter of the batches, an anchor is composed of the vectors of its text as a query and of its
 parent's label, as the package composes it; the others have anchors with a text of their own.
 """
 
@@ -53,12 +53,12 @@ from taxoexpan.network.text_tower import PARENT_WEIGHT
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.tower import MAX_NORM, contrastive_loss
 
-STEPS = 20_000
+STEPS = 8_000
 LEARNING_RATE = 2e-4
 MAP_RATE = 2e-3
 """The learning rate of the map to the teachers' vectors."""
 WITH_DEFINITIONS = 0.5
-COMPOSED = 0.5
+COMPOSED = 0.25
 """The fractions of the batches with definitions, and with composed anchors."""
 PHRASES = 1536
 """The phrases of a batch."""
