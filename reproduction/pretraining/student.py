@@ -43,9 +43,15 @@ from reproduction.pretraining.batches import (
 )
 from reproduction.pretraining.encoders import Encoder, EncoderTokenizer, load_encoder
 from reproduction.pretraining.left_out import half_precision
-from reproduction.pretraining.teacher import Figures, Schedule, processors, save_figures
 from reproduction.pretraining.token_table import TextTokenizer, TokenTable
-from reproduction.pretraining.vocabularies import DOMAINS, read_excluded
+from reproduction.pretraining.training import (
+    Figures,
+    Schedule,
+    add_common_arguments,
+    processors,
+    save_figures,
+)
+from reproduction.pretraining.vocabularies import read_excluded
 from taxoexpan.features.minilm import MiniLM, load_minilm, quantize
 from taxoexpan.features.pretrained import VOCABULARY, WEIGHTS
 from taxoexpan.features.sentence_model import MAX_TOKENS, SentenceModel
@@ -320,23 +326,12 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("vocabularies", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
+    add_common_arguments(parser, STEPS, LEARNING_RATE)
     parser.add_argument("--start", type=Path, required=True, help="the weights to start from")
     parser.add_argument(
         "--teacher", type=Path, action="append", required=True, help="a trained encoder"
     )
     parser.add_argument("--phrases", type=Path, help="a gzip file with a text per line")
-    parser.add_argument("--without", choices=DOMAINS, action="append", default=[])
-    parser.add_argument(
-        "--exclude", type=Path, action="append", default=[], help="a file with a name per line"
-    )
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument(
-        "--seconds", type=float, default=float("inf"), help="end the training after this time"
-    )
-    parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
-    parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 

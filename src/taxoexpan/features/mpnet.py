@@ -23,7 +23,7 @@ FIRST_POSITION = 2
 BUCKETS = 32
 """The distances in the attention: half of the buckets for either direction."""
 MAX_DISTANCE = 128
-"""The distance from which on all share a bucket."""
+"""Larger distances share one bucket."""
 EPSILON = 1e-5
 """What the layer norms add to a variance, as published."""
 PARTS = {
