@@ -97,8 +97,8 @@ class TurningLayer(Layer):
         return turn(query, *angles), turn(key, *angles), value
 
     def activate(self, widened: Tensor) -> Tensor:
-        """Apply the gates of the MLP: [B, L, 2 I] → [B, L, I]."""
-        gates, values = widened.chunk(2, dim=2)
+        """Apply the gates of the MLP: [..., 2 I] → [..., I]."""
+        gates, values = widened.chunk(2, dim=-1)
         return F.silu(gates) * values
 
 
@@ -111,11 +111,11 @@ def rotation(length: int, half: int, device: torch.device) -> tuple[Tensor, Tens
 
 
 def turn(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Rotate each pair of the first and second half of vectors [B, H, L, K] by its angle."""
+    """Rotate each pair of the first and second half of vectors [..., K] by its angle."""
     cosines, sines = cosines.to(vectors.dtype), sines.to(vectors.dtype)
-    first, second = vectors.chunk(2, dim=3)
+    first, second = vectors.chunk(2, dim=-1)
     turned = first * cosines - second * sines, second * cosines + first * sines
-    return torch.cat(turned, dim=3)
+    return torch.cat(turned, dim=-1)
 
 
 Encoder = MPNet | Nomic

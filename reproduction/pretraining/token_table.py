@@ -10,12 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reproduction.pretraining.packing import PackedTokens, can_pack, encode_packed
 from taxoexpan.device import CPU
 from taxoexpan.features.sentence_model import SentenceModel, Tokens
 from taxoexpan.taxonomy.arrays import Indices
 
 ENCODED, TRAINED = 8192, 1024
 """Texts that are encoded at a time, without and with gradients."""
+PACKED = 1 << 19
+"""Tokens that are encoded at a time without padding and without gradients."""
 LENGTH_MULTIPLE = 8
 """What the padded lengths on a GPU are a multiple of, for its kernels."""
 
@@ -75,7 +78,20 @@ class TokenTable:
             places = order[start : start + size]
             yield places, *self.batch(rows[places])
 
+    def packed(self, rows: Indices) -> PackedTokens:
+        """Return the tokens of some texts [B], several in a row."""
+        return PackedTokens.of(self.flat, self.starts[rows], self.lengths[rows])
+
     def encode(self, model: SentenceModel, rows: Indices) -> Tensor:
+        """Return the vectors of some texts: [B] → [B, D]."""
+        if not can_pack(model):
+            return self._encode_padded(model, rows)
+        if torch.is_grad_enabled():
+            return encode_packed(model, self.packed(rows))
+        parts = np.array_split(rows, -(-int(self.lengths[rows].sum()) // PACKED) or 1)
+        return torch.cat([encode_packed(model, self.packed(part)) for part in parts])
+
+    def _encode_padded(self, model: SentenceModel, rows: Indices) -> Tensor:
         """Return the vectors of some texts, encoded in blocks of similar length: [B] → [B, D]."""
         size = TRAINED if torch.is_grad_enabled() else ENCODED
         places: list[Indices] = []
