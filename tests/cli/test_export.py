@@ -131,6 +131,18 @@ def test_wrong_arguments_are_refused(
     assert not (tmp_path / "missing.db").exists()
 
 
+@pytest.mark.parametrize("arguments", [[], ["--backup", "backup.db"]])
+def test_an_empty_file_is_not_made_a_store(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    empty = write_file(tmp_path / "empty.db", "")
+    message = run("export", empty, *arguments, status=2).err
+    assert "empty.db: is empty" in message
+    assert empty.read_bytes() == b""
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.db"]
+
+
 def test_a_backup_is_made_while_the_store_is_in_use(decisions: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db"
     with DecisionStore.open(str(decisions)) as store:
