@@ -45,6 +45,60 @@ def test_an_accepted_synonym_is_not_called_probable(food: Path, tmp_path: Path) 
     assert "--allow-merges" not in messages
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("attach,2,accepted,1", "merge,3,accepted,2"),
+        ("merge,2,accepted,1", "also,3,accepted,2"),
+        ("similar,2,accepted,1", "merge,3,accepted,2"),
+        ("merge,2,,", "attach,2,,"),
+    ],
+)
+def test_a_concept_cannot_be_both_merged_and_placed(
+    food: Path, tmp_path: Path, first: str, second: str
+) -> None:
+    rows = f"query,kind,parent_id,decision,rank\nkefir,{first}\nwhey,attach,2,,\nkefir,{second}\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    message = run("apply", food, decisions, "-o", out, status=2).err
+    assert "d.csv, line 4: 'kefir'" in message
+    assert "on line 2" in message
+    assert not out.exists()
+
+
+def test_a_merge_may_be_repeated_and_beside_a_rejected_parent(food: Path, tmp_path: Path) -> None:
+    header = "query,kind,parent_id,decision,rank\n"
+    rows = "kefir,attach,2,rejected,1\nkefir,merge,3,accepted,2\nkefir,similar,3,accepted,2\n"
+    decisions = write_file(tmp_path / "d.csv", header + rows)
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    assert read_taxonomy(out).concept("3").synonyms == ("kefir",)
+
+
+@pytest.mark.parametrize(
+    ("column", "meant"),
+    [("decison", "decision"), ("Decision", "decision"), ("Decided by", "decided_by")],
+)
+def test_a_misspelled_column_is_refused(
+    food: Path, tmp_path: Path, column: str, meant: str
+) -> None:
+    rows = f"query,rank,parent_id,{column}\nkefir,1,2,accepted\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    message = run("apply", food, decisions, "-o", out, status=2).err
+    assert f"d.csv, line 1: the column {column!r}" in message
+    assert f"rename it to {meant}" in message
+    assert not out.exists()
+
+
+def test_users_may_add_columns_of_their_own(food: Path, tmp_path: Path) -> None:
+    header = "query,parent_id,decision,decisions,comment,reviewer,date,parent,status,notes,id,\n"
+    decisions = write_file(tmp_path / "d.csv", f"{header}kefir,2,accepted,a,b,c,d,e,f,g,h,\n")
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    assert "kefir" in read_taxonomy(out).labels
+
+
 def test_a_change_that_the_file_cannot_hold_is_left_out_with_a_fix(tmp_path: Path) -> None:
     edges = write_file(tmp_path / "edges.csv", "child,parent\nmilk,food\n")
     rows = "query,rank,parent_id,kind,decision\nmilks,1,milk,merge,accepted\n"

@@ -58,7 +58,29 @@ def read_decisions(
             shown += f"\n  … and {len(problems) - MAX_ROWS:,} more"
         fix = f"write its id into the column parent_id{shown}"
         raise FormatError(path, f"{count} no clear parent", fix=fix)
+    _refuse_contradictions(path, [line for line, _ in rows], found)
     return found
+
+
+def _refuse_contradictions(
+    path: Path, lines: Sequence[int], suggestions: Sequence[Suggestion]
+) -> None:
+    """Refuse a concept that is merged with a concept, and also placed or merged elsewhere."""
+    first: dict[str, tuple[int, Suggestion]] = {}
+    for line, suggestion in zip(lines, suggestions, strict=True):
+        if not suggestion.is_decided:
+            continue
+        known_line, known = first.setdefault(suggestion.query.id, (line, suggestion))
+        if known.target != suggestion.target and (known.is_merge or suggestion.is_merge):
+            message = f"{suggestion.query.label!r} is {_accepted_as(suggestion)}, but "
+            message += f"{_accepted_as(known)} on line {known_line}"
+            raise FormatError(path, message, fix="accept only one of these rows", line=line)
+
+
+def _accepted_as(suggestion: Suggestion) -> str:
+    how = "accepted as a synonym of" if suggestion.is_merge else "accepted below"
+    parent = suggestion.parent
+    return f"{how} {(parent.label or parent.id)!r}"
 
 
 class ParentLookup:

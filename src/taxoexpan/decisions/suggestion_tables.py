@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ DETAILS = ("definition", "synonyms", "curator")
 """Further columns of decisions: the query without its list of concepts, and who decided."""
 PARENT_COLUMNS = ("parent_id", "parent_label", "path")
 """A row names the parent in at least one of these columns."""
+_MIN_SIMILARITY = 0.8
+"""The similarity from which a column is a misspelled one, such as one wrong letter in five."""
 
 WriteRows = Callable[[Sequence[Suggestion]], None]
 """A function that appends suggestions to a file."""
@@ -69,6 +72,7 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
         missing = "query" if "query" not in columns else join_words(PARENT_COLUMNS, "or")
         expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
         raise FormatError(path, f"no column {missing}", fix=expected, line=1)
+    _refuse_misspelled(path, header, missing=[c for c in (*COLUMNS, *DETAILS) if c not in columns])
     suggestions = []
     named: dict[str, tuple[str, int]] = {}
     for line, row in cells:
@@ -87,6 +91,19 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
             raise FormatError(path, message, fix="change one of them", line=line)
         suggestions.append((line, suggestion))
     return suggestions
+
+
+def _refuse_misspelled(path: Path, header: Sequence[str], missing: Sequence[str]) -> None:
+    """Refuse a column whose name is nearly that of a missing one; users may add other columns."""
+    for name in header:
+        if name in COLUMNS or name in DETAILS:
+            continue
+        spelled = "_".join(name.casefold().split())
+        close = get_close_matches(spelled, missing, 1, _MIN_SIMILARITY)
+        if close:
+            message = f"the column {name!r} is not read, and there is no column {close[0]}"
+            fix = f"rename it to {close[0]}; a column of your own needs a less similar name"
+            raise FormatError(path, message, fix=fix, line=1)
 
 
 def _suggestion(cell: dict[str, str]) -> Suggestion:
