@@ -99,6 +99,46 @@ def test_users_may_add_columns_of_their_own(food: Path, tmp_path: Path) -> None:
     assert "kefir" in read_taxonomy(out).labels
 
 
+@pytest.mark.parametrize(
+    ("row", "id"),
+    [
+        ("kefir,2,1,3,attach,accepted", "'2'"),  # the id of milk
+        ("kefir,,1,99,attach,", "'99'"),
+        ("kefir,,1,99,merge,", "'99'"),
+        ("kefir,b,,whey,attach,", "'whey'"),
+    ],
+)
+def test_an_error_about_an_id_names_the_line(food: Path, tmp_path: Path, row: str, id: str) -> None:
+    rows = f"query,query_id,rank,parent_id,kind,decision\nwhey,a,,3,attach,\n{row}\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    options = ["--all", "--allow-merges"]
+    message = run("apply", food, decisions, "-o", out, *options, status=2).err
+    assert "d.csv" in message
+    assert "line 3: " in message
+    assert id in message
+    assert not out.exists()
+
+
+def test_an_id_that_the_file_uses_for_something_else_names_the_line(tmp_path: Path) -> None:
+    skos = "http://www.w3.org/2004/02/skos/core#"
+    turtle = f"@prefix skos: <{skos}> .\n<x:scheme> a skos:ConceptScheme .\n"
+    turtle += '<x:1> a skos:Concept ; skos:prefLabel "food"@en .\n'
+    vocabulary = write_file(tmp_path / "food.ttl", turtle)
+    decisions = write_file(tmp_path / "d.csv", "query,query_id,parent_id\nkefir,x:scheme,x:1\n")
+    message = run("apply", vocabulary, decisions, "-o", tmp_path / "out.ttl", status=2).err
+    assert "d.csv, line 2: " in message
+    assert "'x:scheme'" in message
+
+
+def test_a_cycle_of_new_concepts_names_its_lines(food: Path, tmp_path: Path) -> None:
+    rows = "query,query_id,parent_id\nskyr,s,2\nwhey,a,b\nkefir,b,a\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    message = run("apply", food, decisions, "-o", tmp_path / "out.csv", status=2).err
+    assert "d.csv, line 4: a cycle" in message
+    assert "lines 4, 3" in message
+
+
 def test_a_change_that_the_file_cannot_hold_is_left_out_with_a_fix(tmp_path: Path) -> None:
     edges = write_file(tmp_path / "edges.csv", "child,parent\nmilk,food\n")
     rows = "query,rank,parent_id,kind,decision\nmilks,1,milk,merge,accepted\n"

@@ -61,8 +61,8 @@ def _details(suggestion: Suggestion) -> dict[str, str | int | float | None]:
     return dict(zip(DETAILS, cells, strict=True))
 
 
-def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
-    """Read a CSV table of suggestions; return each suggestion with its line number."""
+def read_rows(path: Path) -> list[Suggestion]:
+    """Read a CSV table of suggestions, which have their lines."""
     source = TextFile.load(path)
     # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
     cells = read_cells(source, guess_delimiter(source, source.lines[0]))
@@ -89,7 +89,7 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
         if query.id and label != query.label:
             message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
             raise FormatError(path, message, fix="change one of them", line=line)
-        suggestions.append((line, suggestion))
+        suggestions.append(replace(suggestion, line=line))
     return suggestions
 
 
