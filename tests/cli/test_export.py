@@ -12,10 +12,12 @@ from taxoexpan.taxonomy import Concept
 from tests.support.command_line import run
 from tests.support.desk_cases import (
     NEW,
+    Action,
     DecisionStore,
     accept,
     append,
     cells,
+    decide,
     exported,
     first_proposals,
     history,
@@ -58,19 +60,23 @@ def decisions(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_list_replaces_the_exported_definitions(
+def test_a_list_does_not_replace_texts_that_were_edited(
     decisions: Path, taxonomy: Path, tmp_path: Path
 ) -> None:
     old = tmp_path / "food.json"
     table = tmp_path / "decisions.csv"
     out = tmp_path / "out.json"
-    text = "label,definition\noat milk,a drink\noat milk,a milk\n"
+    text = "label,definition,synonyms\noat milk,from the list,oat juice\nmjölk,,\n"
     listed = write_file(tmp_path / "new.csv", text)
+    with DecisionStore.open(str(decisions)) as store:
+        oat_milk = queued(store, "oat milk")
+        edited = Concept("n1", "Oat Milk", ("oat beverage",), "a drink")
+        append(store, "Ada", decide(oat_milk, Action.EDIT, edited=edited))
     run("convert", taxonomy, old)
     assert "3 accepted concepts" in run("export", decisions, "-o", table).err
-    run("apply", old, table, "-o", out, "--allow-moves", "--allow-merges", "--concepts", listed)
-    (oat_milk,) = [each for each in read_taxonomy(out).concepts if each.label == "Oat Milk"]
-    assert (oat_milk.definition, oat_milk.synonyms) == ("a drink", ("oat drink",))
+    run("apply", old, table, "-o", out, "--concepts", listed)
+    (new,) = [each for each in read_taxonomy(out).concepts if each.label == "Oat Milk"]
+    assert (new.definition, new.synonyms) == ("a drink", ("oat beverage",))
 
 
 def test_labels_like_formulas_survive_export_and_apply(taxonomy: Path, tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
     output: Path = output_option("output taxonomy file, or - for standard output", MISSING)
     force: bool = switch("overwrite existing output files")
     concepts: Path | None = option(
-        "file with the new concepts, from which definitions and synonyms are copied; they take "
-        "precedence over the columns definition and synonyms of DECISIONS",
+        "file with the new concepts, from which definitions and synonyms are copied, unless "
+        "DECISIONS has them, perhaps edited, in the columns definition and synonyms",
         kind=PATH,
         metavar="NEW",
     )

@@ -195,7 +195,10 @@ class ParentLookup:
 def with_details(
     suggestions: Sequence[Suggestion], concepts: Sequence[Concept]
 ) -> list[Suggestion]:
-    """Copy synonyms and definitions to queries by name; the id decides among equal names."""
+    """Fill in missing synonyms and definitions of queries by name; of equal names, the id decides.
+
+    The texts of a suggestion stay, because a person may have edited them.
+    """
     details: dict[tuple[str, str], Concept] = {}
     for concept in concepts:
         name = normalize_name(concept.label)
@@ -206,8 +209,8 @@ def with_details(
         query = suggestion.query
         name = normalize_name(query.label)
         listed = details.get((name, query.id)) or details.get((name, ""), query)
-        synonyms = listed.synonyms or query.synonyms
-        definition = listed.definition or query.definition
+        synonyms = query.synonyms or listed.synonyms
+        definition = query.definition or listed.definition
         query = replace(query, synonyms=synonyms, definition=definition)
         detailed.append(replace(suggestion, query=query))
     return detailed
