@@ -79,6 +79,23 @@ def test_a_list_does_not_replace_texts_that_were_edited(
     assert (new.definition, new.synonyms) == ("a drink", ("oat beverage",))
 
 
+def test_a_new_name_that_the_taxonomy_has_causes_a_warning(
+    decisions: Path, taxonomy: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "decisions.csv"
+    with DecisionStore.open(str(decisions)) as store:
+        edited = Concept("n1", "Bread")
+        append(store, "Ada", decide(queued(store, "oat milk"), Action.EDIT, edited=edited))
+    warning = "warning: 'Bread' is added, although 'bread' (BREAD) has the same name"
+    changes = "-o", tmp_path / "changes.kgcl", "--taxonomy", taxonomy
+    assert warning in run("export", decisions, *changes).err
+    run("export", decisions, "-o", table)
+    printed = run("apply", taxonomy, table, "-o", tmp_path / "out.csv", "--json")
+    assert warning in printed.err
+    assert '"same_name"' in printed.out
+    assert read_taxonomy(tmp_path / "out.csv").labels.count("Bread") == 1
+
+
 def test_labels_like_formulas_survive_export_and_apply(taxonomy: Path, tmp_path: Path) -> None:
     store_path = tmp_path / "reviews.db"
     table = tmp_path / "decisions.csv"

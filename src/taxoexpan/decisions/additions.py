@@ -71,6 +71,16 @@ class AppliedSuggestions:
         """Return the concepts that are left for one of these reasons."""
         return [d for d in self.decisions if isinstance(d, Leave) and d.reason in reasons]
 
+    def namesakes(self, taxonomy: Taxonomy) -> list[tuple[Concept, Concept]]:
+        """Return the new concepts with the name of an existing one, each with that one.
+
+        Only persons add such concepts, because a policy takes them for the existing ones.
+        """
+        added = [c for c in self.additions.concepts if c.id in self.additions.curators]
+        names = known_names(taxonomy) if added else {}
+        found = [(concept, names.get(normalize_name(concept.label))) for concept in added]
+        return [(new, taxonomy.concept_at(known)) for new, known in found if known is not None]
+
     def mappings(self, own_ids: Collection[str] = ()) -> list[ConceptMapping]:
         """Return one mapping per synonym, without provisional ids (not in `own_ids`)."""
         return [
@@ -84,6 +94,12 @@ class AppliedSuggestions:
             )
             for merge in self.synonyms
         ]
+
+
+def namesake_message(new: Concept, known: Concept) -> str:
+    """Return a message about a new concept with the name of an existing one."""
+    message = f"{new.label!r} is added, although {known.label!r} ({known.id}) has the same name"
+    return f"{message}; if it is the same concept, merge it"
 
 
 def to_additions(
