@@ -45,6 +45,100 @@ def test_an_accepted_synonym_is_not_called_probable(food: Path, tmp_path: Path) 
     assert "--allow-merges" not in messages
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("attach,2,accepted,1", "merge,3,accepted,2"),
+        ("merge,2,accepted,1", "also,3,accepted,2"),
+        ("similar,2,accepted,1", "merge,3,accepted,2"),
+        ("merge,2,,", "attach,2,,"),
+    ],
+)
+def test_a_concept_cannot_be_both_merged_and_placed(
+    food: Path, tmp_path: Path, first: str, second: str
+) -> None:
+    rows = f"query,kind,parent_id,decision,rank\nkefir,{first}\nwhey,attach,2,,\nkefir,{second}\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    message = run("apply", food, decisions, "-o", out, status=2).err
+    assert "d.csv, line 4: 'kefir'" in message
+    assert "on line 2" in message
+    assert not out.exists()
+
+
+def test_a_merge_may_be_repeated_and_beside_a_rejected_parent(food: Path, tmp_path: Path) -> None:
+    header = "query,kind,parent_id,decision,rank\n"
+    rows = "kefir,attach,2,rejected,1\nkefir,merge,3,accepted,2\nkefir,similar,3,accepted,2\n"
+    decisions = write_file(tmp_path / "d.csv", header + rows)
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    assert read_taxonomy(out).concept("3").synonyms == ("kefir",)
+
+
+@pytest.mark.parametrize(
+    ("column", "meant"),
+    [("decison", "decision"), ("Decision", "decision"), ("Decided by", "decided_by")],
+)
+def test_a_misspelled_column_is_refused(
+    food: Path, tmp_path: Path, column: str, meant: str
+) -> None:
+    rows = f"query,rank,parent_id,{column}\nkefir,1,2,accepted\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    message = run("apply", food, decisions, "-o", out, status=2).err
+    assert f"d.csv, line 1: the column {column!r}" in message
+    assert f"rename it to {meant}" in message
+    assert not out.exists()
+
+
+def test_users_may_add_columns_of_their_own(food: Path, tmp_path: Path) -> None:
+    header = "query,parent_id,decision,decisions,comment,reviewer,date,parent,status,notes,id,\n"
+    decisions = write_file(tmp_path / "d.csv", f"{header}kefir,2,accepted,a,b,c,d,e,f,g,h,\n")
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    assert "kefir" in read_taxonomy(out).labels
+
+
+@pytest.mark.parametrize(
+    ("row", "id"),
+    [
+        ("kefir,2,1,3,attach,accepted", "'2'"),  # the id of milk
+        ("kefir,,1,99,attach,", "'99'"),
+        ("kefir,,1,99,merge,", "'99'"),
+        ("kefir,b,,whey,attach,", "'whey'"),
+    ],
+)
+def test_an_error_about_an_id_names_the_line(food: Path, tmp_path: Path, row: str, id: str) -> None:
+    rows = f"query,query_id,rank,parent_id,kind,decision\nwhey,a,,3,attach,\n{row}\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    options = ["--all", "--allow-merges"]
+    message = run("apply", food, decisions, "-o", out, *options, status=2).err
+    assert "d.csv" in message
+    assert "line 3: " in message
+    assert id in message
+    assert not out.exists()
+
+
+def test_an_id_that_the_file_uses_for_something_else_names_the_line(tmp_path: Path) -> None:
+    skos = "http://www.w3.org/2004/02/skos/core#"
+    turtle = f"@prefix skos: <{skos}> .\n<x:scheme> a skos:ConceptScheme .\n"
+    turtle += '<x:1> a skos:Concept ; skos:prefLabel "food"@en .\n'
+    vocabulary = write_file(tmp_path / "food.ttl", turtle)
+    decisions = write_file(tmp_path / "d.csv", "query,query_id,parent_id\nkefir,x:scheme,x:1\n")
+    message = run("apply", vocabulary, decisions, "-o", tmp_path / "out.ttl", status=2).err
+    assert "d.csv, line 2: " in message
+    assert "'x:scheme'" in message
+
+
+def test_a_cycle_of_new_concepts_names_its_lines(food: Path, tmp_path: Path) -> None:
+    rows = "query,query_id,parent_id\nskyr,s,2\nwhey,a,b\nkefir,b,a\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    message = run("apply", food, decisions, "-o", tmp_path / "out.csv", status=2).err
+    assert "d.csv, line 4: a cycle" in message
+    assert "lines 4, 3" in message
+
+
 def test_a_change_that_the_file_cannot_hold_is_left_out_with_a_fix(tmp_path: Path) -> None:
     edges = write_file(tmp_path / "edges.csv", "child,parent\nmilk,food\n")
     rows = "query,rank,parent_id,kind,decision\nmilks,1,milk,merge,accepted\n"

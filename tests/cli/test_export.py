@@ -12,10 +12,12 @@ from taxoexpan.taxonomy import Concept
 from tests.support.command_line import run
 from tests.support.desk_cases import (
     NEW,
+    Action,
     DecisionStore,
     accept,
     append,
     cells,
+    decide,
     exported,
     first_proposals,
     history,
@@ -58,19 +60,40 @@ def decisions(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_list_replaces_the_exported_definitions(
+def test_a_list_does_not_replace_texts_that_were_edited(
     decisions: Path, taxonomy: Path, tmp_path: Path
 ) -> None:
     old = tmp_path / "food.json"
     table = tmp_path / "decisions.csv"
     out = tmp_path / "out.json"
-    text = "label,definition\noat milk,a drink\noat milk,a milk\n"
+    text = "label,definition,synonyms\noat milk,from the list,oat juice\nmjölk,,\n"
     listed = write_file(tmp_path / "new.csv", text)
+    with DecisionStore.open(str(decisions)) as store:
+        oat_milk = queued(store, "oat milk")
+        edited = Concept("n1", "Oat Milk", ("oat beverage",), "a drink")
+        append(store, "Ada", decide(oat_milk, Action.EDIT, edited=edited))
     run("convert", taxonomy, old)
     assert "3 accepted concepts" in run("export", decisions, "-o", table).err
-    run("apply", old, table, "-o", out, "--allow-moves", "--allow-merges", "--concepts", listed)
-    (oat_milk,) = [each for each in read_taxonomy(out).concepts if each.label == "Oat Milk"]
-    assert (oat_milk.definition, oat_milk.synonyms) == ("a drink", ("oat drink",))
+    run("apply", old, table, "-o", out, "--concepts", listed)
+    (new,) = [each for each in read_taxonomy(out).concepts if each.label == "Oat Milk"]
+    assert (new.definition, new.synonyms) == ("a drink", ("oat beverage",))
+
+
+def test_a_new_name_that_the_taxonomy_has_causes_a_warning(
+    decisions: Path, taxonomy: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "decisions.csv"
+    with DecisionStore.open(str(decisions)) as store:
+        edited = Concept("n1", "Bread")
+        append(store, "Ada", decide(queued(store, "oat milk"), Action.EDIT, edited=edited))
+    warning = "warning: 'Bread' is added, although 'bread' (BREAD) has the same name"
+    changes = "-o", tmp_path / "changes.kgcl", "--taxonomy", taxonomy
+    assert warning in run("export", decisions, *changes).err
+    run("export", decisions, "-o", table)
+    printed = run("apply", taxonomy, table, "-o", tmp_path / "out.csv", "--json")
+    assert warning in printed.err
+    assert '"same_name"' in printed.out
+    assert read_taxonomy(tmp_path / "out.csv").labels.count("Bread") == 1
 
 
 def test_labels_like_formulas_survive_export_and_apply(taxonomy: Path, tmp_path: Path) -> None:
@@ -129,6 +152,18 @@ def test_wrong_arguments_are_refused(
     store = [] if arguments[0].endswith(".db") else [str(decisions)]
     assert message in run("export", *store, *arguments, status=2).err
     assert not (tmp_path / "missing.db").exists()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--backup", "backup.db"]])
+def test_an_empty_file_is_not_made_a_store(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    empty = write_file(tmp_path / "empty.db", "")
+    message = run("export", empty, *arguments, status=2).err
+    assert "empty.db: is empty" in message
+    assert empty.read_bytes() == b""
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.db"]
 
 
 def test_a_backup_is_made_while_the_store_is_in_use(decisions: Path, tmp_path: Path) -> None:

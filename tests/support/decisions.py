@@ -146,7 +146,7 @@ def expanded(
 
 def read_suggestions(path: Path) -> list[Suggestion]:
     """Read a table of suggestions, without a taxonomy to look up parents in."""
-    return [suggestion for _, suggestion in read_rows(path)]
+    return read_rows(path)
 
 
 def written(suggestions: Iterable[Suggestion], details: bool = False) -> str:

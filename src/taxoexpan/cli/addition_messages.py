@@ -28,6 +28,7 @@ def print_applied(
 
     The concepts that do not reach a given threshold are left out; others are undecided.
     """
+    from taxoexpan.decisions.additions import namesake_message
     from taxoexpan.decisions.decision import Place, Reason
 
     placed = [each for each in applied.decisions if isinstance(each, Place)]
@@ -38,6 +39,8 @@ def print_applied(
             fix = "apply to a version without it, or move it yourself"
             warn(f"{new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
     print_present(applied.already_present, "not added")
+    namesakes = [namesake_message(*pair) for pair in applied.namesakes(taxonomy)]
+    warn_some(namesakes, " have the name of an existing concept")
     for message in _deprecated_warnings(taxonomy, applied.additions):
         warn(message)
     print_merges(applied.merged)
@@ -110,6 +113,7 @@ def applied_figures(
         "moves": [move._asdict() for move in additions.moves],
         "synonyms": [{"id": id, "name": name} for id, name in additions.synonyms],
         "already_present": named_present(applied.already_present),
+        "same_name": named_present(applied.namesakes(taxonomy)),
         "merged": [
             {"query": each.query.label, "id": each.parent.id, "label": each.parent.label}
             for each in applied.synonyms

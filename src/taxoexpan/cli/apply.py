@@ -46,8 +46,8 @@ class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
     output: Path = output_option("output taxonomy file, or - for standard output", MISSING)
     force: bool = switch("overwrite existing output files")
     concepts: Path | None = option(
-        "file with the new concepts, from which definitions and synonyms are copied; they take "
-        "precedence over the columns definition and synonyms of DECISIONS",
+        "file with the new concepts, from which definitions and synonyms are copied, unless "
+        "DECISIONS has them, perhaps edited, in the columns definition and synonyms",
         kind=PATH,
         metavar="NEW",
     )
@@ -65,8 +65,15 @@ def run(options: Options) -> int:
     """Apply the accepted suggestions."""
     from taxoexpan.decisions.applying import apply_decisions, supported
     from taxoexpan.decisions.decision import decide
-    from taxoexpan.decisions.parent_lookup import read_decisions, with_details
+    from taxoexpan.decisions.parent_lookup import (
+        cycles_in_table,
+        in_table,
+        read_decisions,
+        with_details,
+    )
     from taxoexpan.decisions.policies import policy_of_options
+    from taxoexpan.decisions.suggestion import SuggestionError
+    from taxoexpan.errors import CycleError
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.taxonomy.id_policy import IdPolicy
 
@@ -83,7 +90,12 @@ def run(options: Options) -> int:
         other = file.path.with_suffix(file.format.movable_suffix).name
         fix = f"to carry it out, first run taxoexpan convert {file.path.name} {other}"
         warn(f"{refusal.message}; {fix}")
-    applied = apply_decisions(file, decisions, options.output, ids, options.force)
+    try:
+        applied = apply_decisions(file, decisions, options.output, ids, options.force)
+    except SuggestionError as error:
+        raise in_table(error, options.decisions) from None
+    except CycleError as error:
+        raise cycles_in_table(error, options.decisions, decisions) from None
     threshold = policy if policy.is_asked_for else None
     print_applied(file.taxonomy, applied, policy.allowed_changes, threshold)
     _print_left(options, applied, threshold)

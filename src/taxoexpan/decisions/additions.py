@@ -14,7 +14,7 @@ from taxoexpan.decisions.decision import (
     Reason,
     Refusal,
 )
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionError, SuggestionKind
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.formats.taxonomy_file import NOTHING_WRITTEN, WrittenFiles
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -26,9 +26,9 @@ from taxoexpan.taxonomy.names import normalize_name
 
 NUM_REFINED = 3
 """Possible parents that the note on a coarse placement names."""
-_FOREIGN = (
-    "is not in the taxonomy; were the suggestions made for another one? If it is a new concept "
-    "that is no longer accepted, remove this row, or decide again"
+_FOREIGN_FIX = (
+    "were the suggestions made for another one? If it is a new concept that is no longer "
+    "accepted, remove this row, or decide again"
 )
 
 
@@ -71,6 +71,16 @@ class AppliedSuggestions:
         """Return the concepts that are left for one of these reasons."""
         return [d for d in self.decisions if isinstance(d, Leave) and d.reason in reasons]
 
+    def namesakes(self, taxonomy: Taxonomy) -> list[tuple[Concept, Concept]]:
+        """Return the new concepts with the name of an existing one, each with that one.
+
+        Only persons add such concepts, because a policy takes them for the existing ones.
+        """
+        added = [c for c in self.additions.concepts if c.id in self.additions.curators]
+        names = known_names(taxonomy) if added else {}
+        found = [(concept, names.get(normalize_name(concept.label))) for concept in added]
+        return [(new, taxonomy.concept_at(known)) for new, known in found if known is not None]
+
     def mappings(self, own_ids: Collection[str] = ()) -> list[ConceptMapping]:
         """Return one mapping per synonym, without provisional ids (not in `own_ids`)."""
         return [
@@ -84,6 +94,12 @@ class AppliedSuggestions:
             )
             for merge in self.synonyms
         ]
+
+
+def namesake_message(new: Concept, known: Concept) -> str:
+    """Return a message about a new concept with the name of an existing one."""
+    message = f"{new.label!r} is added, although {known.label!r} ({known.id}) has the same name"
+    return f"{message}; if it is the same concept, merge it"
 
 
 def to_additions(
@@ -110,7 +126,8 @@ def safe_additions(
         if child in concepts
     ]
     moves, refused = _safe_moves(taxonomy, concepts, relations, _moves_of(new))
-    synonyms, known = _new_synonyms(taxonomy, concepts, _synonyms_of(decisions, present))
+    merged = _merged(taxonomy, concepts, decisions, present)
+    synonyms, known = _new_synonyms(taxonomy, concepts, _synonyms_of(merged, present))
     for id, name in synonyms:
         if id in concepts:
             concept = concepts[id]
@@ -149,11 +166,27 @@ def _moves_of(placed: Sequence[Place]) -> list[Move]:
     return list(dict.fromkeys(moves))
 
 
+def _merged(
+    taxonomy: Taxonomy,
+    new: Mapping[str, Concept],
+    decisions: Sequence[Decision],
+    present: Mapping[str, Concept],
+) -> list[Suggestion]:
+    """Return the suggestions of merges, or refuse one with a concept that does not exist."""
+    merged = [s for d in decisions if isinstance(d, Merge) for s in d.suggestions]
+    for merge in merged:
+        id = merge.parent.id
+        if id not in taxonomy and id not in new and id not in present:
+            name = merge.query.label
+            message = f"{id!r}, which would get the synonym {name!r}, is not in the taxonomy"
+            raise SuggestionError(merge, message, fix=_FOREIGN_FIX)
+    return merged
+
+
 def _synonyms_of(
-    decisions: Sequence[Decision], present: Mapping[str, Concept]
+    merged: Sequence[Suggestion], present: Mapping[str, Concept]
 ) -> list[tuple[str, str]]:
     """Return the existing ids and the merged names: a person's own first, then by confidence."""
-    merged = [s for d in decisions if isinstance(d, Merge) for s in d.suggestions]
 
     def priority(merge: Suggestion) -> tuple[object, ...]:
         label = merge.query.label
@@ -177,7 +210,8 @@ def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
         known = concept.id in taxonomy
         if known and taxonomy.concept(concept.id).label != concept.label:
             label = taxonomy.concept(concept.id).label
-            raise TaxonomyError(
+            raise SuggestionError(
+                decision.suggestions[0],
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to "
                 f"{label!r} in the taxonomy",
                 fix="suggest again, or change the query_id",
@@ -193,6 +227,13 @@ def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
             index = names.get(normalize_name(concept.label))
         if index is not None:
             present[concept.id] = taxonomy.concept_at(index)
+        elif concept.id in taxonomy.reserved:
+            raise SuggestionError(
+                decision.suggestions[0],
+                f"the taxonomy uses the id {concept.id!r} of the new concept {concept.label!r} "
+                "for something else",
+                fix="change the query_id",
+            )
     return present
 
 
@@ -211,7 +252,8 @@ def _relations(
             parent = suggestion.parent.id
             parent = present[parent].id if parent in present else parent
             if parent not in taxonomy and parent not in new:
-                raise TaxonomyError(
+                raise SuggestionError(
+                    suggestion,
                     f"{parent!r}, the parent of {child!r}, is not in the taxonomy",
                     fix="were the suggestions made for another one? If its row was removed, "
                     "remove this one too",
@@ -270,7 +312,8 @@ def _safe_moves(
         if child in new:
             refuse(move, "it is new, too; move it after it has been added")
         elif child not in taxonomy:
-            raise TaxonomyError(f"{child!r}, which would move below {below!r}, {_FOREIGN}")
+            message = f"{child!r}, which would move below {below!r}, is not in the taxonomy"
+            raise TaxonomyError(message, fix=_FOREIGN_FIX)
         elif old not in taxonomy.parents(child):
             refuse(move, "it is not below that parent")
         elif child in safe:
@@ -311,8 +354,6 @@ def _new_synonyms(
     added = []
     refused = []
     for id, name in synonyms:
-        if id not in taxonomy and id not in new:
-            raise TaxonomyError(f"{id!r}, which would get the synonym {name!r}, {_FOREIGN}")
         key = normalize_name(name)
         if key in owners:
             message = f"{name!r} is not added as a synonym: it is already a name of {owners[key]!r}"

@@ -7,7 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from taxoexpan.decisions.additions import AppliedSuggestions, child_named, to_additions
+from taxoexpan.decisions.additions import (
+    AppliedSuggestions,
+    child_named,
+    namesake_message,
+    to_additions,
+)
 from taxoexpan.decisions.decision import (
     Decision,
     Merge,
@@ -225,7 +230,7 @@ def changes_text(
     decided: Iterable[Suggestion],
     format: ChangeFormat,
 ) -> tuple[str, list[str]]:
-    """Return the changes that accepted decisions make, and notes about omitted decisions."""
+    """Return the changes that accepted decisions make, and notes about decisions."""
     decisions, refused = accepted_decisions(taxonomy, decided)
     applied = to_additions(taxonomy, decisions)
     if file is not None:
@@ -234,4 +239,6 @@ def changes_text(
         comparison = compare(taxonomy, taxonomy.expanded(applied.additions))
         changes = ChangeSet(comparison, applied.mappings())
     text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
-    return text, [*(each.message for each in [*refused, *applied.refused]), *notes]
+    namesakes = [namesake_message(*pair) for pair in applied.namesakes(taxonomy)]
+    messages = [each.message for each in [*refused, *applied.refused]]
+    return text, [*messages, *namesakes, *notes]

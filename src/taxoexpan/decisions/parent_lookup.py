@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from taxoexpan.decisions.decision import Decision
 from taxoexpan.decisions.suggestion import (
     Decider,
     Suggestion,
+    SuggestionError,
     SuggestionKind,
     with_known_parent,
     with_query_ids,
 )
 from taxoexpan.decisions.suggestion_tables import read_rows
-from taxoexpan.errors import FormatError, TaxonomyError
+from taxoexpan.errors import CycleError, FileCycleError, FormatError
 from taxoexpan.phrasing import join_words, pluralize, visible
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -32,12 +34,12 @@ def read_decisions(
     path: Path, taxonomy: Taxonomy, ids: IdPolicy = DEFAULT_IDS, check_moves: bool = False
 ) -> list[Suggestion]:
     """Read a table of suggestions; a blank parent_id is looked up by label, path, or both."""
-    rows = read_rows(path)
-    suggestions = with_query_ids(taxonomy, [suggestion for _, suggestion in rows], ids)
+    suggestions = with_query_ids(taxonomy, read_rows(path), ids)
     lookup = ParentLookup(taxonomy, suggestions)
     found = []
     problems = []
-    for (line, _), suggestion in zip(rows, suggestions, strict=True):
+    for suggestion in suggestions:
+        line = suggestion.line
         moved = suggestion.moves if suggestion.kind == SuggestionKind.INSERT else ()
         is_moving = check_moves or suggestion.decided_by == Decider.PERSON
         unknown = next((id for id in moved if is_moving and id not in taxonomy), None)
@@ -49,8 +51,8 @@ def read_decisions(
             found.append(with_known_parent(taxonomy, lookup.with_parent(suggestion)))
         except LookupError as error:
             problems.append(f"\n  line {line}: {error.args[0]}")
-        except TaxonomyError as error:
-            raise FormatError(path, error.problem, fix=error.fix, line=line) from None
+        except SuggestionError as error:
+            raise in_table(error, path) from None
     if problems:
         count = pluralize(len(problems), "row has", "rows have")
         shown = "".join(problems[:MAX_ROWS])
@@ -58,7 +60,44 @@ def read_decisions(
             shown += f"\n  … and {len(problems) - MAX_ROWS:,} more"
         fix = f"write its id into the column parent_id{shown}"
         raise FormatError(path, f"{count} no clear parent", fix=fix)
+    _refuse_contradictions(path, found)
     return found
+
+
+def in_table(error: SuggestionError, path: Path) -> FormatError:
+    """Return an error about a suggestion as an error about its line in a table."""
+    return FormatError(path, error.problem, fix=error.fix, line=error.suggestion.line)
+
+
+def cycles_in_table(error: CycleError, path: Path, decisions: Iterable[Decision]) -> FileCycleError:
+    """Return an error about cycles with the lines of a table that add their relations."""
+    rows = [s for decision in decisions for s in decision.suggestions]
+    added = {(s.parent.id, s.query.id): s.line for s in rows}
+    lines = []
+    for cycle in error.cycles:
+        relations = zip([cycle[-1], *cycle], cycle, strict=False)
+        lines.append([line for line in map(added.get, relations) if line is not None])
+    return FileCycleError(path, error.cycles, lines)
+
+
+def _refuse_contradictions(path: Path, suggestions: Sequence[Suggestion]) -> None:
+    """Refuse a concept that is merged with a concept, and also placed or merged elsewhere."""
+    first: dict[str, Suggestion] = {}
+    for suggestion in suggestions:
+        if not suggestion.is_decided:
+            continue
+        known = first.setdefault(suggestion.query.id, suggestion)
+        if known.target != suggestion.target and (known.is_merge or suggestion.is_merge):
+            message = f"{suggestion.query.label!r} is {_accepted_as(suggestion)}, but "
+            message += f"{_accepted_as(known)} on line {known.line}"
+            fix = "accept only one of these rows"
+            raise FormatError(path, message, fix=fix, line=suggestion.line)
+
+
+def _accepted_as(suggestion: Suggestion) -> str:
+    how = "accepted as a synonym of" if suggestion.is_merge else "accepted below"
+    parent = suggestion.parent
+    return f"{how} {(parent.label or parent.id)!r}"
 
 
 class ParentLookup:
@@ -156,7 +195,10 @@ class ParentLookup:
 def with_details(
     suggestions: Sequence[Suggestion], concepts: Sequence[Concept]
 ) -> list[Suggestion]:
-    """Copy synonyms and definitions to queries by name; the id decides among equal names."""
+    """Fill in missing synonyms and definitions of queries by name; of equal names, the id decides.
+
+    The texts of a suggestion stay, because a person may have edited them.
+    """
     details: dict[tuple[str, str], Concept] = {}
     for concept in concepts:
         name = normalize_name(concept.label)
@@ -167,8 +209,8 @@ def with_details(
         query = suggestion.query
         name = normalize_name(query.label)
         listed = details.get((name, query.id)) or details.get((name, ""), query)
-        synonyms = listed.synonyms or query.synonyms
-        definition = listed.definition or query.definition
+        synonyms = query.synonyms or listed.synonyms
+        definition = query.definition or listed.definition
         query = replace(query, synonyms=synonyms, definition=definition)
         detailed.append(replace(suggestion, query=query))
     return detailed

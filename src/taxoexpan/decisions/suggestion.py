@@ -151,6 +151,8 @@ class Suggestion:
     )
     curator: str = field(default="", kw_only=True)
     """Who decided about it in a review; empty otherwise."""
+    line: int | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """The line of the table from which it was read."""
 
     @classmethod
     def restored(cls, query: Concept, values: Mapping[str, Any]) -> Suggestion:
@@ -242,6 +244,14 @@ class Suggestion:
         return values | {name: column.plain(values[name]) for name, column in _CONVERTED.items()}
 
 
+class SuggestionError(TaxonomyError):
+    """A suggestion that cannot be applied to a taxonomy."""
+
+    def __init__(self, suggestion: Suggestion, problem: str, *, fix: str) -> None:
+        self.suggestion = suggestion
+        super().__init__(problem, fix=fix)
+
+
 COLUMNS = columns_of(Suggestion)
 # The other values are written as they are.
 _CONVERTED = {
@@ -297,7 +307,8 @@ def with_known_parent(taxonomy: Taxonomy, suggestion: Suggestion) -> Suggestion:
     if suggestion.is_ranked and given and given != parent.label:
         problem = f"the parent {id!r} of {suggestion.query.label!r} is {parent.label!r}"
         fix = "read the taxonomy in the language of the suggestions, or, to choose another parent"
-        raise TaxonomyError(
+        raise SuggestionError(
+            suggestion,
             f"{problem} in the taxonomy, but {given!r} in the suggestions",
             fix=f"{fix}, change the parent_id and clear the rank",
         )

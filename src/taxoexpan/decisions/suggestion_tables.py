@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ DETAILS = ("definition", "synonyms", "curator")
 """Further columns of decisions: the query without its list of concepts, and who decided."""
 PARENT_COLUMNS = ("parent_id", "parent_label", "path")
 """A row names the parent in at least one of these columns."""
+_MIN_SIMILARITY = 0.8
+"""The similarity from which a column is a misspelled one, such as one wrong letter in five."""
 
 WriteRows = Callable[[Sequence[Suggestion]], None]
 """A function that appends suggestions to a file."""
@@ -58,8 +61,8 @@ def _details(suggestion: Suggestion) -> dict[str, str | int | float | None]:
     return dict(zip(DETAILS, cells, strict=True))
 
 
-def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
-    """Read a CSV table of suggestions; return each suggestion with its line number."""
+def read_rows(path: Path) -> list[Suggestion]:
+    """Read a CSV table of suggestions, which have their lines."""
     source = TextFile.load(path)
     # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
     cells = read_cells(source, guess_delimiter(source, source.lines[0]))
@@ -69,6 +72,7 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
         missing = "query" if "query" not in columns else join_words(PARENT_COLUMNS, "or")
         expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
         raise FormatError(path, f"no column {missing}", fix=expected, line=1)
+    _refuse_misspelled(path, header, missing=[c for c in (*COLUMNS, *DETAILS) if c not in columns])
     suggestions = []
     named: dict[str, tuple[str, int]] = {}
     for line, row in cells:
@@ -85,8 +89,21 @@ def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
         if query.id and label != query.label:
             message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
             raise FormatError(path, message, fix="change one of them", line=line)
-        suggestions.append((line, suggestion))
+        suggestions.append(replace(suggestion, line=line))
     return suggestions
+
+
+def _refuse_misspelled(path: Path, header: Sequence[str], missing: Sequence[str]) -> None:
+    """Refuse a column whose name is nearly that of a missing one; users may add other columns."""
+    for name in header:
+        if name in COLUMNS or name in DETAILS:
+            continue
+        spelled = "_".join(name.casefold().split())
+        close = get_close_matches(spelled, missing, 1, _MIN_SIMILARITY)
+        if close:
+            message = f"the column {name!r} is not read, and there is no column {close[0]}"
+            fix = f"rename it to {close[0]}; a column of your own needs a less similar name"
+            raise FormatError(path, message, fix=fix, line=1)
 
 
 def _suggestion(cell: dict[str, str]) -> Suggestion:

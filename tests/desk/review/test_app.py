@@ -677,6 +677,21 @@ def test_an_edited_concept_is_exported_as_edited(review: Review) -> None:
     assert "the label is empty" in text_of(refused)
 
 
+@pytest.mark.parametrize("label", ["oat milk", "Oat-Milk"])
+def test_a_new_name_that_the_taxonomy_has_causes_a_warning(review: Review, label: str) -> None:
+    warning = "The taxonomy has a concept of this name: food › , then milk › , then oat milk"
+    page = text_of(review.get(review.decide("hemp milk", action="edit", label=label)))
+    assert warning in page
+    review.decide("hemp milk", accept="tea")
+    assert warning in text_of(review.get("/?concept=hemp+milk&status=all"))
+    assert f"concepts of the same names as some of the new ones: {label} ." in text_of(
+        review.get("/export")
+    )
+    review.decide("hemp milk", merge="oat milk")
+    assert warning not in text_of(review.get("/?concept=hemp+milk&status=all"))
+    assert "same names" not in text_of(review.get("/export"))
+
+
 def test_a_decision_of_another_curator_is_announced(review: Review) -> None:
     address = "/change?concept=hemp+milk&version=0"
     assert review.browser.get(address).status_code == 204

@@ -207,13 +207,13 @@ class ReviewDesk:
         children = self.taxonomy.children(proposal.parent.id)
         return [id for id in proposal.moves if id in children]
 
-    def namesake(self, new: Concept) -> Sequence[str] | None:
-        """Return the path of an existing concept with the name of a new one."""
+    def namesake(self, new: Concept) -> Concept | None:
+        """Return an existing concept with the name of a new one."""
         name = fold_name(new.label)
         for index in self.names.search(new.label, 1):
             known = self.taxonomy.concept_at(index)
             if known.id != new.id and name in map(fold_name, (known.label, *known.synonyms)):
-                return self.taxonomy.path(known.id)
+                return known
         return None
 
     def label_of(self, id: str) -> str:

@@ -63,6 +63,7 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
     except TaxoExpanError as error:  # the file has lost or renamed a concept
         problem = problem or str(error)
     new = [each.query for each in changes if not each.is_merge]
+    labeled = {each.label: each for each in new}
     return pages.render(
         request,
         "export.html",
@@ -76,6 +77,7 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         left_out=left_out[:MAX_LEFT_OUT],
         more_left_out=max(len(left_out) - MAX_LEFT_OUT, 0),
         known=accepted - len(changes),
+        namesakes=[label for label, c in labeled.items() if desk.namesake(c)][:MAX_LEFT_OUT],
         lost=desk.file.unsupported_texts(new) if desk.file else (),
         # With a single root, its children are the branches.
         **_summary(changes, 2 if len(desk.expanded.roots) == 1 else 1),

@@ -13,6 +13,7 @@ from zlib import crc32
 from starlette.requests import Request
 from starlette.responses import Response
 
+from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.review.concept import branch_of, panel_values, tree_around
 from taxoexpan.desk.review.desk import ReviewDesk
 from taxoexpan.desk.review.filters import PAGE_SIZE, QueueFilter, natural
@@ -130,7 +131,7 @@ def _concept_values(
         "is_deciding": is_deciding,
         "proposals": proposals,
         "definition": desk.with_definition(opened.concept).definition,
-        "namesake": desk.namesake(opened.concept),
+        "namesake": _namesake(desk, opened.concept, shown),
         "reason": _reason(desk, opened),
         "tree": tree_around(parents, first, opened.concept) if first and has_tree else None,
         "roots": None if has_tree else branch_of(parents, "", opened.concept),
@@ -142,6 +143,17 @@ def _concept_values(
         ],
         **panel,
     }
+
+
+def _namesake(desk: ReviewDesk, new: Concept, shown: Sequence[Suggestion]) -> Sequence[str] | None:
+    """Return the path of an existing concept with the same name, unless a merge with it is shown.
+
+    A curator may have given the new concept this name.
+    """
+    known = desk.namesake(new)
+    if known is None or any(s.is_merge and s.parent.id == known.id for s in shown[:1]):
+        return None
+    return desk.taxonomy.path(known.id)
 
 
 def _reason(desk: ReviewDesk, opened: QueuedConcept) -> Reason | None:

@@ -32,12 +32,15 @@ class DecisionStore:
 
     @classmethod
     def open(cls, url: str, must_exist: bool = False) -> Self:
-        """Open a SQLite file or a PostgreSQL URL; create or migrate the tables if needed."""
+        """Open a SQLite file or a PostgreSQL URL; migrate the tables if needed.
+
+        Without `must_exist`, missing tables are created.
+        """
         database = Database.connect(url, must_exist)
         store = cls(database)
         try:
             database.check()
-            if migrate(database):
+            if migrate(database, must_exist):
                 store.rebuild()
             with store._reading() as connection:
                 store._id = read_identity(connection)

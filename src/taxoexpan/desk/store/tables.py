@@ -215,11 +215,18 @@ def read_parts(
         yield from rows
 
 
-def migrate(database: Database) -> bool:
-    """Create or update the tables and return whether anything changed; refuse other databases."""
+def migrate(database: Database, must_exist: bool = False) -> bool:
+    """Create or update the tables and return whether anything changed; refuse other databases.
+
+    With `must_exist`, a database without tables is refused, too.
+    """
     with database.reading() as connection:
-        if _version(database, connection) == VERSIONS[-1]:
-            return False
+        version = _version(database, connection)
+    if version == VERSIONS[-1]:
+        return False
+    if version is None and must_exist:
+        message = "is empty, so it is not a decision store"
+        raise StoreError(f"{database.name}: {message}", fix="give the one that review has written")
     with database.writing() as connection:
         version = _version(database, connection)
         if version == VERSIONS[-1]:  # another process has migrated it in the meantime
