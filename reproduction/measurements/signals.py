@@ -26,6 +26,7 @@ from taxoexpan import TaxoExpan
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.evaluation.confidence import measure_confidence
 from taxoexpan.network.concept_vectors import LabeledQueries
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.fitting.calibrator_learning import (
     MAX_FITTED_PAIRS,
     FusionExamples,
@@ -245,7 +246,7 @@ class Results:
                 continue
             mean = format_estimate(mean_of(known))
             if len(known) < len(estimates):
-                mean += f" ({len(known)} data sets)"
+                mean += f" ({pluralize(len(known), 'data set')})"
             cells = [format_estimate(each) if each else "" for each in estimates.values()]
             rows.append([self._title(row), *cells, mean])
         columns = [f"{METRICS[metric]}, difference to all signals", *self.data, "mean"]
