@@ -95,9 +95,12 @@ def measure(trial: Trial) -> Figures:
     began = time.process_time()
     model.fit(outer.taxonomy, progress=trial.progress)
     cpu_seconds = time.process_time() - began
-    metrics = {WHOLE: model.evaluate(outer)}
+    ranker, queries = model._held_out(outer)
+    metrics = {WHOLE: compute_metrics(ranker.true_ranks(queries))}
     if left_out:
-        metrics |= metrics_without(model, outer, left_out)
+        fusions = fusions_without(model, left_out.values())
+        ranks = ranks_by(ranker, queries, fusions)
+        metrics |= dict(zip(left_out, map(compute_metrics, ranks), strict=True))
     confidence = measure_confidence(model, outer)
     placed = None
     if confidence is not None:
@@ -106,9 +109,9 @@ def measure(trial: Trial) -> Figures:
         concepts=len(outer.taxonomy),
         queries=len(outer.concepts),
         variants={name: _figures(each) for name, each in metrics.items()},
-        placed=placed and placed.coverage,
-        true=placed and placed.truth,
-        calibration_error=confidence and confidence.calibration_error,
+        placed=None if placed is None else placed.coverage,
+        true=None if placed is None else placed.truth,
+        calibration_error=None if confidence is None else confidence.calibration_error,
         cpu_seconds=round(cpu_seconds, 1),
     )
     return asdict(result)
@@ -144,19 +147,13 @@ def _expanded(parts: Iterable[str]) -> Iterator[str]:
         yield from GROUPS.get(part, (part,))
 
 
-def metrics_without(
-    model: TaxoExpan, outer: Holdout, left_out: Mapping[str, Sequence[str]]
-) -> dict[str, Metrics]:
-    """Return the metrics of the outer concepts without some features, by the given names."""
+def fusions_without(model: TaxoExpan, left_out: Iterable[Sequence[str]]) -> list[SignalFusion]:
+    """Learn the fusion of a model again without each list of features."""
     inner = hold_out(model.taxonomy.active, list(model._fitted().held_out))
     ranker, queries = model._held_out(inner)
     examples = collect_examples(ranker, queries, model.seed)
     prior = prior_for(ranker)
-    fusions = [
-        fusion_without(examples, prior, features, model.device) for features in left_out.values()
-    ]
-    ranks = ranks_by(*model._held_out(outer), fusions)
-    return dict(zip(left_out, map(compute_metrics, ranks), strict=True))
+    return [fusion_without(examples, prior, features, model.device) for features in left_out]
 
 
 def fusion_without(
