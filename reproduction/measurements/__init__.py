@@ -7,6 +7,7 @@
 - `planted_errors`: errors that `clean` should find
 - `recovery`: removed subtrees that are placed again
 - `review`: a simulated curator
+- `signals`: features and settings that are left out
 - `small_taxonomies`: models and Closest-Parent on subtrees
 - `updating`: models of growing taxonomies, with and without training
 """

@@ -15,6 +15,7 @@ from reproduction.measurements import (
     planted_errors,
     recovery,
     review,
+    signals,
     small_taxonomies,
     updating,
 )
@@ -41,6 +42,7 @@ MEASUREMENTS = {
     "placements": Measurement(placements.measure, placements.tables),
     "recovery": Measurement(recovery.measure, recovery.tables),
     "review": Measurement(review.measure, review.tables),
+    "signals": Measurement(signals.measure, signals.tables),
     "small-taxonomies": Measurement(small_taxonomies.measure, small_taxonomies.tables),
     "updating": Measurement(updating.measure, updating.tables),
 }

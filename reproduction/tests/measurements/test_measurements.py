@@ -31,6 +31,7 @@ CHANGED: dict[str, dict[str, Any]] = {
     "recovery/subtrees": {"subtrees": 3, "in_order": True},
     "review/held-out": {"held_out": 20, "answers": [5], "orders": ["parent"], "anew": True},
     "review/releases": {"answers": [5], "orders": ["random"]},
+    "signals/best": {"count": 16, "each_feature": False},
     "small/fast": {"count": 1, "min_size": 60, "max_size": 73},
     "updating/held-out": {"percentages": [10], "tested": 10},
     "updating/releases": {},
