@@ -198,6 +198,7 @@ def scores_of(pantry: Path, **settings: Hashable) -> list[float]:
         ({}, {"map_epochs": 3}, "the encoder 'static' has no sentence model"),
         ({}, {"tower_epochs": 3}, "the encoder 'static' has no sentence model"),
         ({"tower_epochs": 1}, {"tower_batch_size": 5}, "the encoder 'static' has no sentence mo"),
+        ({"tower_epochs": 1}, {"tuned_layers": 2}, "the encoder 'static' has no sentence model"),
         ({"learn_fusion": False}, {"tower_epochs": 3}, "learn_fusion is false"),
         ({}, {"oov": "zero"}, "the encoder 'static' reads no vector file"),
         ({"propagation": "gat"}, {"position_dim": 5}, "propagation has no positions"),
@@ -221,10 +222,13 @@ def test_a_setting_without_effect_is_found_and_changes_nothing(
 def test_settings_with_an_effect_are_not_reported(preset: str, encoder: str) -> None:
     config = load_preset(preset, features=f"static+{encoder}+vectors:y", learn_fusion=True)
     tuned = config.model_copy(update={"tower_epochs": 2, "epochs": 3, "compose_anchors": False})
-    assert settings_without_effect(tuned, SETTINGS) == {}
+    whole = f"the encoder {tuned.features!r} is fine-tuned as a whole"
+    idle = {} if encoder == "pretrained" else {"tuned_layers": whole}
+    assert settings_without_effect(tuned, SETTINGS) == idle
     tuned = tuned.model_copy(update={"compose_anchors": True})
     assert settings_without_effect(tuned, SETTINGS) == {
-        "compose_anchors": "the encoder is fine-tuned"
+        "compose_anchors": "the encoder is fine-tuned",
+        **idle,
     }
     nothing = {"map_epochs": 0, "tower_epochs": 0, "features": "static+vectors:y"}
     untuned = config.model_copy(update=nothing)

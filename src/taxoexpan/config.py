@@ -153,6 +153,10 @@ class Config(BaseModel):
         description="passes over the concepts in which the upper layers of the sentence model are "
         "fine-tuned, which takes long; 0 leaves them as they are"
     )
+    tuned_layers: _PositiveInt = Field(
+        description="number of upper layers that are fine-tuned; the lower ones and the vectors of "
+        "tokens stay as they are. A model given with transformer: is fine-tuned as a whole"
+    )
     tower_batch_size: _PositiveInt = Field(description="relations per batch of the fine-tuning")
     tower_learning_rate: _PositiveFloat = Field(
         description="highest learning rate of the fine-tuning"
@@ -226,6 +230,7 @@ class Settings(TypedDict, total=False):
     compose_anchors: bool
     map_epochs: int
     tower_epochs: int
+    tuned_layers: int
     tower_batch_size: int
     tower_learning_rate: float
     quirks: Mapping[str, Any]
@@ -242,7 +247,7 @@ _OF_NETWORK = SETTINGS[SETTINGS.index("propagation") : SETTINGS.index("epochs")]
 def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, str]:
     """Return settings without effect and the reasons."""
     encoders = {part.strip().partition(":")[0] for part in config.features.split("+")}
-    tower = ["tower_batch_size", "tower_learning_rate"]
+    tower = ["tuned_layers", "tower_batch_size", "tower_learning_rate"]
     positions = ["position_dim", "position_norm"]
     # A setting that leaves something out has an effect.
     learned = [n for n in ("compose_anchors", "map_epochs", "tower_epochs") if getattr(config, n)]
@@ -252,6 +257,11 @@ def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, s
         (not config.epochs, _OF_NETWORK, "epochs is 0, so there is no network"),
         (config.propagation in ("gcn", "gat"), positions, "propagation has no positions"),
         ("vectors" not in encoders, ["oov"], f"{encoder} reads no vector file"),
+        (
+            not {"large", "pretrained"} & encoders,
+            ["tuned_layers"],
+            f"{encoder} is fine-tuned as a whole",
+        ),
         (not tuned, tower, "tower_epochs is 0"),
         (tuned and config.compose_anchors, ["compose_anchors"], "the encoder is fine-tuned"),
         (

@@ -51,7 +51,6 @@ from taxoexpan.placement.fitting.session import (
     FittedParts,
     FittingOutputs,
     fit_parts,
-    tunes_encoder,
 )
 from taxoexpan.placement.fitting.updating import TaxonomyGrowth, UpdateReport
 from taxoexpan.placement.joint.placement import suggest_jointly
@@ -167,7 +166,7 @@ class TaxoExpan:
     @property
     def has_checkpoints(self) -> bool:
         """Whether the training saves its state in a checkpoint."""
-        return self.config.epochs > 0 or tunes_encoder(self._embedder)
+        return self.config.epochs > 0 or self._embedder.tunes_encoder
 
     def refit(
         self,

@@ -142,7 +142,7 @@ def test_a_vector_of_zeros_stays_zero(tower: TextTower) -> None:
 def test_a_tower_is_restored_from_its_weights(tower: TextTower, kept: tuple[str, ...]) -> None:
     plain = TextTower(tower.encoder, CPU)
     learned = replace(plain, **{name: getattr(tower, name) for name in kept})
-    again = plain.with_weights(learned.weights())
+    again = plain.with_weights(learned.weights(), 4)
     assert (again.tuned is None, again.maps is None) == ("tuned" not in kept, "maps" not in kept)
     assert torch.equal(again.encode_queries(TEXTS), learned.encode_queries(TEXTS))
     assert torch.equal(again.encode_anchors(TEAS), learned.encode_anchors(TEAS))
@@ -160,7 +160,7 @@ def test_weights_of_another_tower_are_refused(tower: TextTower, part: int, chang
     elif change == "shape":
         weights[name] = weight[:1]
     with pytest.raises((KeyError, ValueError, RuntimeError)):
-        TextTower(tower.encoder, CPU).with_weights(weights)
+        TextTower(tower.encoder, CPU).with_weights(weights, 4)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -209,7 +209,8 @@ def _read_tower(about: ModelSummary, encoder: Encoder, device: str) -> TextTower
     tower = TextTower(part, choose_device(device), composes=composes)
     if not about.directory.has(TOWER):
         return tower
-    return tower.with_weights(load_file(about.directory.path / TOWER))
+    weights = load_file(about.directory.path / TOWER)
+    return tower.with_weights(weights, about.config.tuned_layers)
 
 
 def _read_texts(about: ModelSummary, anchors: Mapping[str, Tensor]) -> AnchorTexts:

@@ -95,6 +95,10 @@ class CachedEncoder(Encoder):
         """Return a copy of the sentence model."""
         return self.inner.copy_model()
 
+    def keep_states(self, texts: Sequence[str], tuned_layers: int) -> None:
+        """Compute what a fine-tuning of the upper layers does not change."""
+        self.inner.keep_states(texts, tuned_layers)
+
     def unload(self) -> None:
         """Free the memory of the encoder."""
         self.inner.unload()

@@ -37,6 +37,12 @@ class Encoder(ABC):
         """Return a copy of the sentence model, whose weights may be changed."""
         raise ConfigurationError(f"the encoder {self.name!r} has no sentence model")
 
+    def keep_states(self, texts: Sequence[str], tuned_layers: int) -> None:
+        """Compute what a fine-tuning of the upper layers does not change, for the model's copies.
+
+        `encode` uses it too, until the encoder is unloaded.
+        """
+
     def unload(self) -> None:
         """Free the memory of data that the next call of encode can load again."""
 

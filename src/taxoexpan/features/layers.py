@@ -6,11 +6,15 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import torch
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
-from taxoexpan.features.sentence_model import SentenceModel
+from taxoexpan.features.kept_states import KeptStates
+from taxoexpan.features.sentence_model import CPU_BLOCK, GPU_BLOCK, SentenceModel, Tokens, pad
+from taxoexpan.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class Transformer(SentenceModel):
         self.tokens = LoadedEmbedding(size.tokens, size.dimension)
         self.norm = nn.LayerNorm(size.dimension, eps=size.epsilon)
         self.layers = nn.ModuleList(self.make_layer() for _ in range(size.layers))
+        self.frozen_layers = 0
+        """How many of the lower layers a fine-tuning leaves as they are."""
+        self.kept = KeptStates()
+        """The states after these layers, of the texts given to `keep_states`."""
 
     def make_layer(self) -> Layer:
         """Return a layer without weights."""
@@ -59,17 +67,68 @@ class Transformer(SentenceModel):
         """Yield the token numbers of each text, as many as the tokenizer leaves."""
         return (encoding.ids for encoding in self.tokenizer.encode_batch(texts))
 
-    def freeze_lower_layers(self) -> list[nn.Parameter]:
-        """Freeze the embeddings and the lower third: to tune them costs time and gains little."""
+    def freeze_lower_layers(self, tuned_layers: int) -> list[nn.Parameter]:
+        """Freeze the embeddings and all but the upper layers, and return the other weights."""
+        frozen_layers = max(0, self.size.layers - tuned_layers)
+        if frozen_layers != self.frozen_layers:
+            self.drop_states()
+        self.frozen_layers = frozen_layers
         self.requires_grad_(False)
-        self.layers[self.size.layers // 3 :].requires_grad_(True)
-        return super().freeze_lower_layers()
+        self.layers[frozen_layers:].requires_grad_(True)
+        return super().freeze_lower_layers(tuned_layers)
+
+    @torch.no_grad()
+    def keep_states(self, tokens: Sequence[Tokens]) -> None:
+        """Run the frozen layers once per text, from the shortest text on, while there is room."""
+        missing = self.kept.missing(tokens) if self.frozen_layers else []
+        size = CPU_BLOCK if self.device.type == "cpu" else GPU_BLOCK
+        with Progress("encoding", len(missing), "texts", shown=False) as bar:
+            for start in range(0, len(missing), size):
+                block = missing[start : start + size]
+                if not self.kept.add(block, self._frozen_states(block)):
+                    break
+                bar.update(len(block))
+
+    def drop_states(self) -> None:
+        """Free the memory of the kept states."""
+        self.kept = KeptStates()
+
+    def encode_block(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Return one unit vector per text [B, D], from its kept state if there is one."""
+        found = [self.kept.get(each) for each in tokens] if len(self.kept) else []
+        if not any(each is not None for each in found):
+            return super().encode_block(tokens)
+        unknown = [row for row, each in enumerate(found) if each is None]
+        if unknown:
+            computed = self._frozen_states([tokens[row] for row in unknown])
+            for row, state in zip(unknown, computed, strict=True):
+                found[row] = state[: len(tokens[row])]
+        states = [each for each in found if each is not None]
+        mask = pad(tokens)[1].to(self.device)
+        hidden = pad_sequence(states, batch_first=True).to(self.device)
+        return self._run_other_layers(hidden, mask, self.attention_bias(mask))
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return unit vectors of token numbers [B, L], of which `mask` [B, L] are valid: [B, D]."""
-        hidden = F.dropout(self.norm(self.embed(ids)), self.dropout, self.training)
         bias = self.attention_bias(mask)
-        for layer in self.layers:
+        hidden = self._run_frozen_layers(ids, bias)
+        return self._run_other_layers(hidden, mask, bias)
+
+    def _frozen_states(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Return the states of a block of texts after the frozen layers: [B, L, D]."""
+        ids, mask = (each.to(self.device) for each in pad(tokens))
+        return self._run_frozen_layers(ids, self.attention_bias(mask))
+
+    def _run_frozen_layers(self, ids: Tensor, bias: Tensor | None) -> Tensor:
+        """Embed tokens and run the frozen layers: [B, L] → [B, L, D]."""
+        hidden = F.dropout(self.norm(self.embed(ids)), self.dropout, self.training)
+        for layer in self.layers[: self.frozen_layers]:
+            hidden = layer(hidden, bias)
+        return hidden
+
+    def _run_other_layers(self, hidden: Tensor, mask: Tensor, bias: Tensor | None) -> Tensor:
+        """Run the layers that are not frozen, and return unit vectors: [B, L, D] → [B, D]."""
+        for layer in self.layers[self.frozen_layers :]:
             hidden = layer(hidden, bias)
         weights = mask.to(hidden.dtype)[:, :, None]
         return F.normalize((hidden * weights).sum(1) / weights.sum(1), dim=1)

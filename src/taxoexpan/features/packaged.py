@@ -31,8 +31,13 @@ class PackagedEncoder(Encoder):
     def load(self) -> Transformer:
         """Load the model."""
 
+    def keep_states(self, texts: Sequence[str], tuned_layers: int) -> None:
+        """Run the layers that stay frozen, for `encode` and for the copies of the model."""
+        self.model.freeze_lower_layers(tuned_layers)
+        self.model.keep_states(self.model.tokenize(texts))
+
     def unload(self) -> None:
-        """Free the model."""
+        """Free the model, with the kept states."""
         self.__dict__.pop("model", None)
 
     def part_with_model(self) -> Encoder:

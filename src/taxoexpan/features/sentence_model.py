@@ -52,9 +52,22 @@ class SentenceModel(nn.Module, ABC):
         blocks = (self.token_ids(list(texts[i : i + TOKENIZER_BLOCK])) for i in starts)
         return [array("i", ids) for block in blocks for ids in block]
 
-    def freeze_lower_layers(self) -> list[nn.Parameter]:
-        """Freeze the weights that a fine-tuning leaves as they are, and return the others."""
+    def freeze_lower_layers(self, tuned_layers: int) -> list[nn.Parameter]:
+        """Freeze the weights that a fine-tuning leaves as they are, and return the others.
+
+        A model that does not know its layers ignores `tuned_layers`.
+        """
+        del tuned_layers
         return [weight for weight in self.parameters() if weight.requires_grad]
+
+    def keep_states(self, tokens: Sequence[Tokens]) -> None:
+        """Run the frozen layers on tokenized texts once, and keep as many states as there is room.
+
+        Later encodings of these texts run the other layers only, with and without gradients.
+        """
+
+    def drop_states(self) -> None:
+        """Free the memory of the kept states."""
 
     def encode_blocks(self, tokens: Sequence[Tokens]) -> Tensor:
         """Return one unit vector per tokenized text: [N, D]."""
@@ -65,10 +78,15 @@ class SentenceModel(nn.Module, ABC):
         with Progress("encoding", len(tokens), "texts", shown=False) as bar:
             for start in range(0, len(order), size):
                 rows = order[start : start + size]
-                ids, mask = pad([tokens[row] for row in rows.tolist()])
-                block = self(ids.to(self.device), mask.to(self.device))
+                block = self.encode_block([tokens[row] for row in rows.tolist()])
                 vectors[torch.from_numpy(rows).to(self.device)] = block
                 bar.update(len(rows))
+        return vectors
+
+    def encode_block(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Return one unit vector per text of a block: [B, D]."""
+        ids, mask = pad(tokens)
+        vectors: Tensor = self(ids.to(self.device), mask.to(self.device))
         return vectors
 
     @torch.no_grad()

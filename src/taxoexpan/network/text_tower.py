@@ -242,19 +242,25 @@ class TextTower:
         tuned = None if self.tuned is None else self.tuned.to(device)
         return replace(self, device=device, tuned=tuned, maps=maps)
 
+    def without_known_texts(self) -> Self:
+        """Return the same tower, and free what it has kept of the texts of a training."""
+        if self.tuned is not None:
+            self.tuned.drop_states()
+        return replace(self, known=None)
+
     def weights(self) -> dict[str, Tensor]:
         """Return everything that was learned, by name."""
         learned = {} if self.tuned is None else dict(self.tuned.named_parameters())
         weights = {TUNED + name: w.detach() for name, w in learned.items() if w.requires_grad}
         return weights if self.maps is None else {**weights, **self.maps.weights()}
 
-    def with_weights(self, weights: Mapping[str, Tensor]) -> Self:
+    def with_weights(self, weights: Mapping[str, Tensor], tuned_layers: int) -> Self:
         """Return the tower with the weights of another tower; refuse other names and shapes."""
         tuned = None
         maps = None
         if of_model := {name: each for name, each in weights.items() if name.startswith(TUNED)}:
             tuned = self.encoder.copy_model()
-            tuned.freeze_lower_layers()
+            tuned.freeze_lower_layers(tuned_layers)
             needed = {TUNED + n for n, weight in tuned.named_parameters() if weight.requires_grad}
             given = {name.removeprefix(TUNED): weight for name, weight in of_model.items()}
             if tuned.load_state_dict(given, strict=False).unexpected_keys or needed - {*of_model}:

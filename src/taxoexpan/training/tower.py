@@ -258,7 +258,7 @@ class TowerRun(Run):
         seed: int,
         changes: ChangesSinceTraining | None = None,
     ) -> None:
-        self.parameters = tower.freeze_lower_layers()
+        self.parameters = tower.freeze_lower_layers(config.tuned_layers)
         fused = tower.device.type in ("cpu", "cuda")
         optimizer = without_compiler(torch.optim.AdamW)(
             self.parameters, config.tower_learning_rate, fused=fused
@@ -272,6 +272,7 @@ class TowerRun(Run):
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
         self.anchor_tokens = tower.tokenize(anchor_texts(taxonomy))
+        tower.keep_states([*self.query_tokens, *self.anchor_tokens])
         drawn = min(len(np.unique(self.children)), MAX_QUERIES)
         if changes is not None:
             drawn = changes.count(self.parents, self.children)

@@ -18,7 +18,7 @@ from taxoexpan.features.sentence_model import MAX_TOKENS
 from taxoexpan.files import check_output
 from taxoexpan.network.concept_vectors import ConceptVectors, LabeledQueries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.text_tower import query_text
+from taxoexpan.network.text_tower import anchor_texts, query_text
 from taxoexpan.option_declarations import check_type
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
 from taxoexpan.placement.learned.calibrators import Calibrators
@@ -124,6 +124,7 @@ def embed_holdout(taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout) -> P
     """Embed all concepts of a taxonomy, including the held-out ones."""
     c = embedder.config
     with Progress("vectors", None, "texts", shown=False, collects=True):
+        _prepare_tuning(taxonomy, embedder, holdout)
         both = embedder.array(taxonomy.concepts)
     refuse_unknown(both, c.features)
     kept = np.array([taxonomy.index(id) for id in holdout.taxonomy], dtype=np.int64)
@@ -141,6 +142,17 @@ def embed_holdout(taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout) -> P
     release_memory()
     rows = order.argsort().to(stored.storage)
     return PreparedTaxonomy(taxonomy, stored, rows, holdout, data)
+
+
+def _prepare_tuning(taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout) -> None:
+    """Run the layers that stay frozen, before the encoder needs the vectors of the same texts."""
+    part = embedder.encoder.part_with_model()
+    if part is None or not embedder.tunes_encoder:
+        return
+    texts = [query_text(concept) for concept in taxonomy.concepts]
+    texts += anchor_texts(holdout.taxonomy)
+    texts += anchor_texts(taxonomy.without_deprecated_relations)
+    part.keep_states(texts, embedder.config.tuned_layers)
 
 
 def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:

@@ -74,12 +74,6 @@ def train_network(
     return history
 
 
-def tunes_encoder(embedder: Embedder) -> bool:
-    """Return whether the layers of the encoder's sentence model are to be fine-tuned."""
-    wanted = embedder.config.tower_epochs and embedder.config.learn_fusion
-    return bool(wanted) and embedder.encoder.part_with_model() is not None
-
-
 def fit_tower(
     prepared: PreparedTaxonomy,
     embedder: Embedder,
@@ -98,6 +92,8 @@ def fit_tower(
     composes = embedder.config.compose_anchors
     tower = embedder.tower or TextTower(part, embedder.device, composes=composes)
     history = None
+    if embedder.tunes_encoder and not learns:
+        part.unload()  # with the states that were kept for the fine-tuning
     if learns and embedder.config.tower_epochs:
         tuned, history = _fine_tune(prepared, embedder, tower, seed, progress, checkpoint)
         tower = TextTower(part, embedder.device, tuned, known=KnownVectors())
@@ -204,7 +200,7 @@ def fit_parts(
     with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
         history = train_network(network, prepared.data, embedder.config, seed, log, kept)
-    history.skipped_fine_tuning = history.interrupted and tunes_encoder(embedder)
+    history.skipped_fine_tuning = history.interrupted and embedder.tunes_encoder
     kept = None if kept is None else kept.of_tower()
     learns = not history.interrupted
     fitted = fit_tower(prepared, embedder, seed, outputs.progress, kept, learns)
@@ -220,7 +216,7 @@ def fit_parts(
     vectors = prepared.vectors()
     keys = Anchors(taxonomy, vectors, embedder.config.max_siblings).encode(network)
     texts = AnchorTexts.of(taxonomy, tower) if calibrators.fusion else None
-    tower = None if tower is None else replace(tower, known=None)
+    tower = None if tower is None else tower.without_known_texts()
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
 
 
@@ -236,7 +232,7 @@ def _checkpoint(
     fingerprint = embedder.encoder.fingerprint()
     checkpoint = Checkpoint(path, identity_of(digest, settings, seed, held_out, fingerprint))
     checkpoint.check()
-    if tunes_encoder(embedder):
+    if embedder.tunes_encoder:
         checkpoint.of_tower().check()
     else:
         checkpoint.of_tower().refuse_unused()

@@ -38,6 +38,12 @@ class Embedder:
     device: torch.device
     tower: TextTower | None = None
 
+    @property
+    def tunes_encoder(self) -> bool:
+        """Whether layers of the encoder's sentence model are to be fine-tuned."""
+        wanted = self.config.tower_epochs and self.config.learn_fusion
+        return bool(wanted) and self.encoder.part_with_model() is not None
+
     def array(self, concepts: Iterable[Concept]) -> Vectors:
         """Return the vectors of concepts as an array: [2, N, D]."""
         c = self.config
