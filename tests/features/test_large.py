@@ -258,7 +258,7 @@ def test_a_saved_model_names_its_encoder_and_needs_it(
 
 
 @pytest.mark.usefixtures("base")
-def test_the_upper_layers_are_tuned_and_saved(
+def test_the_upper_layers_are_tuned_and_saved_in_half_precision(
     pantry: Path, tmp_path: Path
 ) -> None:
     settings = {**SMALL, "tower_epochs": 1, "tuned_layers": 2, "tower_learning_rate": 1e-3}
@@ -269,6 +269,7 @@ def test_the_upper_layers_are_tuned_and_saved(
     tuned = {name: each for name, each in weights.items() if name.startswith("transformer.")}
     assert {name.split(".")[1] for name in tuned} == {"layers"}
     assert {name.split(".")[2] for name in tuned} == {str(LAYERS - 2), str(LAYERS - 1)}
+    assert {each.dtype for each in tuned.values()} == {torch.float16}
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
     assert loaded.suggest(["cashew milk"], 3).flat == model.suggest(["cashew milk"], 3).flat
 

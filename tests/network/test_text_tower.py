@@ -16,6 +16,7 @@ from taxoexpan.network.text_tower import (
     TextTower,
     anchor_texts,
     query_text,
+    round_tuned_weights,
 )
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -46,6 +47,7 @@ def tower(encoder: TransformerEncoder) -> TextTower:
     for weight in tuned.parameters():
         weight.data += 0.3 * torch.randn(weight.shape, generator=generator)
     matrices = torch.randn(2, tuned.dimension, tuned.dimension, generator=generator)
+    round_tuned_weights(tuned)
     maps = TextMaps(
         *matrices, torch.randn(2, tuned.dimension, generator=generator), ("<tea", "tea")
     )

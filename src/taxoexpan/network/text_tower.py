@@ -249,9 +249,10 @@ class TextTower:
         return replace(self, known=None)
 
     def weights(self) -> dict[str, Tensor]:
-        """Return everything that was learned, by name."""
+        """Return everything that was learned, by name; see `round_tuned_weights`."""
         learned = {} if self.tuned is None else dict(self.tuned.named_parameters())
-        weights = {TUNED + name: w.detach() for name, w in learned.items() if w.requires_grad}
+        tuned = {name: weight.detach() for name, weight in learned.items() if weight.requires_grad}
+        weights = {TUNED + name: weight.half() for name, weight in tuned.items()}
         return weights if self.maps is None else {**weights, **self.maps.weights()}
 
     def with_weights(self, weights: Mapping[str, Tensor], tuned_layers: int) -> Self:
@@ -268,6 +269,14 @@ class TextTower:
         if others := {name: each for name, each in weights.items() if name not in of_model}:
             maps = TextMaps.from_weights(others, self.dimension)
         return replace(self, tuned=tuned, maps=maps).to(self.device)
+
+
+@torch.no_grad()
+def round_tuned_weights(model: SentenceModel) -> None:
+    """Round tuned weights to half precision, in which they are stored, so that loading is exact."""
+    for weight in model.parameters():
+        if weight.requires_grad:
+            weight.copy_(weight.half())
 
 
 TUNED = "transformer."

@@ -23,6 +23,7 @@ from taxoexpan.network.text_tower import (
     TextMaps,
     TextTower,
     query_text,
+    round_tuned_weights,
     vocabulary_of,
 )
 from taxoexpan.placement.fitting.calibrator_learning import learn_calibrators
@@ -127,6 +128,7 @@ def _fine_tune(
     )
     gc.collect()  # so have optimizers
     release_memory()
+    round_tuned_weights(model)
     return model, history
 
 
