@@ -13,6 +13,8 @@ from torch import Tensor
 from taxoexpan import read_taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ModelError
+from taxoexpan.features.layers import Transformer
+from taxoexpan.features.pretrained import PretrainedEncoder
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.text_tower import anchor_texts, query_text
@@ -93,7 +95,9 @@ def press_ctrl_c_at(tower: SentenceModel, text: int) -> None:
         if seen >= text:
             press_ctrl_c()
 
-    tower.register_forward_pre_hook(interrupt)
+    # The lower layers may not be run on texts whose states are kept.
+    last = tower.layers[-1] if isinstance(tower, Transformer) else tower
+    last.register_forward_pre_hook(interrupt)
 
 
 class Recorder:
@@ -177,6 +181,28 @@ def test_a_resumed_fine_tuning_ends_like_an_uninterrupted_one(
     assert same(weights_of(resumed), weights_of(alone))
     assert tune(finished, held.taxonomy, config, checkpoint=checkpoint) == expected
     assert same(weights_of(finished), weights_of(alone))
+
+
+def test_a_fine_tuning_with_kept_states_is_resumed_bit_by_bit(
+    held: Holdout, tmp_path: Path
+) -> None:
+    encoder = PretrainedEncoder("cpu")
+    changes = {"tuned_layers": 1, "tower_learning_rate": 1e-4}
+    config, checkpoint = settings(2).model_copy(update=changes), Checkpoint(tmp_path / "x", "same")
+    encoder.keep_states(anchor_texts(held.taxonomy), 1)
+    alone, stopped = encoder.copy_model(), encoder.copy_model()
+    expected = tune(alone, held.taxonomy, config)
+    press_ctrl_c_at(stopped, 200)
+    assert tune(stopped, held.taxonomy, config, checkpoint=checkpoint).interrupted
+    assert len(checkpoint.load().values["epochs"]) == 1
+    encoder.unload()
+    encoder.keep_states(anchor_texts(held.taxonomy), 1)
+    resumed = encoder.copy_model()
+    assert tune(resumed, held.taxonomy, config, checkpoint=checkpoint) == expected
+    assert same(weights_of(resumed), weights_of(alone))
+    before, after = weights_of(PretrainedEncoder("cpu").model), weights_of(alone)
+    changed = {name for name in after if not torch.equal(before[name], after[name])}
+    assert {name.rpartition("layers.")[2][0] for name in changed} == {"5"}
 
 
 @pytest.mark.parametrize("text", [1, 40, 100])

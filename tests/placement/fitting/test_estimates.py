@@ -59,6 +59,14 @@ def test_definitions_are_texts_of_the_vectors_or_of_the_tower(
     assert defined["network"] == plain["network"]
 
 
+def test_the_frozen_layers_are_a_part_of_the_vectors() -> None:
+    plain = stages_of("best")
+    tuned = stages_of("best", tower_epochs=1)
+    assert tuned["vectors"].units == plain["vectors"].units + 200  # queries and anchors
+    assert tuned["vectors"].seconds > plain["vectors"].seconds
+    assert tuned["tower"].seconds < plain["tower"].seconds * 2
+
+
 def test_the_words_of_a_large_taxonomy_are_estimated_from_a_sample() -> None:
     few, many = stages_of("best", foods(4_999)), stages_of("best", foods(19_999))
     for name in ("vectors", "network", "tower", "maps"):

@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from taxoexpan import Taxonomy, read_taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.features.minilm import MiniLM
 from taxoexpan.network.text_tower import EncodedTexts, TextMaps, anchor_texts, vocabulary_of
 from taxoexpan.placement.fitting import session
 from taxoexpan.placement.fitting.preparation import PreparedTaxonomy, prepare_taxonomy
-from taxoexpan.placement.fitting.session import fit_tower
+from taxoexpan.placement.fitting.session import FittingOutputs, fit_parts, fit_tower
 from taxoexpan.placement.scoring.anchors import Embedder
 from tests.support.small_models import SMALL
 
@@ -82,6 +84,29 @@ def test_the_tower_learns_as_the_settings_say(
     idle = fit_tower(each, embedder, 0, learns=False)
     assert idle is not None
     assert idle[0].weights() == {}
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_the_frozen_layers_read_each_text_of_a_training_once(
+    pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cached: bool
+) -> None:
+    monkeypatch.setenv("TAXOEXPAN_CACHE", str(tmp_path) if cached else "")
+    read: list[tuple[int, ...]] = []
+    embed = MiniLM.embed
+
+    def note(model: MiniLM, ids: Tensor) -> Tensor:
+        read.extend(tuple(filter(None, row)) for row in ids.tolist())
+        return embed(model, ids)
+
+    monkeypatch.setattr(MiniLM, "embed", note)
+    settings = {"tower_epochs": 1, "tuned_layers": 1, "map_epochs": 1, "epochs": 1}
+    whole, each, embedder = prepared(pantry, "pretrained", **settings)
+    parts = fit_parts(each, embedder, 0, FittingOutputs())
+    # Both texts of a concept; those of the root are the same, and head words are labels.
+    assert len(read) == len({*read}) == 2 * len(whole) - 1
+    assert parts.tower is not None
+    assert isinstance(parts.tower.tuned, MiniLM)
+    assert len(parts.tower.tuned.kept) == 0
 
 
 def test_an_encoder_without_a_sentence_model_has_no_tower(pantry: Path) -> None:

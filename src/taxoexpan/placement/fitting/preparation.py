@@ -47,6 +47,8 @@ MAPS = 0.45e-3
 """Of one relation in one epoch."""
 TUNING = 3
 """Of one epoch of fine-tuning, relative to the encoding of all texts."""
+FROZEN = 0.6
+"""Of the layers that a fine-tuning leaves as they are, relative to all layers."""
 CALIBRATION = 0.01
 COMPARISON = 2e-6
 """Of one held-out concept, and of its comparison with one anchor."""
@@ -285,7 +287,10 @@ def estimate_stages(taxonomy: Taxonomy, embedder: Embedder) -> dict[str, Stage]:
         anchors = [f"{query_text(c)} < {c.label}" for c in sample if tuned or not composes]
         seconds = scale * (_tokens(queries) + _tokens(anchors)) * ENCODING
         if tuned:
+            read = stages["vectors"].units + scale * (len(queries) + len(anchors))
+            stages["vectors"] = Stage(stages["vectors"].seconds + FROZEN * seconds, read)
             stages["fine-tuning"] = Stage(config.tower_epochs * TUNING * seconds)
+            seconds *= 1 - FROZEN
         if config.map_epochs and seconds:
             stages["tower"] = Stage(seconds, scale * (len(queries) + len(anchors)))
         if config.map_epochs:
