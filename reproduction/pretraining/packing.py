@@ -59,7 +59,8 @@ class PackedTokens:
         grid[2] = count
         values = torch.stack([flat[begins[owners] + places].long(), places, owners])
         grid[:, targets[owners] + places] = values
-        return cls(*grid.view(3, rows, WIDTH), count)
+        ids, places, owners = grid.view(3, rows, WIDTH)
+        return cls(ids, places, owners, count)
 
     def same_text(self) -> Tensor:
         """Return which tokens of a row belong to the same text: [R, 1, W, W]."""
@@ -101,6 +102,7 @@ def encode_packed(
         hidden = drop(_normalized(model.norm, embedded))
         mask = tokens.same_text()
         for layer in model.layers:
+            assert isinstance(layer, Layer)
             joined = _linear(layer.join, _attention(layer, hidden, mask))
             hidden = _normalized(layer.attended, hidden + drop(joined))
             narrowed = _linear(layer.narrow, layer.activate(_linear(layer.widen, hidden)))
