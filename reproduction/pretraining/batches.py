@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -46,6 +47,13 @@ class VocabularyTexts:
         self.table = table
         self.parents, self.children = self.taxonomy.relation_indices
         self._blocked = torch.from_numpy(blocked_keys(self.taxonomy)).to(table.flat.device)
+
+    def to(self, device: torch.device) -> VocabularyTexts:
+        """Return the same texts on another device."""
+        moved = copy.copy(self)
+        moved.table = self.table.to(device)
+        moved._blocked = self._blocked.to(device)
+        return moved
 
     def query_rows(self, concepts: Indices, defined: bool) -> Indices:
         """Return the rows of the texts of concepts as queries."""

@@ -44,6 +44,7 @@ from reproduction.pretraining.training import (
 )
 from reproduction.pretraining.vocabularies import read_excluded
 from taxoexpan.features.low_rank import with_difference
+from taxoexpan.features.minilm import MiniLM
 from taxoexpan.training.tower import MAX_NORM, contrastive_loss
 
 STEPS = 690
@@ -59,7 +60,7 @@ class TeacherTraining:
 
     def __init__(
         self,
-        model: Encoder,
+        model: Encoder | MiniLM,
         data: Sequence[VocabularyTexts],
         schedule: Schedule,
         with_definitions: float,
@@ -75,7 +76,7 @@ class TeacherTraining:
         self.step = 0
         self.losses: list[Tensor] = []
 
-    def train(self, after_step: Callable[[int], None]) -> None:
+    def train(self, after_step: Callable[[int], None] | None = None) -> None:
         """Make all steps, and call a function after each."""
         while True:
             self.model.eval()
@@ -87,7 +88,8 @@ class TeacherTraining:
                 self.step += 1
                 if self.step % LOGGED == 0:
                     self._log()
-                after_step(self.step)
+                if after_step is not None:
+                    after_step(self.step)
                 if self.schedule.done(self.step) >= 1:
                     return
 

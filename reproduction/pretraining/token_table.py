@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Protocol
@@ -58,6 +59,12 @@ class TokenTable:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    def to(self, device: torch.device) -> TokenTable:
+        """Return the same tokens on another device."""
+        moved = copy.copy(self)
+        moved.flat = self.flat.to(device)
+        return moved
 
     def batch(self, rows: Indices) -> tuple[Tensor, Tensor]:
         """Return the padded tokens of some texts, and which are valid: [B] → [B, L] each."""

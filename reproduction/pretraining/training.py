@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.pretraining.left_out import LeftOut, measure_all
+from reproduction.pretraining.left_out import LeftOut, QueriesAndAnchors, hold_out_some
 from reproduction.pretraining.vocabularies import DOMAINS, Vocabulary
 from taxoexpan.features.sentence_model import SentenceModel
 from taxoexpan.training.tower import WARM_UP
@@ -50,23 +51,48 @@ class Schedule:
 class Figures:
     """The figures of the vocabularies that were left out, by the steps that were made."""
 
-    def __init__(self, model: SentenceModel, left_out: Sequence[Vocabulary]) -> None:
+    def __init__(
+        self,
+        model: SentenceModel,
+        left_out: Sequence[Vocabulary],
+        tests: Sequence[LeftOut] | None = None,
+    ) -> None:
         self.model = model
         self.left_out = left_out
-        self.tests = [LeftOut(model, each.taxonomy) for each in left_out]
+        if tests is None:
+            tests = [LeftOut(model, hold_out_some(each.taxonomy)) for each in left_out]
+        self.tests = tests
         self.rows: list[dict[str, Any]] = []
 
     def measure(self, name: str | int) -> None:
         """Measure the model, and add a row for either kind of anchor."""
         for composed in (False, True):
-            metrics = measure_all(self.model, self.left_out, self.tests, composed)
-            mean = {
-                key: float(np.mean([each[key] for each in metrics.values()]))
-                for key in ("hit_at_1", "mrr")
-                if metrics
-            }
-            row = {"after": name, "composed": composed, "mean": mean, "vocabularies": metrics}
-            self.rows.append(row)
+            encoded = [[test.encode(self.model, composed)] for test in self.tests]
+            self.add(name, encoded, composed)
+
+    def add(
+        self,
+        name: str | int,
+        encoded: Sequence[Sequence[QueriesAndAnchors]],
+        composed: bool = False,
+    ) -> None:
+        """Add a row of the mean cosine of one or more models, given their vectors of each test."""
+        found = [test.measure(own) for test, own in zip(self.tests, encoded, strict=True)]
+        metrics = {
+            each.name: {"domain": each.domain, **own.as_dict()}
+            for each, own in zip(self.left_out, found, strict=True)
+        }
+        mean = {
+            key: float(np.mean([getattr(each, key) for each in found]))
+            for key in ("hit_at_1", "mrr")
+            if found
+        }
+        if found:
+            kind = "composed anchors" if composed else "anchors' texts"
+            line = f"{name}, {kind}: Hit@1 {mean['hit_at_1']:.4f}, MRR {mean['mrr']:.4f}"
+            print(line, file=sys.stderr, flush=True)
+        row = {"after": name, "composed": composed, "mean": mean, "vocabularies": metrics}
+        self.rows.append(row)
 
 
 def save_figures(folder: Path, figures: Figures, arguments: dict[str, Any]) -> None:
