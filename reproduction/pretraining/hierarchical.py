@@ -87,7 +87,9 @@ class Outcomes:
         expected = sigmoid(log_odds)
         value = self.right @ log_odds - np.logaddexp(0, log_odds).sum()
         gradient = self.table.T @ (self.right - expected)
-        return Derivatives(value, gradient, (self.table.T * (expected * (1 - expected))) @ self.table)
+        return Derivatives(
+            value, gradient, (self.table.T * (expected * (1 - expected))) @ self.table
+        )
 
 
 def most_likely(group: Likelihood, prior: Normal, start: Floats) -> Normal:
@@ -96,7 +98,7 @@ def most_likely(group: Likelihood, prior: Normal, start: Floats) -> Normal:
 
     def value_of(found: Derivatives, weights: Floats) -> float:
         change = weights - prior.mean
-        return found.value - change @ precision @ change / 2
+        return float(found.value - change @ precision @ change / 2)
 
     weights = start
     found = group.derivatives(weights)
@@ -123,7 +125,9 @@ def learn_distribution(
     shared = start
     starts = [start.mean] * len(groups)
     for _ in range(rounds):
-        each = [most_likely(*pair) for pair in zip(groups, [shared] * len(groups), starts)]
+        each = [
+            most_likely(group, shared, near) for group, near in zip(groups, starts, strict=True)
+        ]
         starts = [own.mean for own in each]
         mean = np.mean(starts, axis=0)
         deviations = np.array(starts) - mean

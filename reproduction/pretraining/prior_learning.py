@@ -27,17 +27,16 @@ from taxoexpan.placement.learned.calibration import (
     calibrate,
     summarize_scores,
 )
-from taxoexpan.placement.learned.confidence import Calibration, Reliability, logit
+from taxoexpan.placement.learned.confidence import Reliability, logit
 from taxoexpan.placement.learned.priors import (
     CalibrationPrior,
-    CurvePrior,
     FusionPrior,
     curve_table,
     prior_from,
 )
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, Signal, SignalFusion
 from taxoexpan.placement.scoring.ranking import Branches, true_levels
-from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.metrics import compute_metrics
 
 NAMES = list(PAIR_FEATURES)
@@ -62,6 +61,17 @@ class Scored:
     new: HeldOutScores
     own_scores: NDArray[np.float32]
     new_scores: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Hit@1 of the model and of Closest-Parent for new concepts, and the confidence in each."""
+
+    concepts: int
+    model: float
+    closest: float
+    confidence: Floats
+    right: NDArray[np.bool_]
 
 
 class PriorLearner:
@@ -94,29 +104,32 @@ class PriorLearner:
         return {"fusion": weights, **learn_calibration(self.scored)}
 
     def report(self) -> str:
-        """Describe Hit@1 and the calibration error of subtrees of other domains than the prior."""
-        results = []
+        """Describe Hit@1 and the calibration error of subtrees by priors of other domains."""
+        results: list[Result] = []
         for group in range(GROUPS):
-            others = [s for s, g in zip(self.scored, self.groups, strict=True) if g != group]
+            is_own = self.groups == group
+            others = [s for s, own in zip(self.scored, is_own, strict=True) if not own]
             prior = prior_from({"fusion": {}, **learn_calibration(others)}).calibration
-            own = [s for s, g in zip(self.scored, self.groups, strict=True) if g == group]
+            own = [s for s, own in zip(self.scored, is_own, strict=True) if own]
             results += [measure(scored, prior) for scored in own]
-        is_small = np.array([each.sample.concepts < SMALL for each in self.scored])
-        parts = {"fewer": is_small, f"{SMALL} concepts or more": ~is_small}
-        lines = []
-        for name, chosen in parts.items():
-            some = [each for each, is_one in zip(results, chosen, strict=True) if is_one]
-            if not some:
-                continue
-            model, closest = (np.array(hits) for hits in zip(*(s[:2] for s in some), strict=True))
-            known = Reliability.of(*(np.concatenate(each) for each in zip(*(s[2] for s in some))))
-            lines.append(
-                f"{name}: {len(some)} subtrees, Hit@1 {model.mean():.3f}, Closest-Parent "
-                f"{closest.mean():.3f}, ahead on {(model > closest).sum()}, behind on "
-                f"{(model < closest).sum()}, calibration error {known.error:.3f} "
-                f"({len(known.right)} concepts)"
-            )
-        return "\n".join(lines)
+        small = [each for each in results if each.concepts < SMALL]
+        large = [each for each in results if each.concepts >= SMALL]
+        parts = {f"fewer than {SMALL} concepts": small, f"{SMALL} concepts or more": large}
+        return "\n".join(describe(name, some) for name, some in parts.items() if some)
+
+
+def describe(name: str, results: Sequence[Result]) -> str:
+    """Describe the results for some subtrees."""
+    model = np.array([each.model for each in results])
+    closest = np.array([each.closest for each in results])
+    confidence = np.concatenate([each.confidence for each in results])
+    right = np.concatenate([each.right for each in results])
+    return (
+        f"{name}: {len(results)} subtrees, Hit@1 {model.mean():.3f}, Closest-Parent "
+        f"{closest.mean():.3f}, ahead on {(model > closest).sum()}, behind on "
+        f"{(model < closest).sum()}, calibration error "
+        f"{Reliability.of(confidence, right).error:.3f} ({len(right)} concepts)"
+    )
 
 
 def choices_of(sample: Sample) -> Choices:
@@ -170,11 +183,11 @@ def score_sample(sample: Sample, prior: FusionPrior) -> Scored:
         rows = np.flatnonzero(folds == fold)
         own[:, rows] = sample.own.scores(np.array(by_fold[fold].weights), rows)
     new = sample.new.scores(np.array(fusion.weights))
-    summaries = (
+    of_own, of_new = (
         summarize_scores(torch.from_numpy(scores), held_out.parents)
         for scores, held_out in ((own, sample.own), (new, sample.new))
     )
-    return Scored(sample, *summaries, own, new)
+    return Scored(sample, of_own, of_new, own, new)
 
 
 def learn_calibration(scored: Sequence[Scored]) -> dict[str, Any]:
@@ -244,16 +257,14 @@ def _joined(parts: Sequence[tuple[Floats, NDArray[np.bool_], int | None]]) -> Ou
     return Outcomes(np.concatenate(tables), right.astype(np.float64))
 
 
-def measure(
-    scored: Scored, prior: CalibrationPrior
-) -> tuple[float, float, tuple[Floats, NDArray[np.bool_]]]:
-    """Return Hit@1 of the model and of Closest-Parent, and the confidence with the truth."""
+def measure(scored: Scored, prior: CalibrationPrior) -> Result:
+    """Measure how well the new concepts of a subtree are placed, and how reliable confidence is."""
     new = scored.sample.new
     closest = torch.from_numpy(new.scores(np.array(CLOSEST.weights)))
     ranks = scored.new.ranks, summarize_scores(closest, new.parents).ranks
     model, baseline = (compute_metrics(each).hit_at_1 for each in ranks)
     calibration = calibrate(scored.own, 0, prior)
-    assert isinstance(calibration, Calibration)
+    assert calibration is not None
     index = TEMPERATURES.index(calibration.temperature)
     confidence = calibration.first(scored.new.log_odds(index)[:, 0])
-    return model, baseline, (confidence, scored.new.right[:, 0])
+    return Result(scored.sample.concepts, model, baseline, confidence, scored.new.right[:, 0])

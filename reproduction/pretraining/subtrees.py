@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,10 +124,12 @@ class HeldOutFeatures:
         pairs = [(ids[parent], ids[child]) for parent, child in self.relations.T.tolist()]
         return Taxonomy([Concept(id, id) for id in ids], pairs)
 
-    def scores(self, weights: Floats, rows: Indices | None = None) -> Floats:
+    def scores(self, weights: Floats, rows: Indices | None = None) -> NDArray[np.float32]:
         """Return the scores of queries by the weights of the fusion: [N, q]."""
         features = self.features if rows is None else self.features[:, :, rows]
-        return np.einsum("f,fnq->nq", weights.astype(np.float32), features.astype(np.float32))
+        single = weights.astype(np.float32), features.astype(np.float32)
+        scores: NDArray[np.float32] = np.einsum("f,fnq->nq", *single)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,8 @@ def measure_subtree(subtree: Subtree, preset: str, folder: Path | None, path: Pa
     texts = np.array([subtree.name, subtree.domain])
     size = np.array(len(new.taxonomy))
     part = path.with_suffix(".part.npz")
-    np.savez(part, texts=texts, names=names, size=size, **arrays)
+    everything: dict[str, Any] = {"texts": texts, "names": names, "size": size, **arrays}
+    np.savez(part, **everything)
     part.replace(path)
 
 

@@ -44,7 +44,7 @@ def test_the_most_suspicious_relations_are_written(messy: Path, tmp_path: Path) 
     assert (rows[0]["better_label"], rows[0]["better_path"]) == ("milk", "food > milk")
     assert all(row["why"] for row in rows)
     assert "It is now under 'tea' (a sibling of 'milk'), where " in rows[0]["why"]
-    assert {row["confidence"] for row in rows} == {""}  # too few leaves for a calibration
+    assert all(0 < float(row["confidence"]) < 1 for row in rows)
     assert messy.read_bytes() == before
     assert list(tmp_path.iterdir()) == [out]
 

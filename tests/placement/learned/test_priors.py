@@ -84,9 +84,7 @@ def test_branches_have_a_confidence_if_a_single_concept_is_held_out() -> None:
     ranker, queries = fused_case(4, queries=1)
     calibration = replace(prior_calibration(PRIOR), branches=None)
     folds = np.zeros(1, dtype=np.int64)
-    found = with_branches(
-        calibration, ranker, queries, [random_fusion(0)], folds, PRIOR.branches
-    )
+    found = with_branches(calibration, ranker, queries, [random_fusion(0)], folds, PRIOR.branches)
     assert found is not None
     assert found.branches is not None
     assert found.branches.curve.kind == "platt"
@@ -94,9 +92,8 @@ def test_branches_have_a_confidence_if_a_single_concept_is_held_out() -> None:
 
 
 def test_features_that_no_prior_was_learned_for_have_no_weight_and_an_unknown_deviation() -> None:
-    curves = dict.fromkeys(
-        ("first", "later", "branches"), {"mean": [1, 0, 0], "covariance": np.eye(3).tolist()}
-    )
+    curve = {"mean": [1, 0, 0], "covariance": np.eye(3).tolist()}
+    curves = {"first": curve, "later": curve, "branches": curve}
     stored = {"fusion": {"name": [1.5, 0.5]}, "log_temperature": [0.0, 0.5], **curves}
     prior = prior_from(stored).fusion
     weights = prior.mean.as_mapping()

@@ -157,7 +157,7 @@ def prior_calibration(prior: CalibrationPrior) -> Calibration:
     """Return the calibration of a taxonomy without held-out queries."""
     nothing = np.zeros(0)
     first, later, branches = (
-        curve.fit(nothing, nothing, 0) for curve in (prior.first, prior.later, prior.branches)
+        curve.fit(nothing, nothing > 0, 0) for curve in (prior.first, prior.later, prior.branches)
     )
     unmeasured = Reliability((), ())
     temperature = math.exp(prior.log_temperature[0])
