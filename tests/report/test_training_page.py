@@ -52,7 +52,7 @@ def test_a_small_taxonomy_explains_what_could_not_be_learned(model: TaxoExpan) -
 def test_a_loaded_model_has_no_training_curves(model: TaxoExpan, model_directory: Path) -> None:
     loaded = TaxoExpan.load(model_directory, device="cpu")
     page = training_page(loaded, "", CREATED)
-    assert charts_of(page) == []
+    assert "Training" not in charts_of(page)
     assert figures_of(page) == figures_of(training_page(model, "", CREATED))
 
 
