@@ -129,7 +129,9 @@ def test_a_sibling_on_the_path_to_the_runner_up_is_shown_once(
     assert len(tree.suggested.siblings) + tree.suggested.more_siblings == first.child_count - 1
 
 
-def test_a_likely_duplicate_is_shown_as_a_synonym(scored_model: TaxoExpan, explained: Explained) -> None:
+def test_a_likely_duplicate_is_shown_as_a_synonym(
+    scored_model: TaxoExpan, explained: Explained
+) -> None:
     suggestions, evidence = explained
     others = of_query(suggestions, "n2")
     merge = replace(
@@ -362,7 +364,9 @@ def test_hostile_labels_stay_text_in_explanations(scored_model: TaxoExpan, name:
 
 
 def test_equal_suggestions_give_equal_pages(scored_model: TaxoExpan) -> None:
-    one, other = (render(page_of(scored_model, *scored_model.suggest_with_evidence(NEW, 4))) for _ in range(2))
+    one, other = (
+        render(page_of(scored_model, *scored_model.suggest_with_evidence(NEW, 4))) for _ in range(2)
+    )
     assert one == other
 
 
