@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,15 @@ def pantry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(pantry: Path) -> TaxoExpan:
     """A small model of the pantry."""
     return TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(read_taxonomy(pantry))
+
+
+@pytest.fixture(scope="session")
+def scored_model(model: TaxoExpan) -> TaxoExpan:
+    """The same model without its confidence, like a model of very few concepts."""
+    scored = copy.copy(model)
+    calibrators = replace(model.calibrators, calibration=None)
+    scored._reset(replace(model._fitted(), calibrators=calibrators))
+    return scored
 
 
 @pytest.fixture(scope="session")

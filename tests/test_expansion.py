@@ -56,9 +56,11 @@ def test_expand_file_leaves_concepts_below_the_threshold_undecided(
 def test_a_confidence_threshold_is_refused_before_training_without_a_confidence(
     pantry: Path, new: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigurationError, match=r"the setting validation_fraction=0.38"):
-        expand_file(pantry, new, tmp_path / "out.csv", min_confidence=0.3, **QUICK)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
+    few = tmp_path / "few.csv"
+    few.write_text("".join(pantry.read_text().splitlines(keepends=True)[:29]))
+    with pytest.raises(ConfigurationError, match="28 concepts"):
+        expand_file(few, new, tmp_path / "out.csv", min_confidence=0.3, **QUICK)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["few.csv", "new.csv"]
 
 
 def test_expand_file_writes_suggestions_and_model_on_request(

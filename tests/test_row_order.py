@@ -69,7 +69,7 @@ def test_a_model_is_the_same_bit_for_bit(models: list[TaxoExpan]) -> None:
     assert suggested(one) == suggested(other)
     batches = [model.suggest_together([*NEW, "white milk"]).flat for model in models]
     assert batches[0] == batches[1]
-    grown = [model.expand(NEW, truth=0.5) for model in models]
+    grown = [model.expand(NEW, min_confidence=0) for model in models]
     assert grown[0] == grown[1]
 
 

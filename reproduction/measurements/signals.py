@@ -34,6 +34,7 @@ from taxoexpan.placement.fitting.calibrator_learning import (
     fit_fusion,
     prior_for,
 )
+from taxoexpan.placement.learned.priors import FusionPrior
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, Signal, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.thresholds import DEFAULT_TRUTH
@@ -152,20 +153,21 @@ def fusions_without(model: TaxoExpan, left_out: Iterable[Sequence[str]]) -> list
     inner = hold_out(model.taxonomy.active, list(model._fitted().held_out))
     ranker, queries = model._held_out(inner)
     examples = collect_examples(ranker, queries, model.seed)
-    prior = prior_for(ranker)
+    prior = prior_for(ranker).fusion
     return [fusion_without(examples, prior, features, model.device) for features in left_out]
 
 
 def fusion_without(
     examples: FusionExamples,
-    prior: SignalFusion,
+    prior: FusionPrior,
     left_out: Sequence[str],
     device: torch.device | str = "cpu",
 ) -> SignalFusion:
     """Learn the fusion again; the weights of the features that are left out are 0."""
     kept = np.array([name not in left_out for name in PAIR_FEATURES], dtype=np.float32)
     weights = dict.fromkeys(left_out, 0.0)
-    start = SignalFusion.from_mapping(prior.as_mapping() | weights)
+    mean = SignalFusion.from_mapping(prior.mean.as_mapping() | weights)
+    start = replace(prior, mean=mean)
     # A feature that is always 0 has no gradient, so its weight stays as it starts.
     fusion = fit_fusion(replace(examples, features=examples.features * kept), start, device)
     return SignalFusion.from_mapping(fusion.as_mapping() | weights)

@@ -2,7 +2,8 @@
 
 No two subtrees have a concept in common. A fraction of the leaves is held out as taxonomies grow. A
 model learns from the rest and places the held-out concepts. Closest-Parent does the same with the
-vectors of the model's encoder.
+vectors of the model's encoder. The confidence in the first suggestions is pooled over all subtrees:
+one of them has too few held-out concepts to measure it.
 """
 
 from __future__ import annotations
@@ -21,18 +22,24 @@ from taxoexpan.evaluation.methods import Method
 from taxoexpan.evaluation.results import evaluate_methods
 from taxoexpan.evaluation.rules import ClosestParent
 from taxoexpan.placement.joint.prior_learning import remove_subtrees
+from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.training.holdout import hold_out_growth
 
 
 @dataclass(frozen=True)
 class SubtreeResult:
-    """Hit@1 of the model and of Closest-Parent on the held-out concepts of one subtree."""
+    """Hit@1 of both methods on the held-out concepts of one subtree.
+
+    The confidence of the model in its first suggestions is sorted, and empty if there is none.
+    """
 
     root: str
     concepts: int
     queries: int
     model: float
     baseline: float
+    confidence: Sequence[float] = ()
+    right: Sequence[bool] = ()
 
 
 def measure(trial: Trial) -> Figures:
@@ -65,28 +72,49 @@ def compare_on(subtree: Taxonomy, model: TaxoExpan, fraction: float, seed: int) 
     holdout = hold_out_growth(subtree, fraction, len(subtree), seed)
     methods: dict[str, Method | TaxoExpan] = {"model": model, "baseline": ClosestParent()}
     results = evaluate_methods(holdout, methods, model.encoder)
-    hits = {name: result.metrics.hit_at_1 for name, result in results.items()}
+    ours, closest = (results[name].metrics.hit_at_1 for name in methods)
     root = subtree.concept(subtree.roots[0]).label
-    return SubtreeResult(root, len(subtree), len(holdout.concepts), **hits)
+    known = model.reliability(holdout) or Reliability((), ())
+    counts = len(subtree), len(holdout.concepts)
+    return SubtreeResult(root, *counts, ours, closest, known.confidence, known.right)
 
 
 def tables(runs: Sequence[MeasuredRun]) -> str:
-    """Return one table per run."""
-    return "\n\n".join(table(run) for run in runs)
+    """Return one table per run, and the figures of all runs of an experiment together."""
+    by_title: dict[str, list[SubtreeResult]] = {}
+    for run in runs:
+        by_title.setdefault(run.experiment.title, []).extend(results_of(run))
+    pooled = [f"{title}, all data: {summary(results)}" for title, results in by_title.items()]
+    return "\n\n".join([*(table(run) for run in runs), *pooled])
 
 
-def table(run: MeasuredRun) -> str:
-    """Return one row per subtree, the means, and the number of wins and losses of the model."""
-    results = [SubtreeResult(**each) for each in run.figures["subtrees"]]
+def results_of(run: MeasuredRun) -> list[SubtreeResult]:
+    """Return the results of a stored run."""
+    return [SubtreeResult(**each) for each in run.figures["subtrees"]]
+
+
+def summary(results: Sequence[SubtreeResult]) -> str:
+    """Describe the means, the wins and losses, and the calibration error of some subtrees."""
     differences = np.array([each.model - each.baseline for each in results])
     means = (np.mean([getattr(each, name) for each in results]) for name in ("model", "baseline"))
     model, baseline = (format_fraction(float(mean), 3) for mean in means)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    ties = len(results) - wins - losses
+    confidence = np.array([value for each in results for value in each.confidence])
+    right = np.array([value for each in results for value in each.right], dtype=np.bool_)
+    text = f"Hit@1 {model}, Closest-Parent {baseline}, wins {wins}, losses {losses}, ties {ties}"
+    if not len(confidence):
+        return text
+    error = format_fraction(Reliability.of(confidence, right).error, 3)
+    return f"{text}, calibration error {error} ({len(confidence):,} concepts)"
+
+
+def table(run: MeasuredRun) -> str:
+    """Return one row per subtree, and their summary."""
+    results = results_of(run)
     columns = ["subtree", "concepts", "held out", run.experiment.title, "Closest-Parent"]
     rows = [row(each) for each in results]
-    rows.append(["mean", "", "", model, baseline, f"{differences.mean():+.3f}"])
-    counts = f"Hit@1, wins {wins}, losses {losses}, ties {len(results) - wins - losses}"
-    return f"{run.title}: {counts}\n\n{markdown_table([*columns, 'difference'], rows)}"
+    return f"{run.title}: {summary(results)}\n\n{markdown_table([*columns, 'difference'], rows)}"
 
 
 def row(result: SubtreeResult) -> list[str]:

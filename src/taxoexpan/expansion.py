@@ -231,7 +231,7 @@ def expand_file(
     Examples:
         >>> from taxoexpan import expand_file, read_taxonomy
         >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "larger.ttl")
-        >>> applied = expand_file(*files, preset="fast", quiet=True)
+        >>> applied = expand_file(*files, preset="fast", quiet=True, min_confidence=0)
         >>> len(read_taxonomy("larger.ttl")) - len(read_taxonomy("examples/instruments.ttl"))
         11
     """

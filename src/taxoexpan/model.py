@@ -92,7 +92,7 @@ class TaxoExpan:
         >>> model = TaxoExpan("fast", seed=0).fit(instruments)
         >>> model.suggest("talking drum")[0][0].parent.label
         'drums'
-        >>> expanded = model.expand(["talking drum", "bass ukulele"])
+        >>> expanded = model.expand(["talking drum", "bass ukulele"], min_confidence=0)
         >>> write_taxonomy(expanded, "instruments-v2.ttl")
         >>> model.save("instruments.model")
         >>> model = TaxoExpan.load("instruments.model")

@@ -7,10 +7,13 @@ LIKELY = 0.5
 DEFAULT_TRUTH = 0.9
 """The confidence at which a placement is accepted by default: nine of ten are true."""
 
+MIN_CONCEPTS_FOR_CONFIDENCE = 30
+"""In a taxonomy with fewer concepts, there is no confidence."""
 MIN_FOR_CONFIDENCE = 30
-"""With fewer held-out leaves, no confidence is learned."""
+"""With fewer held-out leaves, the network alone (without a learned sum of signals) has no
+confidence, and small taxonomies hold out more than the usual fraction."""
 MIN_FOR_FINE_CONFIDENCE = 100
-"""With fewer held-out leaves, the confidence is coarse."""
+"""With fewer held-out leaves, the confidence rests mostly on other taxonomies."""
 MIN_FOR_THRESHOLD = 10
 """With fewer held-out leaves above it, no threshold is stated: 3 of 3 prove little."""
 MIN_FOR_ABSTENTION = 50

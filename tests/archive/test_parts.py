@@ -8,18 +8,18 @@ import pytest
 
 from taxoexpan.archive.parts import read_calibrators
 from taxoexpan.model_directory import TAXONOMY, WEIGHTS, FileEntry, IntactDirectory, Manifest
-from taxoexpan.placement.fitting.calibrator_learning import PRIOR
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.calibration import calibrate
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from taxoexpan.placement.learned.priors import read_prior
 from tests.support.calibration_data import drawn_scores
 
 LEARNED = Calibrators(
     calibrate(drawn_scores(1, 60, 1.0)),
     AbstentionModel((1.0,) * 2, (2.0,) * 2, 0.5),
     (1.0, 2.0, 3.0),
-    PRIOR,
+    read_prior(has_network=True, has_tower=True).fusion.mean,
     (NewParentPrior((0.5, 1.5, -1.0), 0.25),),
 )
 

@@ -163,6 +163,7 @@ def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
 ) -> None:
     out, kept, model = tmp_path / "out.csv", tmp_path / "kept.csv", tmp_path / "model"
     command = ["expand", pantry, new, "-o", out, "--top-k", "2", *QUICK]
+    command += ["--min-confidence", "0"]
     captured = run(*command, "--suggestions", kept, "--model", model)
     assert captured.out == ""
     assert "2 concepts and 4 relations added" in captured.err
@@ -421,6 +422,8 @@ def test_the_model_is_kept_where_no_confidence_is_known(pantry: Path, tmp_path: 
         "cpu",
         "--accept-at-precision",
         "1",
+        "--set",
+        "learn_fusion=false",
     ]
     messages = run(*given, *more, status=2).err
     assert "train with the setting validation_fraction=0.38" in messages

@@ -196,50 +196,51 @@ def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
 def test_without_a_confidence_all_placements_are_written_and_a_message_says_so(
     pantry: Path, tmp_path: Path
 ) -> None:
-    new, out = tmp_path / "new.txt", tmp_path / "out.csv"
+    few, new, out = tmp_path / "few.csv", tmp_path / "new.txt", tmp_path / "out.csv"
+    few.write_text("".join(pantry.read_text().splitlines(keepends=True)[:29]))
     new.write_text("cashew milk\nwhite tea\n")
-    messages = run("expand", pantry, new, "-o", out, "--epochs", "2", *QUICK).err
-    assert messages.count("train with the setting validation_fraction=0.38;") == 1
+    messages = run("expand", few, new, "-o", out, "--epochs", "2", *QUICK).err
+    assert messages.count("28 concepts are too few for a confidence; it takes 30") == 1
     text = "without a confidence, all concepts that have a suitable parent are written; review them"
     assert messages.count(f"{text}\n") == 1
-    assert added(out, pantry) == {"cashew milk", "white tea"}
+    assert added(out, few) == {"cashew milk", "white tea"}
     assert {row["decision"] for row in first_rows(tmp_path).values()} == {"accepted"}
     assert {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")} == {""}
 
 
-def test_the_advised_fraction_gives_a_confidence_which_is_coarse(
+def test_the_confidence_of_a_small_taxonomy_rests_on_others_and_a_message_says_so(
     pantry: Path, tmp_path: Path
 ) -> None:
     new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
     new.write_text("cashew milk\nwhite tea\n")
-    advised = ["--set", "validation_fraction=0.38", "--model", model]
-    messages = run("expand", pantry, new, "-o", out, "--epochs", "2", *QUICK, *advised).err
-    coarse = (
-        "warning: the confidence is coarse, because it was learned from only 30 held-out leaves"
-    )
-    assert messages.count(coarse) == 1
-    assert "no confidence can be learned" not in messages
+    command = ["expand", pantry, new, "-o", out, "--epochs", "2", *QUICK, "--model", model]
+    messages = run(*command).err
+    warning = "warning: the confidence rests mostly on other taxonomies"
+    assert messages.count(warning) == 1
+    assert "calibration error" not in messages  # it cannot be measured
     assert "" not in {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")}
-    assert run("suggest", model, new).err.count(coarse) == 1
+    assert run("suggest", model, new).err.count(warning) == 1
 
 
 @pytest.mark.parametrize("option", ["--min-confidence", "--accept-at-precision"])
 @pytest.mark.parametrize(
-    ("leaves", "advice"),
+    ("leaves", "settings", "advice"),
     [
-        (129, "the setting validation_fraction=0.24"),
-        (60, "the setting validation_fraction=0.5"),
-        (59, "(option --min-score)"),
+        (28, [], "(option --min-score)"),
+        (129, ["learn_fusion=false"], "the setting validation_fraction=0.24"),
+        (60, ["learn_fusion=false"], "the setting validation_fraction=0.5"),
+        (59, ["learn_fusion=false"], "(option --min-score)"),
     ],
 )
 def test_a_threshold_without_a_confidence_is_refused_with_the_same_advice(
-    tmp_path: Path, option: str, leaves: int, advice: str
+    tmp_path: Path, option: str, leaves: int, settings: list[str], advice: str
 ) -> None:
     old, new = tmp_path / "old.csv", tmp_path / "new.txt"
     old.write_text("child,parent\n" + "".join(f"thing {n},things\n" for n in range(leaves)))
     new.write_text("thing x\n")
     command = ["expand", old, new, "-o", tmp_path / "out.csv", option, "0.6"]
-    assert advice in run(*command, *QUICK, status=2).err
+    changes = [word for setting in settings for word in ("--set", setting)]
+    assert advice in run(*command, *QUICK, *changes, "--epochs", "2", status=2).err
 
 
 @pytest.mark.slow

@@ -200,7 +200,7 @@ def test_expand_moves_children_named_after_a_new_concept_and_reports_it(
     new, out = write_file(tmp_path / "new.txt", "soup\n"), tmp_path / "out.csv"
     report = tmp_path / "report.html"
     command = ["expand", pantry_without_soup, new, "-o", out, *QUICK]
-    messages = run(*command, "--allow-moves", "--report", report).err
+    messages = run(*command, "--allow-moves", "--min-confidence", "0", "--report", report).err
     assert "1 concept and 1 relation added, 10 relations moved below new concepts" in messages
     grown = read_taxonomy(out)
     assert set(grown.children("soup")) == {f"{sort} soup" for sort in SORTS}
@@ -222,8 +222,8 @@ def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
         "batch_size": 32,
     }
     model = TaxoExpan("fast", seed=1, device="cpu", **small).fit(taxonomy)
-    assert set(taxonomy.relations) <= set(model.expand(["soup"]).relations)
-    grown = model.expand(["soup"], allow_moves=True, allow_merges=True)
+    assert set(taxonomy.relations) <= set(model.expand(["soup"], min_confidence=0).relations)
+    grown = model.expand(["soup"], min_confidence=0, allow_moves=True, allow_merges=True)
     assert grown.parents("soup") == ("food",)
     assert len(grown.children("soup")) == len(SORTS)
     assert all(set(taxonomy.ancestors(id)) <= set(grown.ancestors(id)) for id in taxonomy)

@@ -182,6 +182,7 @@ def test_expand_reports_synonyms_and_does_not_add_them(synonyms: Path, tmp_path:
     new.write_text("label\ncashew milk\nOat-Milk\nred breads\n", encoding="utf-8")
     report = tmp_path / "report.html"
     command = ["expand", synonyms, new, "-o", out, "--suggestions", kept]
+    command += ["--set", "learn_fusion=false"]
     messages = run(*command, "--report", report, *QUICK).err
     (merge,) = (row for row in rows_of(kept) if row["kind"] == "merge")
     sure = float(merge["confidence"])

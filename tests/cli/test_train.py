@@ -269,6 +269,7 @@ def test_a_continued_training_without_a_confidence_advises_a_new_one(
     pantry: Path, tmp_path: Path
 ) -> None:
     model, options = tmp_path / "model", ["--preset", "fast", "--features", "static"]
+    options += ["--set", "learn_fusion=false", "--epochs", "2"]
     first = run("train", pantry, "-o", model, *options, "--device", "cpu").err
     (count,) = re.findall(r"(\d+) leaves to validate on", first)
     assert f"from {count} held-out leaves; it takes 30, so train with the setting " in first

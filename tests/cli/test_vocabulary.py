@@ -26,7 +26,7 @@ def expanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("check", VOCABULARY)
     run("train", VOCABULARY, "-o", model, *QUICK)
     run("suggest", model, NEW, "-o", suggestions)
-    run("apply", VOCABULARY, suggestions, "--concepts", NEW, "-o", out)
+    run("apply", VOCABULARY, suggestions, "--concepts", NEW, "-o", out, "--all")
     return out
 
 

@@ -79,7 +79,8 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
     assert measured.calibration_error == reliability.error
 
 
-def test_a_model_without_confidence_has_none_to_measure(model: TaxoExpan, growth: Growth) -> None:
+def test_a_model_without_confidence_has_none_to_measure(growth: Growth) -> None:
+    model = TaxoExpan("fast", 1, "cpu", **SMALL, learn_fusion=False).fit(growth.taxonomy)
     assert model.calibrators.calibration is None
     assert measure_confidence(model, growth.queries) is None
 

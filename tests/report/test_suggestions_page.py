@@ -33,8 +33,8 @@ Explained = tuple[list[Suggestion], list[Evidence]]
 
 
 @pytest.fixture(scope="module")
-def explained(model: TaxoExpan) -> Explained:
-    return model.suggest_with_evidence(NEW, 4)
+def explained(scored_model: TaxoExpan) -> Explained:
+    return scored_model.suggest_with_evidence(NEW, 4)
 
 
 def page_of(
@@ -58,9 +58,9 @@ def replaced(suggestions: list[Suggestion], id: str, new: list[Suggestion]) -> l
 
 
 def test_every_new_concept_has_a_row_with_its_first_suggestion(
-    model: TaxoExpan, explained: Explained
+    scored_model: TaxoExpan, explained: Explained
 ) -> None:
-    page = page_of(model, *explained)
+    page = page_of(scored_model, *explained)
     rows = [row.cells for row in table_of(page).rows]
     first = [each for each in explained[0] if each.rank == 1]
     assert [row[0] for row in rows] == [concept.label for concept in NEW]
@@ -72,10 +72,10 @@ def test_every_new_concept_has_a_row_with_its_first_suggestion(
 
 
 def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
-    model: TaxoExpan, explained: Explained
+    scored_model: TaxoExpan, explained: Explained
 ) -> None:
     suggestions, evidence = explained
-    text, facts, _ = details_of(page_of(model, *explained), 0)
+    text, facts, _ = details_of(page_of(scored_model, *explained), 0)
     own = of_query(suggestions, "n1")
     first = evidence[0].first
     assert text == own[0].why
@@ -91,7 +91,7 @@ def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
     assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: network ")
     assert ", shared words " in str(facts["raw score"])
     assert "synonyms" not in facts
-    assert details_of(page_of(model, *explained), 2)[1]["synonyms"] == "chèvre"
+    assert details_of(page_of(scored_model, *explained), 2)[1]["synonyms"] == "chèvre"
 
 
 @pytest.mark.slow
@@ -117,34 +117,36 @@ def test_the_tree_shows_both_parents_and_counts_their_children() -> None:
 
 
 def test_a_sibling_on_the_path_to_the_runner_up_is_shown_once(
-    model: TaxoExpan, explained: Explained
+    scored_model: TaxoExpan, explained: Explained
 ) -> None:
     suggestions, evidence = explained
     first, second = evidence[0].first, evidence[0].suggestions[1]
     child = first.nearest_children[0].concept.label
     below = replace(second, path=(*first.path, child))
     changed = replace(evidence[0], suggestions=(first, below))
-    tree = details_of(page_of(model, suggestions, [changed, *evidence[1:]]), 0)[2]
+    tree = details_of(page_of(scored_model, suggestions, [changed, *evidence[1:]]), 0)[2]
     assert child not in [each.label for each in tree.suggested.siblings]
     assert len(tree.suggested.siblings) + tree.suggested.more_siblings == first.child_count - 1
 
 
-def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: Explained) -> None:
+def test_a_likely_duplicate_is_shown_as_a_synonym(
+    scored_model: TaxoExpan, explained: Explained
+) -> None:
     suggestions, evidence = explained
     others = of_query(suggestions, "n2")
     merge = replace(
         others[0],
-        parent=model.taxonomy.concept("green tea"),
-        path=model.taxonomy.path("green tea"),
+        parent=scored_model.taxonomy.concept("green tea"),
+        path=scored_model.taxonomy.path("green tea"),
         score=0.999,
         confidence=0.999,
         kind=SuggestionKind.MERGE,
         why="",
     )
     merged = [merge, *(replace(each, rank=each.rank + 1) for each in others)]
-    calibrators = replace(model.calibrators, duplicates=(1.0, 1.0, 1.0))
+    calibrators = replace(scored_model.calibrators, duplicates=(1.0, 1.0, 1.0))
     changed = replaced(suggestions, "n2", merged)
-    page = suggestions_page(model.taxonomy, changed, evidence, calibrators, "", CREATED)
+    page = suggestions_page(scored_model.taxonomy, changed, evidence, calibrators, "", CREATED)
     cells = table_of(page).rows[1].cells
     assert cells[1:3] == ["synonym of", ("food", "tea", "green tea")]
     text, facts, _ = details_of(page, 1)
@@ -155,11 +157,11 @@ def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: E
     assert figures_of(page)["Likely duplicates"] == (1, "synonyms of existing concepts")
 
 
-def test_an_additional_parent_is_named(model: TaxoExpan, explained: Explained) -> None:
+def test_an_additional_parent_is_named(scored_model: TaxoExpan, explained: Explained) -> None:
     suggestions, evidence = explained
     first, second, *rest = of_query(suggestions, "n3")
     changed = replaced(suggestions, "n3", [first, replace(second, kind=SuggestionKind.ALSO), *rest])
-    page = page_of(model, changed, evidence)
+    page = page_of(scored_model, changed, evidence)
     assert table_of(page).rows[2].cells[1] == "add under, and under 1 more"
     text, facts, _ = details_of(page, 2)
     assert f"It also belongs under '{second.parent.label}' ({second.score:.2f})." in text
@@ -167,24 +169,24 @@ def test_an_additional_parent_is_named(model: TaxoExpan, explained: Explained) -
 
 
 def test_the_closest_branch_is_named_if_no_parent_is_suitable(
-    model: TaxoExpan, explained: Explained
+    scored_model: TaxoExpan, explained: Explained
 ) -> None:
     suggestions, evidence = explained
     own = [replace(each, place=Suitability.NONE) for each in of_query(suggestions, "n1")]
-    page = page_of(model, replaced(suggestions, "n1", own), evidence)
+    page = page_of(scored_model, replaced(suggestions, "n1", own), evidence)
     assert table_of(page).rows[0].cells[1] == "no suitable parent"
     assert details_of(page, 0)[0].splitlines()[-1] == describe_region(
-        model.taxonomy, [each.parent.id for each in own]
+        scored_model.taxonomy, [each.parent.id for each in own]
     )
-    common = describe_region(model.taxonomy, ["milk", "oat milk", "tea"])
+    common = describe_region(scored_model.taxonomy, ["milk", "oat milk", "tea"])
     assert "2 of the 3 suggestions are in the branch food › milk." in common
-    assert "no branch in common" in describe_region(model.taxonomy, ["milk", "bread", "tea"])
+    assert "no branch in common" in describe_region(scored_model.taxonomy, ["milk", "bread", "tea"])
 
 
 def test_unknown_numbers_are_explained_and_not_counted(
-    model: TaxoExpan, explained: Explained
+    scored_model: TaxoExpan, explained: Explained
 ) -> None:
-    page = page_of(model, *explained)
+    page = page_of(scored_model, *explained)
     figures = figures_of(page)
     assert figures["Likely duplicates"] == ("–", "unknown: too few synonyms to learn from")
     assert figures["No suitable parent"] == ("–", "unknown: too few leaves to learn from")
@@ -210,11 +212,11 @@ def test_a_calibrated_model_shows_confidences() -> None:
 
 
 def test_added_and_already_present_concepts_are_listed(
-    model: TaxoExpan, explained: Explained
+    scored_model: TaxoExpan, explained: Explained
 ) -> None:
-    known = (Concept("", "Oat-Milk"), model.taxonomy.concept("oat milk"))
+    known = (Concept("", "Oat-Milk"), scored_model.taxonomy.concept("oat milk"))
     added = Additions((NEW[0],), (("milk", "n1"),))
-    page = page_of(model, *explained, present=[known], added=added)
+    page = page_of(scored_model, *explained, present=[known], added=added)
     outcomes = [row.cells[-1] for row in table_of(page).rows]
     assert outcomes == ["added", "not added", "not added"]
     assert figures_of(page)["New concepts"] == (3, "1 added; 1 more already in the taxonomy")
@@ -223,8 +225,8 @@ def test_added_and_already_present_concepts_are_listed(
     ]
 
 
-def test_a_page_without_new_concepts(model: TaxoExpan) -> None:
-    page = suggestions_page(model.taxonomy, [], [], Calibrators(), "Nothing", CREATED)
+def test_a_page_without_new_concepts(scored_model: TaxoExpan) -> None:
+    page = suggestions_page(scored_model.taxonomy, [], [], Calibrators(), "Nothing", CREATED)
     assert figures_of(page) == {"New concepts": (0, "")}
     assert "Nothing" in render(page)
 
@@ -325,12 +327,12 @@ class Tags(HTMLParser):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_labels_stay_text(model: TaxoExpan, name: str) -> None:
+def test_hostile_labels_stay_text(scored_model: TaxoExpan, name: str) -> None:
     def page_with(name: str) -> str:
         taxonomy = Taxonomy.from_columns(
-            model.taxonomy.ids,
-            [name] * len(model.taxonomy),
-            *model.taxonomy.relation_indices,
+            scored_model.taxonomy.ids,
+            [name] * len(scored_model.taxonomy),
+            *scored_model.taxonomy.relation_indices,
         )
         concept = Concept("n", name, (name,), name)
         parents = [taxonomy.concept(id) for id in ("milk", "tea")]
@@ -349,10 +351,10 @@ def test_hostile_labels_stay_text(model: TaxoExpan, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "\ud800" not in name])
-def test_hostile_labels_stay_text_in_explanations(model: TaxoExpan, name: str) -> None:
+def test_hostile_labels_stay_text_in_explanations(scored_model: TaxoExpan, name: str) -> None:
     def count_tags(name: str) -> Counter[str]:
-        found = model.suggest_with_evidence([Concept("n", name, (name,), name)], 3)
-        return Counter(tag for tag, _ in Tags(render(page_of(model, *found))).found)
+        found = scored_model.suggest_with_evidence([Concept("n", name, (name,), name)], 3)
+        return Counter(tag for tag, _ in Tags(render(page_of(scored_model, *found))).found)
 
     hostile, plain = count_tags(name), count_tags("plain")
     assert hostile.keys() == plain.keys()
@@ -361,8 +363,10 @@ def test_hostile_labels_stay_text_in_explanations(model: TaxoExpan, name: str) -
     ]
 
 
-def test_equal_suggestions_give_equal_pages(model: TaxoExpan) -> None:
-    one, other = (render(page_of(model, *model.suggest_with_evidence(NEW, 4))) for _ in range(2))
+def test_equal_suggestions_give_equal_pages(scored_model: TaxoExpan) -> None:
+    one, other = (
+        render(page_of(scored_model, *scored_model.suggest_with_evidence(NEW, 4))) for _ in range(2)
+    )
     assert one == other
 
 

@@ -71,19 +71,20 @@ def test_a_relation_opens_to_its_evidence(cleaned: Cleaned) -> None:
 
 
 def test_confidences_of_both_parents_are_shown_or_explained_as_missing(cleaned: Cleaned) -> None:
-    taxonomy, found = cleaned
+    taxonomy, known = cleaned
+    found = [replace(each, confidence=None, parent_confidence=None) for each in known]
     page = suspicious_relations_page(taxonomy, found, len(found), "Suspicious", CREATED)
     table = table_of(page, "Suspicious relations")
     kinds = {column.name: column.kind for column in table.columns}
     assert (kinds["Confidence"], kinds["Current confidence"]) == ("fraction", "number")
     columns = [[*kinds].index(name) for name in ("Confidence", "Current confidence")]
     assert {row.cells[column] for row in table.rows for column in columns} == {None}
-    assert "too few leaves" in text_of(page, "How to read this report")
+    assert "too small to learn it" in text_of(page, "How to read this report")
     calibrated = [replace(each, confidence=0.64, parent_confidence=0.01) for each in found]
     page = suspicious_relations_page(taxonomy, calibrated, len(found), "Suspicious", CREATED)
     row = table_of(page, "Suspicious relations").rows[0]
     assert [row.cells[column] for column in columns] == [0.64, 0.01]
-    assert "too few leaves" not in text_of(page, "How to read this report")
+    assert "too small to learn it" not in text_of(page, "How to read this report")
     assert row.details is not None
     assert row.details.tree is not None
     assert row.details.tree.runner_up is not None

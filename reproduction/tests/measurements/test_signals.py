@@ -24,6 +24,7 @@ from reproduction.runs import TaskInfo
 from taxoexpan import TaxoExpan
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.fitting.calibrator_learning import FusionExamples
+from taxoexpan.placement.learned.priors import FusionPrior
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.training.holdout import hold_out_growth
 
@@ -48,7 +49,7 @@ def examples(seed: int, queries: int = 12, candidates: int = 6) -> FusionExample
 
 
 def test_features_that_are_left_out_have_no_weight_and_no_effect() -> None:
-    prior = SignalFusion.from_mapping({"network": 0.5, "name": 1.0})
+    prior = FusionPrior.around(SignalFusion.from_mapping({"network": 0.5, "name": 1.0}))
     known = examples(1)
     fusion = fusion_without(known, prior, ["name", "head"])
     weights = fusion.as_mapping()

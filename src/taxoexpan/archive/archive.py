@@ -53,6 +53,7 @@ from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.storage import taxonomy_arrays
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
 from taxoexpan.training.record import TrainingRecord, training_record
 
 
@@ -250,6 +251,10 @@ def _describe_validation(archive: Archive) -> str:
 def _describe_confidence(archive: Archive) -> str:
     """Describe the calibration error, or the reason why there is no confidence, if known."""
     calibration = archive.calibrators.calibration
+    if calibration and len(calibration.reliability.right) < MIN_FOR_CONFIDENCE:
+        return (
+            "Confidence: too few leaves are held out to measure it; it rests on other taxonomies."
+        )
     if calibration:
         return (
             f"Confidence: expected calibration error {calibration.reliability.error:.3f}, on "

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.messages import announce, note, warn
 from taxoexpan.large_parts import install_command
 from taxoexpan.phrasing import pluralize
-from taxoexpan.thresholds import MIN_FOR_FINE_CONFIDENCE, MIN_FOR_VALIDATION
+from taxoexpan.thresholds import (
+    MIN_FOR_CONFIDENCE,
+    MIN_FOR_FINE_CONFIDENCE,
+    MIN_FOR_VALIDATION,
+)
 
 if TYPE_CHECKING:
     from taxoexpan.archive import ModelSummary
+    from taxoexpan.config import Config
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.learned.calibrators import Calibrators
     from taxoexpan.taxonomy import Taxonomy
@@ -71,6 +76,8 @@ def print_confidence(calibrators: Calibrators) -> None:
     if calibrators.calibration is None:
         return
     reliability = calibrators.calibration.reliability
+    if len(reliability.right) < MIN_FOR_CONFIDENCE:
+        return  # too few to measure it
     note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
     thresholds = {p: reliability.threshold(p) for p in PRECISIONS}
     for precision, threshold in thresholds.items():
@@ -89,7 +96,7 @@ def print_confidence(calibrators: Calibrators) -> None:
 
 
 def print_confidence_limits(model: TaxoExpan | ModelSummary, kept: int | None = None) -> None:
-    """Print that a model has no confidence, with the fix, or that its confidence is coarse.
+    """Print that a model has no confidence, with the fix, or that few leaves confirm it.
 
     `kept` is the number of held-out leaves if the training was continued.
     """
@@ -101,10 +108,15 @@ def print_confidence_limits(model: TaxoExpan | ModelSummary, kept: int | None = 
         reason = missing or "the model has no confidence"
         warn(f"{reason}; scores do not say how often suggestions are right")
     elif (count := len(calibration.reliability.right)) < MIN_FOR_FINE_CONFIDENCE:
-        warn(
-            f"the confidence is coarse, because it was learned from only {count} held-out "
-            "leaves; review accepted suggestions, too"
-        )
+        leaves = pluralize(count, "held-out leaf", "held-out leaves")
+        warn(f"{confidence_source(model.config, leaves)}; review accepted suggestions, too")
+
+
+def confidence_source(config: Config, leaves: str) -> str:
+    """Return what a confidence rests on that was learned from few leaves."""
+    if config.learn_fusion:
+        return f"the confidence rests mostly on other taxonomies, because there are only {leaves}"
+    return f"the confidence is coarse, because it was learned from only {leaves}"
 
 
 def print_training_advice(model: TaxoExpan | ModelSummary) -> None:

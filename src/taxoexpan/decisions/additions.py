@@ -39,7 +39,7 @@ class AppliedSuggestions:
     Examples:
         >>> from taxoexpan import expand_file
         >>> files = ("examples/instruments.ttl", "examples/new-instruments.csv", "new.ttl")
-        >>> applied = expand_file(*files, preset="fast", quiet=True)
+        >>> applied = expand_file(*files, preset="fast", quiet=True, min_confidence=0)
         >>> len(applied.additions.concepts)
         11
     """

@@ -36,7 +36,7 @@ from taxoexpan.report.suggestion_details import (
 from taxoexpan.report.training_page import reliability_charts
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY
+from taxoexpan.thresholds import DEFAULT_TRUTH, LIKELY, MIN_FOR_FINE_CONFIDENCE
 
 MAX_NEIGHBORS = 5
 """The number of siblings, and of children, that are shown of a concept placed together."""
@@ -61,9 +61,13 @@ def suggestions_page(
     sections: list[Section] = [_key_figures(proposals, calibrators, present, added)]
     if proposals:
         calibration = calibrators.calibration
+        measured = len(calibration.reliability.right) if calibration else 0
+        is_fused = calibrators.fusion is not None
         instructions = paragraphs(
             "suggestions",
-            measured=len(calibration.reliability.right) if calibration else None,
+            has_confidence=calibration is not None,
+            measured=measured,
+            is_borrowed=is_fused and measured < MIN_FOR_FINE_CONFIDENCE,
             has_branches=bool(calibration and calibration.branches),
             finds_duplicates=calibrators.duplicates is not None,
             abstains=calibrators.abstention is not None,

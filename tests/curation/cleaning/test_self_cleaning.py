@@ -88,7 +88,7 @@ def test_a_saved_fold_is_not_computed_again(
     files.save(1, before)
     for each in again:
         assert each.why.startswith("None of its words is known") == (each.rank > 1000)
-        assert each.parent_confidence == (0.25 if each.rank > 1000 else None)
+        assert (each.parent_confidence == 0.25) == (each.rank > 1000)
     assert sum(each.rank > 1000 for each in again) == len(before.ranks)
 
 

@@ -53,11 +53,11 @@ def sure(model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture
-def review(model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Review]:
+def review(scored_model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Review]:
     """A review with a model that has no confidence, only scores."""
     folder = tmp_path_factory.mktemp("bulk")
     with DecisionStore.open(str(folder / "reviews.db")) as store:
-        yield open_review(model, store)
+        yield open_review(scored_model, store)
 
 
 def taken(page: str) -> list[str]:

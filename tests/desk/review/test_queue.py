@@ -52,10 +52,10 @@ def set_confidences(review: Review, confidences: Sequence[float | None]) -> None
 
 
 def test_the_queue_shows_only_concepts_whose_branch_is_sure(
-    model: TaxoExpan, tmp_path: Path
+    scored_model: TaxoExpan, tmp_path: Path
 ) -> None:
     with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
-        review = open_review(model, store)
+        review = open_review(scored_model, store)
         first = review.concept("corn bread").proposals[0]
         levels = (1.0, *[0.95] * (len(first.path) - 1))
         store.set_proposals("another model", [replace(first, levels=levels, confidence=0.3)])

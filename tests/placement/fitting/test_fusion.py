@@ -10,8 +10,6 @@ from taxoexpan.placement.fitting import calibrator_learning
 from taxoexpan.placement.fitting.calibrator_learning import (
     FOLDS,
     LEADERS,
-    PRIOR,
-    PRIOR_WITHOUT_TOWER,
     FusionExamples,
     collect_examples,
     fit_fusion,
@@ -19,11 +17,13 @@ from taxoexpan.placement.fitting.calibrator_learning import (
     learn_fusion,
     prior_for,
 )
+from taxoexpan.placement.learned.priors import FusionPrior, read_prior
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, Signal, SignalFusion
 from tests.support.fused_cases import fused_case
 from tests.support.strategies import quickly
 
-NOTHING = SignalFusion.from_mapping({})
+NOTHING = FusionPrior.around(SignalFusion.from_mapping({}))
+PRIOR = FusionPrior.around(SignalFusion.from_mapping({"network": 0.5, "name": 0.5, "ending": 1.0}))
 
 
 def drawn_examples(
@@ -61,16 +61,17 @@ def test_many_examples_recover_the_weights(parents: int) -> None:
 
 
 def test_without_examples_the_weights_are_the_prior() -> None:
-    prior = SignalFusion.from_mapping({"name": 2.0, "network": 0.3})
+    mean = SignalFusion.from_mapping({"name": 2.0, "network": 0.3})
     none = drawn_examples(0, {}, 0)
-    assert fit_fusion(none, prior) == prior
+    assert fit_fusion(none, FusionPrior.around(mean)) == mean
 
 
 def test_few_examples_change_the_prior_less_than_many() -> None:
-    prior = SignalFusion.from_mapping({"name": 2.0})
+    mean = SignalFusion.from_mapping({"name": 2.0})
+    prior = FusionPrior.around(mean)
     examples = drawn_examples(3, {"network": 1.0}, 1000)
     distances = [
-        np.abs(np.array(fit_fusion(examples[np.arange(1000) < n], prior).weights) - prior.weights)
+        np.abs(np.array(fit_fusion(examples[np.arange(1000) < n], prior).weights) - mean.weights)
         for n in (2, 20, 1000)
     ]
     of_network = [distance[0] for distance in distances]
@@ -85,14 +86,16 @@ def test_the_weights_are_never_worse_than_the_prior_on_their_own_examples(
     seed: int, queries: int, candidates: int, padded: bool
 ) -> None:
     rng = np.random.default_rng(seed)
-    prior = SignalFusion(tuple(rng.normal(size=len(PAIR_FEATURES)).tolist()))
+    mean = SignalFusion(tuple(rng.normal(size=len(PAIR_FEATURES)).tolist()))
+    deviations = np.where(rng.random(len(PAIR_FEATURES)) < 0.5, np.nan, rng.exponential())
+    prior = FusionPrior(mean, tuple(deviations.tolist()))
     examples = drawn_examples(seed, {"name": 1.0, "leaf": 2.0}, queries, candidates)
     if padded:
         wider = drawn_examples(seed + 1, {}, 2, candidates + 3)
         examples = FusionExamples.concatenate([examples, wider])
     fitted = fit_fusion(examples, prior)
     assert np.isfinite(fitted.weights).all()
-    assert log_likelihood(fitted, examples) >= log_likelihood(prior, examples) - 1e-9
+    assert log_likelihood(fitted, examples) >= log_likelihood(mean, examples) - 1e-9
 
 
 def test_padding_changes_nothing() -> None:
@@ -135,7 +138,9 @@ def test_a_candidate_that_stands_for_several_counts_as_often() -> None:
         return FusionExamples(*arrays)
 
     often, once = with_last(3, 0.0), with_last(1, np.log(3))
-    assert log_likelihood(PRIOR, often) == pytest.approx(log_likelihood(PRIOR, once), abs=1e-6)
+    assert log_likelihood(PRIOR.mean, often) == pytest.approx(
+        log_likelihood(PRIOR.mean, once), abs=1e-6
+    )
     # The scale of the features depends on the candidates, and with it the strength of the prior.
     found = (np.array(fit_fusion(each, NOTHING).weights) for each in (often, once))
     np.testing.assert_allclose(*found, atol=0.1)
@@ -146,17 +151,36 @@ def test_a_feature_that_is_always_the_same_keeps_its_prior_weight() -> None:
     leaf = list(PAIR_FEATURES).index("leaf")
     examples.features[:, :, leaf] = 1.0
     examples.features[:, :, leaf - 1] = 0.0
-    prior = SignalFusion.from_mapping({"leaf": 0.25})
+    prior = FusionPrior.around(SignalFusion.from_mapping({"leaf": 0.25}))
     found = fit_fusion(examples, prior).as_mapping()
     assert found["leaf"] == pytest.approx(0.25, abs=1e-3)
     assert found["children"] == 0.0
     assert found["name"] > 0.5
 
 
-def test_the_prior_without_a_tower_ignores_it() -> None:
-    tower = {name for name, each in PAIR_FEATURES.items() if each.signal == Signal.TOWER}
-    assert all(PRIOR_WITHOUT_TOWER.as_mapping()[name] == 0 for name in tower)
-    assert any(PRIOR.as_mapping()[name] > 0 for name in tower)
+def test_a_weight_that_deviates_less_between_taxonomies_changes_less() -> None:
+    examples = drawn_examples(3, {"network": 1.0, "name": 1.0}, 60)
+    prior = FusionPrior.from_mapping({"network": (0.0, 1.0), "name": (0.0, 0.05)})
+    found = fit_fusion(examples, prior).as_mapping()
+    assert found["network"] > 0.5
+    assert abs(found["name"]) < 0.2
+    many = fit_fusion(drawn_examples(3, {"network": 1.0, "name": 1.0}, 5000), prior).as_mapping()
+    assert many["name"] > 0.8
+
+
+@pytest.mark.parametrize("has_tower", [True, False])
+@pytest.mark.parametrize("has_network", [True, False])
+def test_the_learned_priors_ignore_signals_that_are_missing(
+    has_network: bool, has_tower: bool
+) -> None:
+    prior = read_prior(has_network, has_tower).fusion
+    missing = {Signal.NETWORK: not has_network, Signal.TOWER: not has_tower}
+    for signal in (Signal.NETWORK, Signal.TOWER):
+        names = [name for name, each in PAIR_FEATURES.items() if each.signal == signal]
+        weights = prior.mean.as_mapping()
+        assert all(weights[name] == 0 for name in names) == missing[signal]
+    known = np.array(prior.deviations)
+    assert np.nanmin(known) > 0
 
 
 @pytest.fixture(params=[(2, 2), (2, 40), (50, 60)], ids=["few", "others", "all"])
@@ -235,7 +259,7 @@ def test_few_examples_leave_some_folds_empty(count: int) -> None:
     assert len(learned) == 1 + FOLDS
     assert all(np.isfinite(each.weights).all() for each in learned)
     if count == 1:
-        assert learned[1 + int(fold_of(1)[0])] == PRIOR
+        assert learned[1 + int(fold_of(1)[0])] == PRIOR.mean
 
 
 def test_folds_have_equal_sizes_and_are_always_the_same() -> None:
@@ -244,5 +268,5 @@ def test_folds_have_equal_sizes_and_are_always_the_same() -> None:
 
 
 def test_the_prior_depends_on_whether_there_is_a_tower() -> None:
-    assert prior_for(fused_case(3)[0]) == PRIOR
-    assert prior_for(fused_case(3, tower=False)[0]) == PRIOR_WITHOUT_TOWER
+    assert prior_for(fused_case(3)[0]) == read_prior(True, True)
+    assert prior_for(fused_case(3, tower=False)[0]) == read_prior(True, False)

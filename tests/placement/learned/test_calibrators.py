@@ -8,6 +8,7 @@ from taxoexpan.placement.learned.calibrators import (
     Calibrators,
     confidence_threshold,
     missing_confidence,
+    refuse_missing_confidence,
 )
 from taxoexpan.placement.learned.confidence import Calibration, Curve, Reliability
 from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
@@ -34,7 +35,7 @@ from tests.support.builders import star
 def test_the_advised_settings_hold_out_enough_leaves(
     leaves: int, changes: dict[str, float], settings: tuple[str, ...]
 ) -> None:
-    taxonomy, config = star(leaves), load_preset("fast", **changes)
+    taxonomy, config = star(leaves), load_preset("best", learn_fusion=False, **changes)
     missing = missing_confidence(taxonomy, config)
     assert missing.endswith(
         f" train with the setting{'s' * (len(settings) > 1)} {' and '.join(settings)}"
@@ -52,7 +53,15 @@ def test_the_advised_settings_hold_out_enough_leaves(
 
 
 def test_with_enough_held_out_leaves_nothing_is_missing() -> None:
-    assert not missing_confidence(star(150), load_preset("fast"))
+    assert not missing_confidence(star(150), load_preset("best", learn_fusion=False))
+
+
+def test_the_learned_fusion_needs_thirty_concepts() -> None:
+    config = load_preset("fast")
+    assert not missing_confidence(star(29), config)
+    assert "30" in missing_confidence(star(28), config)
+    with pytest.raises(ConfigurationError, match="29 concepts"):
+        refuse_missing_confidence(star(28), config)
 
 
 def test_a_threshold_must_be_learned_and_must_reach_the_precision() -> None:

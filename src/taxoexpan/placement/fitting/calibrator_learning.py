@@ -23,17 +23,20 @@ from taxoexpan.placement.learned.abstention import learn_abstention
 from taxoexpan.placement.learned.calibration import (
     HeldOutScores,
     calibrate,
+    prior_calibration,
     score_held_out,
     score_held_out_by_fold,
     with_branches,
 )
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
+from taxoexpan.placement.learned.priors import FusionPrior, Prior, read_prior
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.pair_features import PAIR_FEATURES, SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.thresholds import MIN_CONCEPTS_FOR_CONFIDENCE
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.run import without_compiler
 
@@ -49,18 +52,10 @@ MIN_QUERIES = 8
 take almost as long. With a million anchors they need 700 MB."""
 FOLDS = 5
 NONE = np.zeros(0, dtype=np.int64)
-PRIOR_STRENGTH = 10.0
-"""How many held-out concepts the prior counts as, roughly."""
+USUAL_STRENGTH = 10.0
+"""How many held-out concepts the prior counts as, roughly, for features without a deviation."""
 MAX_STEPS = 60
 """Steps of the optimizer, at most; it usually stops earlier."""
-PRIOR = SignalFusion.from_mapping(
-    {"network": 0.5, "tower_anchor": 1.0, "name": 0.5, "ending": 1.0, "query_words": 1.0}
-)
-"""The weights before anything is learned, with and without a tower. They were set by hand. Weights
-fitted to 20 small taxonomies were no better for others, so these stayed."""
-PRIOR_WITHOUT_TOWER = SignalFusion.from_mapping(
-    {"network": 0.6, "name": 1.0, "ending": 1.0, "query_words": 1.0}
-)
 
 
 @dataclass(frozen=True)
@@ -108,11 +103,11 @@ def collect_examples(
     for start in range(0, len(queries), size):
         some = queries[start : start + size]
         wrong = rejected[start : start + size] if rejected else [NONE] * len(some)
-        parts.append(_examples_of(ranker.features(some), some.parents, wrong, rng))
+        parts.append(examples_of(ranker.features(some), some.parents, wrong, rng))
     return FusionExamples.concatenate(parts)
 
 
-def _examples_of(
+def examples_of(
     features: Tensor,
     parents: Sequence[Indices],
     rejected: Sequence[Indices],
@@ -149,16 +144,14 @@ def _examples_of(
     )
 
 
-def prior_for(ranker: Ranker) -> SignalFusion:
+def prior_for(ranker: Ranker) -> Prior:
     """Return the prior for a ranker with or without a tower and a network."""
-    prior = PRIOR_WITHOUT_TOWER if ranker.anchors.tower is None else PRIOR
-    if not isinstance(ranker.network, NoNetwork):
-        return prior
-    return SignalFusion.from_mapping(prior.as_mapping() | {"network": 0.0})
+    has_network = not isinstance(ranker.network, NoNetwork)
+    return read_prior(has_network, ranker.anchors.tower is not None)
 
 
 def learn_fusion(
-    examples: FusionExamples, prior: SignalFusion, device: torch.device | str = "cpu"
+    examples: FusionExamples, prior: FusionPrior, device: torch.device | str = "cpu"
 ) -> list[SignalFusion]:
     """Return the weights learned from all examples, then those without each fold (`fold_of`)."""
     whole = fit_fusion(examples, prior, device)
@@ -173,36 +166,43 @@ def fold_of(count: int) -> Indices:
 
 
 def fit_fusion(
-    examples: FusionExamples, prior: SignalFusion, device: torch.device | str = "cpu"
+    examples: FusionExamples, prior: FusionPrior, device: torch.device | str = "cpu"
 ) -> SignalFusion:
-    """Return the weights near the prior that maximize the likelihood of the true parents."""
+    """Return the most likely weights, given the prior and the true parents."""
     if not len(examples):
-        return prior
+        return prior.mean
     features = torch.from_numpy(examples.features).to(device)
     valid = torch.from_numpy(np.isfinite(examples.log_counts)).to(device)
     mean = features[valid].mean(0)
     scale = features[valid].std(0).clamp(min=1e-3)
-    center = features.new_tensor(prior.weights)
-    change = torch.zeros_like(center, requires_grad=True)
+    center = features.new_tensor(prior.mean.weights)
+    deviations = features.new_tensor(prior.deviations) * scale
+    strength = (0.5 / deviations.square() / len(examples)).nan_to_num(
+        nan=USUAL_STRENGTH / len(examples)
+    )
+    unit = (1 + strength).rsqrt()
+    units = torch.zeros_like(center, requires_grad=True)
     optimizer = without_compiler(torch.optim.LBFGS)(
-        [change], max_iter=MAX_STEPS, line_search_fn="strong_wolfe", tolerance_change=1e-6
+        [units], max_iter=MAX_STEPS, line_search_fn="strong_wolfe", tolerance_change=1e-6
     )
     is_parent = torch.from_numpy(examples.is_parent).to(device)
     log_counts = torch.from_numpy(examples.log_counts).to(device)
-    # What all candidates have in common makes no difference, so the mean is removed.
-    standardized = (features - mean) / scale
+    # What all candidates have in common makes no difference, so the mean is removed. The optimizer
+    # needs fewer steps if a strong prior of a weight makes its steps smaller.
+    standardized = (features - mean) * (unit / scale)
     offset = features @ center + log_counts
 
     def closure() -> Tensor:
         optimizer.zero_grad()
-        losses = _losses(standardized @ change + offset, is_parent)
+        losses = _losses(standardized @ units + offset, is_parent)
         loss = losses.sum() / len(examples)
-        loss = loss + PRIOR_STRENGTH / len(examples) * change.square().sum()
+        loss = loss + (strength * (unit * units).square()).sum()
         loss.backward()
         return loss
 
     optimizer.step(closure)
-    return SignalFusion(tuple((center + change.detach() / scale).tolist()))
+    change = units.detach() * unit / scale
+    return SignalFusion(tuple((center + change).tolist()))
 
 
 def _losses(scores: Tensor, is_parent: Tensor) -> Tensor:
@@ -223,7 +223,7 @@ def learn_calibrators(
         fused, metrics = _learn_fused_calibrators(prepared, network, embedder, seed)
         return replace(fused, duplicates=duplicates), metrics
     if not len(queries):
-        return replace(_without_held_out(prepared, None), duplicates=duplicates), None
+        return replace(_without_held_out(prepared, Calibrators()), duplicates=duplicates), None
     ranker = Ranker(network, prepared.data.anchors)
     calibration = calibrate(score_held_out(ranker, queries), seed)
     folds = np.zeros(len(queries), dtype=np.int64)
@@ -253,8 +253,13 @@ def _learn_fused_calibrators(
     ranker = Ranker(network, anchors)
     queries = data.validation
     added = prepared.added
+    prior = prior_for(ranker)
+    of_confidence = prior.calibration
+    is_small = len(prepared.taxonomy.active) < MIN_CONCEPTS_FOR_CONFIDENCE
     if not len(queries):
-        return _without_held_out(prepared, prior_for(ranker)), None
+        calibration = None if is_small else prior_calibration(of_confidence)
+        calibrators = Calibrators(calibration, fusion=prior.fusion.mean)
+        return _without_held_out(prepared, calibrators), None
     if embedder.tower is not None:
         described = [query_text(concept) for concept in queries.concepts]
         encoded = embedder.tower.encode_queries(described).to(queries.vectors.device)
@@ -264,7 +269,7 @@ def _learn_fused_calibrators(
         theirs = collect_examples(added.ranker, added.queries, seed, added.rejected)
         examples = FusionExamples.concatenate([examples, theirs])
     release_memory()
-    fusion, *by_fold = learn_fusion(examples, prior_for(ranker), embedder.device)
+    fusion, *by_fold = learn_fusion(examples, prior.fusion, embedder.device)
     folds = fold_of(len(queries) + (0 if added is None else len(added.queries)))
     held_out = score_held_out_by_fold(ranker, queries, by_fold, folds[: len(queries)])
     metrics = compute_metrics(held_out.ranks)
@@ -274,13 +279,17 @@ def _learn_fused_calibrators(
         held_out = HeldOutScores.concatenate([held_out, scores])
     release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
-    calibration = calibrate(held_out, seed)
-    calibration = with_branches(calibration, ranker, queries, by_fold, folds[: len(queries)])
+    calibration = None
+    if not is_small:
+        calibration = calibrate(held_out, seed, of_confidence)
+        own_folds = folds[: len(queries)]
+        branches = of_confidence.branches
+        calibration = with_branches(calibration, ranker, queries, by_fold, own_folds, branches)
     return Calibrators(calibration, abstention, fusion=fusion), metrics
 
 
-def _without_held_out(prepared: PreparedTaxonomy, prior: SignalFusion | None) -> Calibrators:
-    """Return the calibrators of the earlier model, or only the prior of the fusion."""
+def _without_held_out(prepared: PreparedTaxonomy, prior: Calibrators) -> Calibrators:
+    """Return the calibrators of the earlier model, or those without any held-out concept."""
     if prepared.start is None:
-        return Calibrators(fusion=prior)
+        return prior
     return replace(prepared.start.calibrators, joint_priors=None)

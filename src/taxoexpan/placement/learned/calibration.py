@@ -6,8 +6,10 @@ correct suggestions by a logistic (Platt) or an isotonic curve, by cross-validat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -28,13 +30,14 @@ from taxoexpan.placement.learned.confidence import (
     logit,
     safe_placements,
 )
+from taxoexpan.placement.learned.priors import CalibrationPrior, CurvePrior
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts, Embedder
 from taxoexpan.placement.scoring.best_scores import best_of
 from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.placement.scoring.ranking import Ranker, padded_levels, true_levels
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE, MIN_FOR_FINE_CONFIDENCE
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.true_ranks import rank_true_parents
 
@@ -43,10 +46,10 @@ TOP_K = 5
 FOLDS = 5
 
 
-def padded_parents(queries: LabeledQueries) -> Tensor:
+def padded_parents(parents: Sequence[Indices]) -> Tensor:
     """Return one column of true parents per query, padded with -1: [P, Q]."""
-    width = max(map(len, queries.parents))
-    return torch.tensor([[*own, *[-1] * (width - len(own))] for own in queries.parents]).T
+    width = max(map(len, parents))
+    return torch.tensor([[*own, *[-1] * (width - len(own))] for own in parents]).T
 
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
@@ -66,6 +69,10 @@ class HeldOutScores:
     likelihood: Floats
     ranks: Sequence[NDArray[np.floating]]
 
+    def log_odds(self, index: int) -> Floats:
+        """Return the log-odds of the best anchors at a temperature, given by its index: [Q, K]."""
+        return logit(np.exp(self.scores / TEMPERATURES[index] - self.totals[:, index, None]))
+
     @classmethod
     def concatenate(cls, parts: Sequence[HeldOutScores]) -> HeldOutScores:
         """Join the scores of several lists of queries, cut to the same number of anchors."""
@@ -84,16 +91,20 @@ def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
     parts = []
     for _, some in queries.blocks(len(ranker.keys)):
         log_f = ranker.log_match(ranker.scores(some))
-        best, rows = best_of(log_f, min(TOP_K, len(log_f)))
-        own = padded_parents(some).to(log_f.device)
-        right = (rows[:, None] == own).any(1)
-        totals = _log_totals(log_f)
-        own_log_f = log_f.gather(0, own.relu()).masked_fill(own < 0, -torch.inf)
-        of_block = best, right, totals, _log_totals(own_log_f) - totals
-        first, second, third, last = (column.T.cpu().numpy() for column in of_block)
-        ranks = rank_true_parents(log_f, some.parents)
-        parts.append(HeldOutScores(first, second, third, last, ranks))
+        parts.append(summarize_scores(log_f, some.parents))
     return HeldOutScores.concatenate(parts)
+
+
+def summarize_scores(log_f: Tensor, parents: Sequence[Indices]) -> HeldOutScores:
+    """Summarize the scores of all anchors [N, Q] for queries with known parents."""
+    best, rows = best_of(log_f, min(TOP_K, len(log_f)))
+    own = padded_parents(parents).to(log_f.device)
+    right = (rows[:, None] == own).any(1)
+    totals = _log_totals(log_f)
+    own_log_f = log_f.gather(0, own.relu()).masked_fill(own < 0, -torch.inf)
+    of_block = best, right, totals, _log_totals(own_log_f) - totals
+    first, second, third, last = (column.T.cpu().numpy() for column in of_block)
+    return HeldOutScores(first, second, third, last, rank_true_parents(log_f, parents))
 
 
 def score_held_out_by_fold(
@@ -119,20 +130,51 @@ def _log_totals(scores: Tensor) -> Tensor:
     return torch.stack([(scores / heat).logsumexp(0) for heat in TEMPERATURES])
 
 
-def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
-    """Fit the calibration that best predicts held-out queries, or None if they are too few."""
-    if len(held_out.scores) < MIN_FOR_CONFIDENCE:
+def calibrate(
+    held_out: HeldOutScores, seed: int = 0, prior: CalibrationPrior | None = None
+) -> Calibration | None:
+    """Fit the calibration that best predicts held-out queries, starting from a prior.
+
+    Without a prior, return None if the queries are too few.
+    """
+    if prior is None and len(held_out.scores) < MIN_FOR_CONFIDENCE:
         return None
-    best = int(held_out.likelihood.mean(axis=0).argmax())
-    temperature = TEMPERATURES[best]
-    probabilities = np.exp(held_out.scores / temperature - held_out.totals[:, best, None])
-    log_odds = logit(probabilities)
+    best = best_temperature(held_out, None if prior is None else prior.log_temperature)
+    log_odds = held_out.log_odds(best)
     right = held_out.right
     folds = np.random.default_rng(seed).permutation(len(log_odds)) % FOLDS
-    first, confidence = _best_curve(log_odds[:, :1], right[:, :1], folds)
-    later, _ = _best_curve(log_odds[:, 1:], right[:, 1:], folds)
+    of_first, of_later = (
+        _fits(len(right), curve)
+        for curve in ((None, None) if prior is None else (prior.first, prior.later))
+    )
+    first, confidence = _best_curve(log_odds[:, :1], right[:, :1], folds, of_first)
+    later, _ = _best_curve(log_odds[:, 1:], right[:, 1:], folds, of_later)
     reliability = Reliability.of(confidence[:, 0], right[:, 0])
-    return Calibration(temperature, first, later, reliability)
+    return Calibration(TEMPERATURES[best], first, later, reliability)
+
+
+def prior_calibration(prior: CalibrationPrior) -> Calibration:
+    """Return the calibration of a taxonomy without held-out queries."""
+    nothing = np.zeros(0)
+    first, later, branches = (
+        curve.fit(nothing, nothing > 0, 0) for curve in (prior.first, prior.later, prior.branches)
+    )
+    unmeasured = Reliability((), ())
+    temperature = math.exp(prior.log_temperature[0])
+    of_branches = BranchCalibration(branches, unmeasured, ())
+    return Calibration(temperature, first, later, unmeasured, of_branches)
+
+
+def best_temperature(held_out: HeldOutScores, prior: tuple[float, float] | None) -> int:
+    """Return the index of the temperature at which the true parents are most likely.
+
+    The prior is the mean and the deviation of its logarithm.
+    """
+    likelihood = held_out.likelihood.sum(axis=0)
+    if prior is not None:
+        mean, deviation = prior
+        likelihood = likelihood - ((np.log(TEMPERATURES) - mean) / deviation) ** 2 / 2
+    return int(likelihood.argmax())
 
 
 def with_branches(
@@ -141,6 +183,7 @@ def with_branches(
     queries: LabeledQueries,
     fusions: Sequence[SignalFusion | None],
     folds: Indices,
+    prior: CurvePrior | None = None,
 ) -> Calibration | None:
     """Add the curve of the branches on the path of each held-out query's first suggestion.
 
@@ -165,12 +208,14 @@ def with_branches(
     levels = padded_levels(parts)[:, 0]
     levels[~is_place] = np.nan
     row, column = np.nonzero(~np.isnan(levels))
-    if not len(row):
+    if prior is None and not len(row):
         return calibration
     log_odds = logit(levels[row, column])[:, None]
     samples = right[row, column][:, None]
-    # Sums of probabilities may be right as they are, and a few samples should not change them.
-    fits = {"unchanged": lambda *_: Curve("platt", (), (1.0, 0.0)), **FITS}
+    fits = _fits(len(levels), prior)
+    if prior is None or len(fits) > 1:
+        # Sums of probabilities may be right as they are.
+        fits = {"unchanged": lambda *_: Curve("platt", (), (1.0, 0.0)), **fits}
     curve, known = _best_curve(log_odds, samples, np.concatenate(order)[row] % FOLDS, fits)
     levels[row, column] = known[:, 0]
     reliability = Reliability.of(known[:, 0], samples[:, 0])
@@ -182,17 +227,20 @@ def _best_curve(
     log_odds: Floats,
     right: NDArray[np.bool_],
     folds: Indices,
-    fits: Mapping[str, Callable[[Floats, NDArray[np.bool_]], Curve]] | None = None,
+    fits: Mapping[str, Fit],
 ) -> tuple[Curve, Floats]:
     """Return the curve with the lowest cross-validated loss, and its cross-validated values."""
-    fits = (fits or FITS) if right.any() and not right.all() else {"platt": _platt}
+    if right.all() or not right.any():
+        fits = {"platt": fits["platt"]}
     predicted = {kind: np.empty_like(log_odds) for kind in fits}
     for fold in range(FOLDS):
         out = folds == fold
         for kind, fit in fits.items():
             curve = fit(log_odds[~out].ravel(), right[~out].ravel())
             predicted[kind][out] = curve(log_odds[out])
-    kind = min(fits, key=lambda kind: _log_loss(predicted[kind], right))
+    kind = "platt"
+    if len(fits) > 1:
+        kind = min(fits, key=lambda kind: _log_loss(predicted[kind], right))
     return fits[kind](log_odds.ravel(), right.ravel()), predicted[kind]
 
 
@@ -217,8 +265,18 @@ def _isotonic(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
     return Curve("isotonic", tuple(xs.tolist()), tuple(ys.tolist()))
 
 
-FITS = {"platt": _platt, "isotonic": _isotonic}
+Fit = Callable[[Floats, NDArray[np.bool_]], Curve]
+"""A function that fits a curve to outcomes at some log-odds."""
+FITS: dict[str, Fit] = {"platt": _platt, "isotonic": _isotonic}
 """The kinds of curves, and the function that fits each."""
+
+
+def _fits(queries: int, prior: CurvePrior | None) -> dict[str, Fit]:
+    """Return the functions that fit curves; few queries can only update the prior, if any."""
+    if prior is None:
+        return FITS
+    updated: dict[str, Fit] = {"platt": partial(prior.fit, queries=queries)}
+    return FITS | updated if queries >= MIN_FOR_FINE_CONFIDENCE else updated
 
 
 def remaining_ranker(

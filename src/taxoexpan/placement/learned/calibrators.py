@@ -13,7 +13,7 @@ from taxoexpan.placement.learned.confidence import Calibration
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.pair_features import SignalFusion
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.thresholds import MIN_FOR_CONFIDENCE
+from taxoexpan.thresholds import MIN_CONCEPTS_FOR_CONFIDENCE, MIN_FOR_CONFIDENCE
 from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
 
 DEFAULT_TRUTH = 0.9
@@ -39,9 +39,16 @@ class Calibrators:
 def missing_confidence(taxonomy: Taxonomy, config: Config, kept: int | None = None) -> str:
     """Return why no confidence can be learned, with a remedy, or an empty string if it can.
 
-    `kept` is the number of held-out leaves of a continued training, which keeps them and its
-    settings.
+    The learned fusion needs some concepts; the network alone needs held-out leaves, because nothing
+    is known about its scores in other taxonomies. `kept` is the number of held-out leaves of a
+    continued training, which keeps them and its settings.
     """
+    if config.learn_fusion:
+        size = len(taxonomy.active)
+        if size >= MIN_CONCEPTS_FOR_CONFIDENCE:
+            return ""
+        few = pluralize(size, "concept")
+        return f"{few} are too few for a confidence; it takes {MIN_CONCEPTS_FOR_CONFIDENCE}"
     leaves = leaf_count(taxonomy.active)
     fraction = config.validation_fraction
     limit = config.max_validation_leaves
@@ -91,7 +98,7 @@ def branch_threshold(calibrators: Calibrators, truth: float = DEFAULT_TRUTH) -> 
 
 
 def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
-    """Refuse a taxonomy with too few held-out leaves, before the training."""
+    """Refuse a taxonomy that is too small for a confidence, before the training."""
     if missing := missing_confidence(taxonomy, config):
         message = missing
         raise ConfigurationError(

@@ -47,6 +47,29 @@ def logistic(table: Floats, truth: Floats) -> Floats:
     return weights
 
 
+def logistic_near(table: Floats, truth: Floats, mean: Floats, precision: Floats) -> Floats:
+    """Fit the weights of a logistic regression that are normally distributed: [P, F], [P] → [F]."""
+    signs = np.where(truth > 0.5, 1.0, -1.0)
+
+    def loss(weights: Floats) -> float:
+        change = weights - mean
+        misfit = np.logaddexp(0, -signs * (table @ weights)).sum()
+        return float(misfit + change @ precision @ change / 2)
+
+    weights = mean
+    for _ in range(MAX_STEPS):
+        predicted = sigmoid(table @ weights)
+        gradient = table.T @ (truth - predicted) - precision @ (weights - mean)
+        hessian = (table.T * (predicted * (1 - predicted))) @ table + precision
+        step = np.linalg.solve(hessian, gradient)
+        while loss(weights + step) > loss(weights) and np.abs(step).max() >= 1e-8:
+            step = step / 2
+        if np.abs(step).max() < 1e-8:
+            break
+        weights = weights + step
+    return weights
+
+
 def isotonic(values: Floats, truth: Floats) -> tuple[Floats, Floats]:
     """Fit an isotonic regression; return both ends of each block and its height at both."""
     from scipy.optimize import isotonic_regression
