@@ -217,10 +217,10 @@ def train_student(
     report(inputs, name, rounded, without, {"steps": run.step, "seconds": schedule.seconds})
 
 
-def train_before(inputs: Inputs, name: str, without: Sequence[str]) -> None:
+def train_before(inputs: Inputs, name: str, without: Sequence[str], steps: int) -> None:
     """Train MiniLM on the relations alone, as the package did before it had teachers."""
     model = load_minilm(inputs.bases / BEFORE).to(inputs.device)
-    schedule = Schedule(BEFORE_STEPS, BEFORE_RATE)
+    schedule = Schedule(steps, BEFORE_RATE)
     used = inputs.used(STUDENT, without)
     run = teachers.TeacherTraining(model, used, schedule, teachers.WITH_DEFINITIONS, inputs.seed)
     run.train()
@@ -256,10 +256,17 @@ def plan(options: argparse.Namespace, phrases: int) -> list[Training]:
     steps = dict.fromkeys(TEACHERS, options.teacher_steps) if options.teacher_steps else STEPS
     result = taught(STUDENT, (), steps, options.seconds, phrases)
     steps = dict.fromkeys(TEACHERS, options.teacher_steps or FOLD_STEPS)
-    for fold, domains in FOLDS.items() if options.folds else ():
+    for fold in options.folds:
+        domains = FOLDS[fold]
         result += taught(fold, domains, steps, options.fold_seconds, few)
         before = f"{fold}-before"
-        result.append(Training(before, partial(train_before, name=before, without=domains)))
+        start = partial(
+            train_before,
+            name=before,
+            without=domains,
+            steps=options.teacher_steps or BEFORE_STEPS,
+        )
+        result.append(Training(before, start))
     return result
 
 
@@ -339,7 +346,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--bases", type=Path, required=True, help="the published encoders")
     parser.add_argument("--phrases", type=Path, required=True, help="a gzip file, a text per line")
     parser.add_argument("--exclude", type=Path, action="append", default=[])
-    parser.add_argument("--folds", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--folds", nargs="*", choices=list(FOLDS), default=list(FOLDS))
     parser.add_argument("--seconds", type=float, default=600.0, help="the time of the student")
     parser.add_argument("--fold-seconds", type=float, default=120.0, help="of that of a fold")
     parser.add_argument("--teacher-steps", type=int, help="steps of all teachers")

@@ -48,19 +48,17 @@ def run_pipeline(vocabularies: Path, bases: Path, *more: str) -> subprocess.Comp
         file.writelines(f"phrase number {number}\n" for number in range(50))
     command = [sys.executable, "-m", "reproduction.pretraining.pipeline", str(vocabularies)]
     command += ["--bases", str(bases), "--phrases", str(phrases), "-o", str(bases / "out")]
-    command += ["--teacher-steps", "2", "--seconds", "1", "--fold-seconds", "1"]
+    command += ["--teacher-steps", "1", "--seconds", "0.1", "--fold-seconds", "0.1"]
     command += ["--processes", "2", *more]
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.slow
-def test_one_run_trains_the_student_and_measures_every_fold(
-    vocabularies: Path, bases: Path
-) -> None:
-    done = run_pipeline(vocabularies, bases)
+def test_one_run_trains_the_student_and_measures_a_fold(vocabularies: Path, bases: Path) -> None:
+    done = run_pipeline(vocabularies, bases, "--folds", "fold-1")
     assert not done.returncode, done.stderr
     out = bases / "out"
-    for name in ("student", "fold-1", "fold-2", "fold-3"):
+    for name in ("student", "fold-1"):
         vector = load_minilm(out / name).encode(["optics"])
         assert vector.norm().item() == pytest.approx(1, abs=1e-4)
     figures = json.loads((out / "fold-1" / "figures.json").read_text(encoding="utf-8"))["figures"]
@@ -70,13 +68,13 @@ def test_one_run_trains_the_student_and_measures_every_fold(
         ("mean of both", False),
     ]  # fmt: skip
     assert {name for row in figures for name in row["vocabularies"]} == {"rxno"}
-    assert (out / "fold-3-before" / "figures.json").exists()
+    assert (out / "fold-1-before" / "figures.json").exists()
 
 
 @pytest.mark.slow
 def test_a_failed_training_ends_the_run(vocabularies: Path, bases: Path) -> None:
     (bases / "nomic" / "part-00").write_bytes(b"no weights")
-    done = run_pipeline(vocabularies, bases, "--no-folds")
+    done = run_pipeline(vocabularies, bases, "--folds")
     assert done.returncode == 1
     assert "student-nomic failed" in done.stderr
     assert not (bases / "out" / "student").exists()
