@@ -8,7 +8,6 @@ from taxoexpan.cli.messages import announce, note, warn
 from taxoexpan.large_parts import install_command
 from taxoexpan.phrasing import pluralize
 from taxoexpan.thresholds import (
-    MIN_FOR_CONFIDENCE,
     MIN_FOR_FINE_CONFIDENCE,
     MIN_FOR_VALIDATION,
 )
@@ -54,8 +53,8 @@ def print_training(model: TaxoExpan, is_continued: bool = False) -> None:
     print_confidence_limits(model, count if is_continued else None)
     if count < MIN_FOR_VALIDATION:
         warn(
-            f"{pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
-            "for good results"
+            f"{pluralize(count, 'leaf', 'leaves')} to validate on; the figures of the validation "
+            "say little"
         )
     history = model.history
     if history is not None and history.interrupted:
@@ -76,8 +75,8 @@ def print_confidence(calibrators: Calibrators) -> None:
     if calibrators.calibration is None:
         return
     reliability = calibrators.calibration.reliability
-    if len(reliability.right) < MIN_FOR_CONFIDENCE:
-        return  # too few to measure it
+    if not reliability.is_measured:
+        return
     note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
     thresholds = {p: reliability.threshold(p) for p in PRECISIONS}
     for precision, threshold in thresholds.items():

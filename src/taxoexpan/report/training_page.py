@@ -24,7 +24,7 @@ from taxoexpan.report.page import (
     TextSection,
     paragraphs,
 )
-from taxoexpan.thresholds import MIN_FOR_ABSTENTION, MIN_FOR_DUPLICATES
+from taxoexpan.thresholds import MIN_FOR_ABSTENTION, MIN_FOR_CONFIDENCE, MIN_FOR_DUPLICATES
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.record import TrainingRecord
 
@@ -49,7 +49,7 @@ def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
     if record.validation is not None:
         sections.append(_validation(record.validation, record.concepts))
     sections += reliability_charts(model.calibrators)
-    if calibration is not None:
+    if calibration is not None and calibration.reliability.is_measured:
         sections.append(_threshold_table(calibration.reliability))
     if missing := _missing_calibrators(model):
         sections.append(TextSection("What could not be learned", missing))
@@ -58,8 +58,8 @@ def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
 
 
 def reliability_charts(calibrators: Calibrators) -> list[ChartSection]:
-    """Return the reliability diagram and the coverage chart, if there is a calibration."""
-    if calibrators.calibration is None:
+    """Return the reliability diagram and the coverage chart, if they can be measured."""
+    if calibrators.calibration is None or not calibrators.calibration.reliability.is_measured:
         return []
     reliability = calibrators.calibration.reliability
     reached = (threshold_for(reliability, precision) for precision in MARKED)
@@ -143,6 +143,7 @@ def _missing_calibrators(model: TaxoExpan) -> list[str]:
         "missing",
         calibrators=model.calibrators,
         reason=missing_confidence(model.taxonomy, model.config),
+        min_confidence=MIN_FOR_CONFIDENCE,
         min_leaves=MIN_FOR_ABSTENTION,
         min_synonyms=MIN_FOR_DUPLICATES,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy.arrays import Floats
-from taxoexpan.thresholds import MIN_FOR_THRESHOLD
+from taxoexpan.thresholds import MIN_FOR_CONFIDENCE, MIN_FOR_THRESHOLD
 
 DECAY = 1e-5
 MAX_STEPS = 50
@@ -138,6 +138,11 @@ class Reliability:
         """Create from queries, sorted by their confidence."""
         order = np.argsort(-confidence, kind="stable")
         return cls(tuple(confidence[order].tolist()), tuple(right[order].tolist()))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are enough held-out concepts to say how reliable the confidence is."""
+        return len(self.right) >= MIN_FOR_CONFIDENCE
 
     @property
     def bins(self) -> list[Bin]:
