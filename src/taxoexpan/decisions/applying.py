@@ -25,8 +25,8 @@ from taxoexpan.decisions.decision import (
     reachable,
     without_missing,
 )
-from taxoexpan.decisions.suggestion import Suggestion, Verdict, prepared
-from taxoexpan.errors import TaxoExpanError
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionError, Verdict, prepared
+from taxoexpan.errors import FormatError, TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -58,6 +58,36 @@ def apply_decisions(
         additions, protected = protect_additions(file.taxonomy, applied.additions)
         applied = replace(applied, additions=additions, protected=protected)
     return replace(applied, written=file.write(applied.additions, output, force))
+
+
+def apply_writable(
+    file: TaxonomyFile,
+    decisions: Sequence[Decision],
+    output: Path,
+    ids: IdPolicy = DEFAULT_IDS,
+    force: bool = False,
+) -> tuple[AppliedSuggestions, list[SuggestionError], list[Refusal]]:
+    """Carry out decisions in a taxonomy file, without those that it cannot hold.
+
+    Return why these are left out, and those below them. If nothing is left, the first is an error.
+    """
+    try:
+        return apply_decisions(file, decisions, output, ids, force), [], []
+    except FormatError:
+        trials = [each for each in decisions if isinstance(each, Place | Merge)]
+        refused = _refusals(file, trials, ids)
+        if not refused:  # it is not about the new concepts
+            raise
+    wrong = [
+        SuggestionError(each.suggestions[0], refused[each.query.id], fix="this row is left out")
+        for each in trials
+        if each.query.id in refused
+    ]
+    if len(wrong) == len(trials):
+        raise SuggestionError(wrong[0].suggestion, wrong[0].problem, fix="change this row")
+    kept = [each for each in decisions if each.query.id not in refused]
+    kept, missing = _with_existing_parents(file.taxonomy, kept)
+    return apply_decisions(file, kept, output, ids, force), wrong, missing
 
 
 def accepted_decisions(
@@ -192,7 +222,9 @@ def _trial(decision: Decision) -> Trial:
     return decision.query, isinstance(decision, Merge), decision.suggestions[0].parent.id
 
 
-def _refusals(file: TaxonomyFile, trials: Sequence[Decision]) -> dict[str, str]:
+def _refusals(
+    file: TaxonomyFile, trials: Sequence[Decision], id_policy: IdPolicy = DEFAULT_IDS
+) -> dict[str, str]:
     """Return why the file cannot be written with some of the decisions, by the concept's id.
 
     A concept of the file stands for a parent that is new itself.
@@ -208,7 +240,7 @@ def _refusals(file: TaxonomyFile, trials: Sequence[Decision]) -> dict[str, str]:
         return replace(decision, suggestions=[first])
 
     try:
-        apply_decisions(file, list(map(alone, trials)), None)
+        apply_decisions(file, list(map(alone, trials)), None, id_policy)
     except TaxoExpanError as error:
         message = error.message
         named = [each for each in trials if repr(each.query.label) in message]
@@ -220,7 +252,7 @@ def _refusals(file: TaxonomyFile, trials: Sequence[Decision]) -> dict[str, str]:
         first = named if 0 < len(named) < len(trials) else trials[: len(trials) // 2]
         ids = {each.query.id for each in first}
         others = [each for each in trials if each.query.id not in ids]
-        return _refusals(file, first) | _refusals(file, others)
+        return _refusals(file, first, id_policy) | _refusals(file, others, id_policy)
     return {}
 
 
