@@ -112,6 +112,24 @@ def test_labels_like_formulas_survive_export_and_apply(taxonomy: Path, tmp_path:
     assert set(FORMULAS) < {concept.label for concept in read_taxonomy(out).concepts}
 
 
+def test_labels_like_formulas_are_applied_again_without_a_change(tmp_path: Path) -> None:
+    text = "id,label,parent,synonyms\n1,food,,\n2,milk,1,\n"
+    taxonomy = write_file(tmp_path / "food.csv", text)
+    rows = (
+        "query,query_id,rank,parent_id,kind,decision,curator\n"
+        "'=1+1,n1,1,1,attach,accepted,Ada\n'=2+2,,,1,,,\n'=3+3,n3,1,2,merge,accepted,Ada\n"
+    )
+    decisions = write_file(tmp_path / "d.csv", rows)
+    first = tmp_path / "food-v2.csv"
+    changes = tmp_path / "d.kgcl"
+    run("apply", taxonomy, decisions, "-o", first, "--changes", changes)
+    assert "'=1+1" in first.read_text(encoding="utf-8")
+    assert "create node n1 '=1+1'" in changes.read_text(encoding="utf-8")
+    second = tmp_path / "food-v3.csv"
+    assert "0 concepts" in run("apply", first, decisions, "-o", second).err
+    assert second.read_bytes() == first.read_bytes()
+
+
 def test_the_changes_are_written_as_kgcl_and_sssom(
     decisions: Path, taxonomy: Path, tmp_path: Path
 ) -> None:

@@ -54,10 +54,11 @@ def apply_decisions(
     In CSV files, new formulas get an apostrophe.
     """
     applied = to_additions(file.taxonomy, decisions, ids)
+    additions = applied.additions
     if is_computed_file(file.format, file.path):
-        additions, protected = protect_additions(file.taxonomy, applied.additions)
-        applied = replace(applied, additions=additions, protected=protected)
-    return replace(applied, written=file.write(applied.additions, output, force))
+        additions, protected = protect_additions(file.taxonomy, additions)
+        applied = replace(applied, protected=protected)
+    return replace(applied, written=file.write(additions, output, force))
 
 
 def apply_writable(
