@@ -45,6 +45,16 @@ def test_an_accepted_synonym_is_not_called_probable(food: Path, tmp_path: Path) 
     assert "--allow-merges" not in messages
 
 
+def test_a_synonym_that_is_another_name_already_is_only_warned_of(
+    food: Path, tmp_path: Path
+) -> None:
+    rows = "query,parent_id,rank,kind,decision\ndairy,2,1,merge,accepted\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    messages = run("apply", food, decisions, "-o", tmp_path / "out.csv").err
+    assert "'dairy' is not added as a synonym" in messages
+    assert "is a synonym of" not in messages
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

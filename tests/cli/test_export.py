@@ -133,8 +133,15 @@ def test_labels_like_formulas_are_applied_again_without_a_change(tmp_path: Path)
 def test_the_changes_are_written_as_kgcl_and_sssom(
     decisions: Path, taxonomy: Path, tmp_path: Path
 ) -> None:
-    for name in ("changes.kgcl", "changes.sssom.tsv", "changes.md"):
-        run("export", decisions, "-o", tmp_path / name, "--taxonomy", taxonomy)
+    summaries = {
+        "changes.kgcl": "2 new concepts, 1 new synonym and 1 move written",
+        "changes.sssom.tsv": "1 mapping written",
+        "changes.md": "2 new concepts, 1 new synonym and 1 move written",
+    }
+    for name, summary in summaries.items():
+        assert (
+            summary in run("export", decisions, "-o", tmp_path / name, "--taxonomy", taxonomy).err
+        )
     kgcl = (tmp_path / "changes.kgcl").read_text(encoding="utf-8").splitlines()
     assert all(rule_of(line) for line in kgcl)
     assert any(line.startswith("create") and "'Oat Milk'" in line for line in kgcl)

@@ -59,7 +59,10 @@ class AppliedSuggestions:
     @property
     def merged(self) -> list[Suggestion]:
         """The suggestions of the concepts that became synonyms."""
-        return [s for d in self.decisions if isinstance(d, Merge) for s in d.suggestions]
+        new = (name for concept in self.additions.concepts for name in concept.synonyms)
+        names = {name for _, name in self.additions.synonyms} | set(new)
+        merges = [s for d in self.decisions if isinstance(d, Merge) for s in d.suggestions]
+        return [merge for merge in merges if merge.query.label in names]
 
     @property
     def synonyms(self) -> list[Suggestion]:

@@ -30,7 +30,7 @@ from taxoexpan.errors import FormatError, TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.phrasing import join_words
+from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import compare
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -262,8 +262,8 @@ def changes_text(
     file: TaxonomyFile | None,
     decided: Iterable[Suggestion],
     format: ChangeFormat,
-) -> tuple[str, list[str]]:
-    """Return the changes that accepted decisions make, and notes about decisions."""
+) -> tuple[str, list[str], str]:
+    """Return the changes that accepted decisions make, notes about decisions, and a summary."""
     decisions, refused = accepted_decisions(taxonomy, decided)
     applied = to_additions(taxonomy, decisions)
     if file is not None:
@@ -274,4 +274,13 @@ def changes_text(
     text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
     namesakes = [namesake_message(*pair) for pair in applied.namesakes(taxonomy)]
     messages = [each.message for each in [*refused, *applied.refused]]
-    return text, [*messages, *namesakes, *notes]
+    additions = applied.additions
+    counts = [
+        (pluralize(len(additions.concepts), "new concept"), additions.concepts),
+        (pluralize(len(additions.synonyms), "new synonym"), additions.synonyms),
+        (pluralize(len(additions.moves), "move"), additions.moves),
+    ]
+    summary = join_words([count for count, changed in counts if changed]) or "no changes"
+    if format == ChangeFormat.SSSOM:
+        summary = pluralize(len(applied.mappings()), "mapping")
+    return text, [*messages, *namesakes, *notes], summary
