@@ -45,6 +45,16 @@ def test_an_accepted_synonym_is_not_called_probable(food: Path, tmp_path: Path) 
     assert "--allow-merges" not in messages
 
 
+def test_a_synonym_that_is_another_name_already_is_only_warned_of(
+    food: Path, tmp_path: Path
+) -> None:
+    rows = "query,parent_id,rank,kind,decision\ndairy,2,1,merge,accepted\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    messages = run("apply", food, decisions, "-o", tmp_path / "out.csv").err
+    assert "'dairy' is not added as a synonym" in messages
+    assert "is a synonym of" not in messages
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -146,6 +156,38 @@ def test_a_change_that_the_file_cannot_hold_is_left_out_with_a_fix(tmp_path: Pat
     messages = run("apply", edges, decisions, "-o", tmp_path / "out.csv").err
     assert "'milks' is a synonym of 'milk'; this file has no synonyms" in messages
     assert "taxoexpan convert edges.csv" in messages
+
+
+def test_a_text_or_an_id_that_the_file_cannot_hold_is_left_out_with_its_line(
+    tmp_path: Path,
+) -> None:
+    taxonomy = write_file(tmp_path / "food.csv", "id,label,parent_id,synonyms\n1,food,,\n")
+    rows = (
+        "query,query_id,parent_id,synonyms\n"
+        "hemp milk,,1,\n"
+        'gochujang,g,1,"[""ko|chu""]"\n'
+        "red gochujang,,g,\n"
+        "kefir,a|b,1,\n"
+    )
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    messages = run("apply", taxonomy, decisions, "-o", out).err
+    assert "d.csv, line 3: " in messages
+    assert "'ko|chu'" in messages
+    assert "'red gochujang' is accepted below" in messages
+    assert "d.csv, line 5: " in messages
+    assert read_taxonomy(out).labels == ("food", "hemp milk")
+
+
+def test_a_text_that_the_file_cannot_hold_is_refused_if_nothing_is_left(tmp_path: Path) -> None:
+    taxonomy = write_file(tmp_path / "food.csv", "id,label,parent_id,synonyms\n1,food,,\n")
+    rows = 'query,parent_id,synonyms\ngochujang,1,"[""ko|chu""]"\n'
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    message = run("apply", taxonomy, decisions, "-o", out, status=2).err
+    assert "d.csv, line 2: " in message
+    assert "'ko|chu'" in message
+    assert not out.exists()
 
 
 def test_a_move_by_a_person_of_an_unknown_concept_names_the_line(

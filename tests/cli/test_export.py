@@ -112,11 +112,36 @@ def test_labels_like_formulas_survive_export_and_apply(taxonomy: Path, tmp_path:
     assert set(FORMULAS) < {concept.label for concept in read_taxonomy(out).concepts}
 
 
+def test_labels_like_formulas_are_applied_again_without_a_change(tmp_path: Path) -> None:
+    text = "id,label,parent,synonyms\n1,food,,\n2,milk,1,\n"
+    taxonomy = write_file(tmp_path / "food.csv", text)
+    rows = (
+        "query,query_id,rank,parent_id,kind,decision,curator\n"
+        "'=1+1,n1,1,1,attach,accepted,Ada\n'=2+2,,,1,,,\n'=3+3,n3,1,2,merge,accepted,Ada\n"
+    )
+    decisions = write_file(tmp_path / "d.csv", rows)
+    first = tmp_path / "food-v2.csv"
+    changes = tmp_path / "d.kgcl"
+    run("apply", taxonomy, decisions, "-o", first, "--changes", changes)
+    assert "'=1+1" in first.read_text(encoding="utf-8")
+    assert "create node n1 '=1+1'" in changes.read_text(encoding="utf-8")
+    second = tmp_path / "food-v3.csv"
+    assert "0 concepts" in run("apply", first, decisions, "-o", second).err
+    assert second.read_bytes() == first.read_bytes()
+
+
 def test_the_changes_are_written_as_kgcl_and_sssom(
     decisions: Path, taxonomy: Path, tmp_path: Path
 ) -> None:
-    for name in ("changes.kgcl", "changes.sssom.tsv", "changes.md"):
-        run("export", decisions, "-o", tmp_path / name, "--taxonomy", taxonomy)
+    summaries = {
+        "changes.kgcl": "2 new concepts, 1 new synonym and 1 move written",
+        "changes.sssom.tsv": "1 mapping written",
+        "changes.md": "2 new concepts, 1 new synonym and 1 move written",
+    }
+    for name, summary in summaries.items():
+        assert (
+            summary in run("export", decisions, "-o", tmp_path / name, "--taxonomy", taxonomy).err
+        )
     kgcl = (tmp_path / "changes.kgcl").read_text(encoding="utf-8").splitlines()
     assert all(rule_of(line) for line in kgcl)
     assert any(line.startswith("create") and "'Oat Milk'" in line for line in kgcl)

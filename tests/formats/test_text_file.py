@@ -42,11 +42,19 @@ def test_an_empty_file_is_refused(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "place", "words"),
     [
-        ("child,parent\n".encode("utf-16"), "", "iconv -f UTF-16 -t UTF-8 food.csv > new.csv"),
+        (
+            "child,parent\n".encode("utf-16"),
+            "",
+            "iconv -f UTF-16 -t UTF-8 food.csv > food-utf8.csv",
+        ),
         (b"\xff\xfe" + "a,b\n".encode("utf-16-le"), "", "the file is UTF-16"),
         ("child,parent\n".encode("utf-32"), "", "the file is UTF-32"),
         (b"\xd0\xcf\x11\xe0", "", "old Excel file"),
-        ("a,b\nfig,fruit\nrosé,wine\n".encode("latin-1"), ", line 3", "0xe9 is not UTF-8"),
+        (
+            "a,b\nfig,fruit\nrosé,wine\n".encode("latin-1"),
+            ", line 3",
+            "UTF-8 food.csv > food-utf8.csv",
+        ),
         (gzip.compress(b"a,b\nros\xe9,wine\n", mtime=0), ", line 2", "0xe9 is not UTF-8"),
         (b"child,parent\na\0,b\n", ", line 2", "NUL"),
         (b"\xfa\x12\n\0\x9c", ", line 2", "NUL"),

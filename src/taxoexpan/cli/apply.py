@@ -63,7 +63,7 @@ class Options(ReadingOptions, AcceptanceOptions, QuietOptions):
 
 def run(options: Options) -> int:
     """Apply the accepted suggestions."""
-    from taxoexpan.decisions.applying import apply_decisions, supported
+    from taxoexpan.decisions.applying import apply_writable, supported
     from taxoexpan.decisions.decision import decide
     from taxoexpan.decisions.parent_lookup import (
         cycles_in_table,
@@ -91,11 +91,17 @@ def run(options: Options) -> int:
         fix = f"to carry it out, first run taxoexpan convert {file.path.name} {other}"
         warn(f"{refusal.message}; {fix}")
     try:
-        applied = apply_decisions(file, decisions, options.output, ids, options.force)
+        applied, wrong, missing = apply_writable(
+            file, decisions, options.output, ids, options.force
+        )
     except SuggestionError as error:
         raise in_table(error, options.decisions) from None
     except CycleError as error:
         raise cycles_in_table(error, options.decisions, decisions) from None
+    for each in wrong:
+        warn(str(in_table(each, options.decisions)))
+    for refusal in missing:
+        warn(refusal.message)
     threshold = policy if policy.is_asked_for else None
     print_applied(file.taxonomy, applied, policy.allowed_changes, threshold)
     _print_left(options, applied, threshold)

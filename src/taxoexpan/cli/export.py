@@ -145,7 +145,7 @@ def _content(
     if format is None or options.taxonomy is None:
         return suggestions_csv(decided, details=True), summary
     file = open_taxonomy(options.taxonomy, options)
-    text, notes = changes_text(file.taxonomy, file, decided, format)
+    text, notes, summary = changes_text(file.taxonomy, file, decided, format)
     for message in notes:
         warn(message)
     return text, summary

@@ -16,6 +16,7 @@ from taxoexpan.decisions.decision import (
 )
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionError, SuggestionKind
 from taxoexpan.errors import TaxonomyError
+from taxoexpan.formats.tables.formulas import with_apostrophe
 from taxoexpan.formats.taxonomy_file import NOTHING_WRITTEN, WrittenFiles
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import final_ids
@@ -58,7 +59,10 @@ class AppliedSuggestions:
     @property
     def merged(self) -> list[Suggestion]:
         """The suggestions of the concepts that became synonyms."""
-        return [s for d in self.decisions if isinstance(d, Merge) for s in d.suggestions]
+        new = (name for concept in self.additions.concepts for name in concept.synonyms)
+        names = {name for _, name in self.additions.synonyms} | set(new)
+        merges = [s for d in self.decisions if isinstance(d, Merge) for s in d.suggestions]
+        return [merge for merge in merges if merge.query.label in names]
 
     @property
     def synonyms(self) -> list[Suggestion]:
@@ -208,8 +212,8 @@ def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
     for decision in placed:
         concept = decision.query
         known = concept.id in taxonomy
-        if known and taxonomy.concept(concept.id).label != concept.label:
-            label = taxonomy.concept(concept.id).label
+        label = taxonomy.concept(concept.id).label if known else concept.label
+        if label not in (concept.label, with_apostrophe(concept.label)):
             raise SuggestionError(
                 decision.suggestions[0],
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to "
@@ -224,7 +228,8 @@ def _present(taxonomy: Taxonomy, placed: Sequence[Place]) -> dict[str, Concept]:
             index = next((child for child in own if child is not None), None)
         else:
             names = names or known_names(taxonomy)
-            index = names.get(normalize_name(concept.label))
+            same = (names[name] for name in _names_in_files(concept.label) if name in names)
+            index = next(same, None)
         if index is not None:
             present[concept.id] = taxonomy.concept_at(index)
         elif concept.id in taxonomy.reserved:
@@ -264,10 +269,15 @@ def _relations(
 
 def child_named(taxonomy: Taxonomy, parent: str, label: str) -> int | None:
     """Return the index of the child of a parent with this name, if there is one."""
-    name = normalize_name(label)
+    names = _names_in_files(label)
     children = taxonomy.children(parent) if parent in taxonomy else ()
-    same = (id for id in children if normalize_name(taxonomy.concept(id).label) == name)
+    same = (id for id in children if normalize_name(taxonomy.concept(id).label) in names)
     return next(map(taxonomy.index, same), None)
+
+
+def _names_in_files(name: str) -> list[str]:
+    """Return the normalized name as it was decided about, and as a table was protected from it."""
+    return [normalize_name(name), normalize_name(with_apostrophe(name))]
 
 
 def _with_ids(decision: Decision, new_ids: Mapping[str, str]) -> Decision:
@@ -354,12 +364,14 @@ def _new_synonyms(
     added = []
     refused = []
     for id, name in synonyms:
-        key = normalize_name(name)
-        if key in owners:
-            message = f"{name!r} is not added as a synonym: it is already a name of {owners[key]!r}"
+        known = next((owners[key] for key in _names_in_files(name) if key in owners), None)
+        if known is not None:
+            message = f"{name!r} is not added as a synonym: it is already a name of {known!r}"
             refused.append(Refusal(message))
         else:
-            owners[key] = new[id].label if id in new else taxonomy.concept(id).label
+            owners[normalize_name(name)] = (
+                new[id].label if id in new else taxonomy.concept(id).label
+            )
             added.append((id, name))
     return added, refused
 

@@ -25,12 +25,12 @@ from taxoexpan.decisions.decision import (
     reachable,
     without_missing,
 )
-from taxoexpan.decisions.suggestion import Suggestion, Verdict, prepared
-from taxoexpan.errors import TaxoExpanError
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionError, Verdict, prepared
+from taxoexpan.errors import FormatError, TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.tables.formulas import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.phrasing import join_words
+from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import compare
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -54,10 +54,41 @@ def apply_decisions(
     In CSV files, new formulas get an apostrophe.
     """
     applied = to_additions(file.taxonomy, decisions, ids)
+    additions = applied.additions
     if is_computed_file(file.format, file.path):
-        additions, protected = protect_additions(file.taxonomy, applied.additions)
-        applied = replace(applied, additions=additions, protected=protected)
-    return replace(applied, written=file.write(applied.additions, output, force))
+        additions, protected = protect_additions(file.taxonomy, additions)
+        applied = replace(applied, protected=protected)
+    return replace(applied, written=file.write(additions, output, force))
+
+
+def apply_writable(
+    file: TaxonomyFile,
+    decisions: Sequence[Decision],
+    output: Path,
+    ids: IdPolicy = DEFAULT_IDS,
+    force: bool = False,
+) -> tuple[AppliedSuggestions, list[SuggestionError], list[Refusal]]:
+    """Carry out decisions in a taxonomy file, without those that it cannot hold.
+
+    Return why these are left out, and those below them. If nothing is left, the first is an error.
+    """
+    try:
+        return apply_decisions(file, decisions, output, ids, force), [], []
+    except FormatError:
+        trials = [each for each in decisions if isinstance(each, Place | Merge)]
+        refused = _refusals(file, trials, ids)
+        if not refused:  # it is not about the new concepts
+            raise
+    wrong = [
+        SuggestionError(each.suggestions[0], refused[each.query.id], fix="this row is left out")
+        for each in trials
+        if each.query.id in refused
+    ]
+    if len(wrong) == len(trials):
+        raise SuggestionError(wrong[0].suggestion, wrong[0].problem, fix="change this row")
+    kept = [each for each in decisions if each.query.id not in refused]
+    kept, missing = _with_existing_parents(file.taxonomy, kept)
+    return apply_decisions(file, kept, output, ids, force), wrong, missing
 
 
 def accepted_decisions(
@@ -192,7 +223,9 @@ def _trial(decision: Decision) -> Trial:
     return decision.query, isinstance(decision, Merge), decision.suggestions[0].parent.id
 
 
-def _refusals(file: TaxonomyFile, trials: Sequence[Decision]) -> dict[str, str]:
+def _refusals(
+    file: TaxonomyFile, trials: Sequence[Decision], id_policy: IdPolicy = DEFAULT_IDS
+) -> dict[str, str]:
     """Return why the file cannot be written with some of the decisions, by the concept's id.
 
     A concept of the file stands for a parent that is new itself.
@@ -208,7 +241,7 @@ def _refusals(file: TaxonomyFile, trials: Sequence[Decision]) -> dict[str, str]:
         return replace(decision, suggestions=[first])
 
     try:
-        apply_decisions(file, list(map(alone, trials)), None)
+        apply_decisions(file, list(map(alone, trials)), None, id_policy)
     except TaxoExpanError as error:
         message = error.message
         named = [each for each in trials if repr(each.query.label) in message]
@@ -220,7 +253,7 @@ def _refusals(file: TaxonomyFile, trials: Sequence[Decision]) -> dict[str, str]:
         first = named if 0 < len(named) < len(trials) else trials[: len(trials) // 2]
         ids = {each.query.id for each in first}
         others = [each for each in trials if each.query.id not in ids]
-        return _refusals(file, first) | _refusals(file, others)
+        return _refusals(file, first, id_policy) | _refusals(file, others, id_policy)
     return {}
 
 
@@ -229,8 +262,8 @@ def changes_text(
     file: TaxonomyFile | None,
     decided: Iterable[Suggestion],
     format: ChangeFormat,
-) -> tuple[str, list[str]]:
-    """Return the changes that accepted decisions make, and notes about decisions."""
+) -> tuple[str, list[str], str]:
+    """Return the changes that accepted decisions make, notes about decisions, and a summary."""
     decisions, refused = accepted_decisions(taxonomy, decided)
     applied = to_additions(taxonomy, decisions)
     if file is not None:
@@ -241,4 +274,13 @@ def changes_text(
     text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
     namesakes = [namesake_message(*pair) for pair in applied.namesakes(taxonomy)]
     messages = [each.message for each in [*refused, *applied.refused]]
-    return text, [*messages, *namesakes, *notes]
+    additions = applied.additions
+    counts = [
+        (pluralize(len(additions.concepts), "new concept"), additions.concepts),
+        (pluralize(len(additions.synonyms), "new synonym"), additions.synonyms),
+        (pluralize(len(additions.moves), "move"), additions.moves),
+    ]
+    summary = join_words([count for count, changed in counts if changed]) or "no changes"
+    if format == ChangeFormat.SSSOM:
+        summary = pluralize(len(applied.mappings()), "mapping")
+    return text, [*messages, *namesakes, *notes], summary

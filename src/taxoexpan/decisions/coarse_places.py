@@ -23,28 +23,32 @@ def safe_place(
     lineage = None if first.is_merge else _lineage(first, taxonomy)
     if lineage is None:
         return None
-    if first.levels[-1] >= min_branch and is_informative(*lineage)[-1]:
+    is_sure = first.levels[-1] >= min_branch and first.parent.id not in rejected
+    if is_sure and is_informative(*lineage)[-1]:
         return first
-    sure = [
-        place
-        for place in coarse_places(first, taxonomy)
-        if (place.confidence or 0.0) >= min_branch and place.parent.id not in rejected
-    ]
+    places = coarse_places(first, taxonomy, rejected)
+    sure = [place for place in places if (place.confidence or 0.0) >= min_branch]
     return replace(sure[-1], rank=first.rank + 1) if sure else None
 
 
-def coarse_places(first: Suggestion, taxonomy: Taxonomy) -> list[Suggestion]:
-    """Return the placements above a suggestion that are informative, from the top down."""
+def coarse_places(
+    first: Suggestion, taxonomy: Taxonomy, rejected: Collection[str] = ()
+) -> list[Suggestion]:
+    """Return the placements above a suggestion that are informative, from the top down.
+
+    `rejected` are ids of parents that a person has rejected.
+    """
     known = _lineage(first, taxonomy)
     if known is None:
         return []
     active, lineage = known
     is_place = is_informative(active, lineage)
-    return [
+    places = [
         first.moved_up(active, int(lineage[depth]), depth)
         for depth in range(1, len(lineage) - 1)
         if is_place[depth] and first.path[depth] != SKIPPED
     ]
+    return [place for place in places if place.parent.id not in rejected]
 
 
 def _lineage(first: Suggestion, taxonomy: Taxonomy) -> tuple[Taxonomy, Indices] | None:

@@ -8,7 +8,13 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from taxoexpan.decisions.policies import Exact, Policy, has_no_suitable_parent
-from taxoexpan.decisions.suggestion import Decider, Suggestion, SuggestionKind, Verdict
+from taxoexpan.decisions.suggestion import (
+    Decider,
+    Suggestion,
+    SuggestionKind,
+    Verdict,
+    rejected_parents,
+)
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 COARSE = SuggestionKind.COARSE
@@ -136,7 +142,7 @@ def _decision(rows: Rows, policy: Policy, taxonomy: Taxonomy) -> Decision:
         return Leave(query, left[:1], Reason.SIMILAR, policy=policy)
     open_rows = _choosable(rows, policy)
     if open_rows and (policy.is_asked_for or not has_no_suitable_parent(open_rows[0])):
-        rejected = {s.parent.id for s in rows if s.decision == Verdict.REJECTED}
+        rejected = rejected_parents(s.target for s in rows if s.decision == Verdict.REJECTED)
         return _chosen(policy.choose(open_rows, taxonomy, rejected), rows, policy)
     if not open_rows and (remaining := ranked([s for s in rows if not s.decision])):
         # A person has removed or reviewed the first suggestion.

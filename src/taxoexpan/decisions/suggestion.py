@@ -91,6 +91,11 @@ Target = tuple[str, bool]
 """What a rejection is about: the id of the suggested concept, and whether it is a merge."""
 
 
+def rejected_parents(rejected: Iterable[Target]) -> frozenset[str]:
+    """Return the ids of the parents below which nothing is placed, given what is rejected."""
+    return frozenset(id for id, is_merge in rejected if not is_merge)
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """A possible parent of a query, or an existing concept that it may be a synonym of.

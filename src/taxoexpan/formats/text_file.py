@@ -6,6 +6,7 @@ import codecs
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -243,8 +244,8 @@ def _decode(path: Path, content: bytes) -> str:
         raise FormatError(path, "this is an old Excel file", fix="save it as .xlsx or as CSV")
     for bom, encoding in _OTHER_ENCODINGS.items():
         if content.startswith(bom):
-            fix = f"for example: iconv -f {encoding} -t UTF-8 {path.name} > new{path.suffix}"
-            raise FormatError(path, f"the file is {encoding}", fix=f"save it as UTF-8 ({fix})")
+            fix = f"save it as UTF-8 (for example: {_conversion(path, encoding)})"
+            raise FormatError(path, f"the file is {encoding}", fix=fix)
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         message = "contains a NUL character, so it is not a text file"
@@ -253,6 +254,13 @@ def _decode(path: Path, content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
+        fix = _conversion(path, "WINDOWS-1252")
         message = f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise FormatError(path, f"{message} (if it is from Windows: {fix})", line=line) from None
+
+
+def _conversion(path: Path, encoding: str) -> str:
+    """Return the command that converts a file to UTF-8, as another file."""
+    name = shlex.quote(path.name)
+    other = shlex.quote(f"{path.stem}-utf8{path.suffix}")
+    return f"iconv -f {encoding} -t UTF-8 {name} > {other}"

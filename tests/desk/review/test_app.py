@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -120,6 +121,29 @@ def test_a_concept_is_accepted_further_up_to_be_refined(
         assert not store.feedback()  # a finer proposal may still be right
     found = accepted.parent.id, accepted.kind, accepted.rank, accepted.levels
     assert found == ("food", SuggestionKind.COARSE, 0, first.levels[:2])
+
+
+def test_a_concept_is_not_placed_coarsely_below_a_rejected_parent(
+    deep_model: TaxoExpan, tmp_path: Path
+) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        review = open_review(deep_model, store, [Concept("", "hemp milk")])
+        review.propose("hemp milk", "oat milk", "milk", confidence=0.6)
+        review.decide("hemp milk", drop="milk")
+        levels = (1.0, 0.99, 0.98, 0.1)
+        review.propose("hemp milk", "oat milk", confidence=0.6, levels=levels)
+        page = review.get("/?concept=hemp+milk")
+        assert re.findall('name="coarse" value="(.*?)"', page) == ["food"]
+        assert re.findall('name="coarse" value="(.*?)" data-key="s"', page) == ["food"]
+        assert "no longer shown" in review.decide("hemp milk", 422, coarse="milk")
+        page = review.get("/bulk?rule=safe&min=0.9")
+        assert "shop › , then food" in text_of(page)
+        form = {"min": "0.9", "rule": "safe", "seen": field(page, "seen"), "confirmed": "1"}
+        review.post("/bulk", form)
+        assert [each.parent for each in review.placed("hemp milk")] == ["food"]
+        rows = csv.DictReader(review.get("/export/decisions.csv").splitlines())
+        found = [(row["parent_id"], row["kind"], row["decision"]) for row in rows]
+        assert found == [("food", "coarse", "accepted"), ("milk", "attach", "rejected")]
 
 
 def test_many_concepts_are_accepted_as_deep_as_is_sure_and_listed_to_be_refined(

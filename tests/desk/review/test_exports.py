@@ -18,6 +18,7 @@ from tests.support.desk_cases import DecisionStore
 from tests.support.expanded_files import write_file
 from tests.support.review_cases import (
     Review,
+    decide_again,
     downloaded,
     figures_of,
     left_out,
@@ -173,6 +174,17 @@ def test_concepts_that_the_file_has_already_are_written_once(
     page = second.get("/export")
     assert figures_of(page)["Additions"] == "1"
     assert printed_command(page)[-1] == "pantry-v3.csv"
+
+
+def test_a_new_concept_renamed_to_a_child_of_its_parent_is_named_and_linked(
+    model: TaxoExpan, store: DecisionStore, pantry: Path
+) -> None:
+    review = open_review(model, store, [Concept("", "verdant tea")], taxonomy=pantry)
+    review.decide("verdant tea", action="edit", label="green tea")
+    review.decide("verdant tea", accept="tea")
+    page = review.get("/export")
+    assert "1 accepted placement is in the taxonomy already: 'green tea' is" in text_of(page)
+    assert decide_again("verdant tea") in page
 
 
 @pytest.fixture(scope="module")

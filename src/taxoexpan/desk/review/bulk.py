@@ -13,7 +13,6 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.decisions.coarse_places import safe_place
 from taxoexpan.decisions.suggestion import SuggestionKind, Suitability
 from taxoexpan.desk.review.decision_form import text_of
 from taxoexpan.desk.review.filters import QueueFilter, fraction
@@ -213,7 +212,7 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     if is_safe:
         lowest = desk.evidence.min_branch if given is None else given
         # The safe placement becomes the only proposal of a concept.
-        placed = ((c, safe_place(c.proposals[0], lowest, desk.taxonomy)) for c in concepts)
+        placed = ((c, c.safe_place(desk.taxonomy, lowest)) for c in concepts)
         concepts = [replace(c, proposals=(safe,)) for c, safe in placed if safe]
         given = lowest
     usable = [each for each in concepts if pages.usable_parents.filter_suggestions(each.proposals)]

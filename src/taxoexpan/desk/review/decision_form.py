@@ -10,7 +10,6 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.decisions.coarse_places import coarse_places
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind
 from taxoexpan.desk.review.filters import QueueFilter, natural, queue_url
 from taxoexpan.desk.review.pages import Pages, remember_curator, see_other
@@ -128,9 +127,7 @@ def _chosen(
             raise FormError(message, fix="clear the marks at “also” first")
         return Action.ACCEPT, (_suggestion(queued, parents, merged, SuggestionKind.MERGE),)
     if level := text_of(form, "coarse"):
-        proposals = *queued.proposals, *queued.rejected
-        first = next((each for each in proposals if not each.is_merge), None)
-        levels = parents.filter_suggestions(coarse_places(first, parents.taxonomy)) if first else []
+        levels = parents.filter_suggestions(queued.coarse_places(parents.taxonomy))
         chosen = tuple(each for each in levels if each.parent.id == level)
         if not chosen:
             raise FormError("this place is no longer shown", fix="look at the concept again")

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from taxoexpan.decisions.applying import Trial
-from taxoexpan.decisions.coarse_places import coarse_places, safe_place
 from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Suitability
 from taxoexpan.desk.review.parents import UsableParents
 from taxoexpan.desk.store.decision_store import DecisionStore
@@ -186,19 +185,7 @@ class ReviewDesk:
         """
         first = self.store.first_proposals(QueueQuery(listed=self.listed))
         least = self.evidence.min_branch
-        placed = [c.key for c in first if safe_place(c.proposals[0], least, self.taxonomy)]
-        return self.store.mask(set(placed))
-
-    def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
-        """Return the coarse placements above a proposal, and whether each is the safe one."""
-        places = coarse_places(proposal, self.taxonomy)
-        sure = [each for each in places if (each.confidence or 0.0) >= self.evidence.min_branch]
-        safe = [] if self.is_sure(proposal) else sure[-1:]
-        return [(each, each in safe) for each in places]
-
-    def is_sure(self, proposal: Suggestion) -> bool:
-        """Return whether a proposal is itself as deep as is sure."""
-        return (proposal.branch_confidence or 0.0) >= self.evidence.min_branch
+        return self.store.mask({c.key for c in first if c.safe_place(self.taxonomy, least)})
 
     def movable(self, proposal: Suggestion) -> list[str]:
         """Return the existing concepts that a proposal to insert a concept would move below it."""

@@ -51,6 +51,7 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
     accepted = sum(each.decision == Verdict.ACCEPTED for each in decided)
     changes: list[Suggestion] = []
     left_out: list[LeftOut] = []
+    present: list[LeftOut] = []
     try:
         decisions, refused = (
             writable(desk.file, decided, desk.tried)
@@ -58,8 +59,9 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
             else accepted_decisions(desk.taxonomy, decided)
         )
         accepted = sum(len(each.suggestions) for each in decisions)
-        changes, unsafe = planned_changes(desk.expanded, decisions)
+        changes, unsafe, known = planned_changes(desk.expanded, decisions)
         left_out = _with_keys(desk, [*refused, *unsafe])
+        present = _with_keys(desk, known)
     except TaxoExpanError as error:  # the file has lost or renamed a concept
         problem = problem or str(error)
     new = [each.query for each in changes if not each.is_merge]
@@ -77,6 +79,7 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         left_out=left_out[:MAX_LEFT_OUT],
         more_left_out=max(len(left_out) - MAX_LEFT_OUT, 0),
         known=accepted - len(changes),
+        present=present[:MAX_LEFT_OUT],
         namesakes=[label for label, c in labeled.items() if desk.namesake(c)][:MAX_LEFT_OUT],
         lost=desk.file.unsupported_texts(new) if desk.file else (),
         # With a single root, its children are the branches.
@@ -105,10 +108,11 @@ def _with_keys(desk: ReviewDesk, refused: Sequence[Refusal]) -> list[LeftOut]:
 
 def planned_changes(
     taxonomy: Taxonomy, decisions: Sequence[Decision]
-) -> tuple[list[Suggestion], list[Refusal]]:
-    """Return the accepted suggestions that change the taxonomy, and the moves that are refused.
+) -> tuple[list[Suggestion], list[Refusal], list[Refusal]]:
+    """Return the accepted suggestions that change the taxonomy, with their possible moves.
 
-    They have only their possible moves.
+    Also return the moves that are refused, and the concepts that are another concept of the same
+    name already.
     """
     applied = to_additions(taxonomy, decisions)
     possible = set(applied.additions.moves)
@@ -126,7 +130,12 @@ def planned_changes(
             ends = each.parent.id, id
             moved = tuple(child for child in each.moves if Move(child, *ends) in possible)
             changes.append(replace(each, moves=moved))
-    return changes, list(applied.refused)
+    same = [
+        Refusal(f"{new.label!r} is {known.label!r} ({known.id}), below the same parent", new)
+        for new, known in applied.already_present
+        if new.id != known.id
+    ]
+    return changes, list(applied.refused), same
 
 
 def _summary(changes: Sequence[Suggestion], depth: int) -> dict[str, Any]:
@@ -185,7 +194,7 @@ def _download(desk: ReviewDesk, name: str) -> tuple[str, str, bytes] | None:
         text = suggestions_csv(decided, details=True)
         return name, "text/csv; charset=utf-8", text.encode()
     if name in CHANGES:
-        text, _ = changes_text(desk.expanded, desk.file, decided, CHANGES[name])
+        text, _, _ = changes_text(desk.expanded, desk.file, decided, CHANGES[name])
         return name, "text/plain; charset=utf-8", text.encode()
     return None
 

@@ -13,7 +13,6 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.desk.review.desk import Profile, ReviewDesk
 from taxoexpan.desk.review.filters import QueueFilter, natural
 from taxoexpan.desk.review.improvement import Improvement
@@ -86,12 +85,6 @@ class Pages:
         count = len(parents.children(id))
         return Profile(concept.definition, concept.synonyms, count, parents.why_unusable(id))
 
-    def levels_of(self, proposal: Suggestion) -> list[tuple[Suggestion, bool]]:
-        """Return the coarse placements above a proposal, and whether each is the safe one."""
-        levels = self.desk.levels_of(proposal)
-        is_usable = self.usable_parents.is_usable
-        return [(level, is_safe) for level, is_safe in levels if is_usable(level.parent.id)]
-
     def curator(self, request: Request) -> str:
         """Return the curator's name from the cookie, or else from the command line."""
         return _short_name(unquote(request.cookies.get(CURATOR_COOKIE, ""))) or self.desk.curator
@@ -120,8 +113,6 @@ class Pages:
         text = self._templates.get_template(template).render(
             desk=context,
             label_of=self.desk.label_of,
-            levels_of=self.levels_of,
-            is_sure=self.desk.is_sure,
             movable=self.desk.movable,
             profile_of=self.profile_of,
             **values,

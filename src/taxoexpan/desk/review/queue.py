@@ -127,6 +127,7 @@ def _concept_values(
     shown = proposals if is_deciding else opened.accepted or proposals
     first = shown[0] if shown else None
     has_tree = first is not None and first.parent.id in taxonomy
+    safe = opened.safe_place(taxonomy, desk.evidence.min_branch)
     return {
         "is_deciding": is_deciding,
         "proposals": proposals,
@@ -135,6 +136,8 @@ def _concept_values(
         "reason": _reason(desk, opened),
         "tree": tree_around(parents, first, opened.concept) if first and has_tree else None,
         "roots": None if has_tree else branch_of(parents, "", opened.concept),
+        "levels": parents.filter_suggestions(opened.coarse_places(taxonomy)),
+        "safe_id": safe.parent.id if safe else None,
         "chosen_ids": chosen,
         "chosen": [
             {"id": id, "label": desk.label_of(id), "path": taxonomy.path(id)}

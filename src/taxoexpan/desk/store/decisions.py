@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from taxoexpan.decisions.coarse_places import coarse_places, safe_place
 from taxoexpan.decisions.suggestion import Suggestion
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
 
 MAX_KEY_LENGTH = 200
@@ -118,6 +119,20 @@ class QueuedConcept:
     """Who decided last."""
     rejected: tuple[Suggestion, ...] = ()
     """The proposals that were rejected, best first."""
+    rejected_parents: frozenset[str] = frozenset()
+    """The ids of all parents that were rejected, also of those that are not proposed any more."""
+
+    def safe_place(self, taxonomy: Taxonomy, min_branch: float) -> Suggestion | None:
+        """Return the first proposal, or the deepest place above it that is sure enough, or None."""
+        first = next(iter((*self.proposals, *self.rejected)), None)
+        return first and safe_place(first, min_branch, taxonomy, self.rejected_parents)
+
+    def coarse_places(self, taxonomy: Taxonomy) -> list[Suggestion]:
+        """Return the places above the first proposal, from the top down."""
+        first = next(
+            (each for each in (*self.proposals, *self.rejected) if not each.is_merge), None
+        )
+        return coarse_places(first, taxonomy, self.rejected_parents) if first else []
 
 
 def concept_key(label: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Target
+from taxoexpan.decisions.suggestion import Suggestion, SuggestionKind, Target, rejected_parents
 from taxoexpan.desk.store.decisions import (
     QueuedConcept,
     Status,
@@ -133,7 +133,9 @@ def read_first_proposals(reading: Transactions, query: QueueQuery) -> list[Queue
             concept = Concept("", row.label)
             first = _first_proposal(concept, row.stored, row.rejected)
             if first is not None:
-                queued.append(QueuedConcept(row.key, concept, row.status, row.version, (first,)))
+                state = row.key, concept, row.status, row.version, (first,)
+                wrong = rejected_parents(row.rejected)
+                queued.append(QueuedConcept(*state, rejected_parents=wrong))
     return queued
 
 
@@ -181,6 +183,7 @@ def _queued_concept(row: sa.Row[Any]) -> QueuedConcept:
         comment=row.comment,
         curator=row.curator,
         rejected=tuple(each for each in proposed if each.target in row.rejected),
+        rejected_parents=rejected_parents(row.rejected),
     )
 
 
