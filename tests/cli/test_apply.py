@@ -85,6 +85,32 @@ def test_a_merge_may_be_repeated_and_beside_a_rejected_parent(food: Path, tmp_pa
     assert read_taxonomy(out).concept("3").synonyms == ("kefir",)
 
 
+@pytest.mark.parametrize(("line", "other"), [(3, 2), (2, 3)])
+@pytest.mark.parametrize("yes", ["accepted,1", "accepted,", ","])
+def test_a_parent_cannot_be_both_accepted_and_rejected(
+    food: Path, tmp_path: Path, line: int, other: int, yes: str
+) -> None:
+    rows = {other: f"kefir,2,{yes}\n", line: "kefir,2,rejected,1\n"}
+    table = f"query,parent_id,decision,rank\n{rows[2]}{rows[3]}"
+    decisions = write_file(tmp_path / "d.csv", table)
+    out = tmp_path / "out.csv"
+    message = run("apply", food, decisions, "-o", out, status=2).err
+    assert f"d.csv, line {line}: 'kefir' is rejected" in message
+    assert f"below 'milk' on line {other}" in message
+    assert not out.exists()
+
+
+def test_a_rejected_row_keeps_out_the_same_parent_in_another_row(
+    food: Path, tmp_path: Path
+) -> None:
+    rows = "kefir,2,1,0.9,\nkefir,3,2,0.1,\nkefir,2,,,rejected\n"
+    decisions = write_file(tmp_path / "d.csv", f"query,parent_id,rank,score,decision\n{rows}")
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out, "--all")
+    new = read_taxonomy(out)
+    assert [new.parents(id) for id in new if id not in "1234"] == [("3",)]
+
+
 @pytest.mark.parametrize(
     ("column", "meant"),
     [("decison", "decision"), ("Decision", "decision"), ("Decided by", "decided_by")],

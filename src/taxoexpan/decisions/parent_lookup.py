@@ -12,6 +12,7 @@ from taxoexpan.decisions.suggestion import (
     Suggestion,
     SuggestionError,
     SuggestionKind,
+    Verdict,
     with_known_parent,
     with_query_ids,
 )
@@ -61,7 +62,7 @@ def read_decisions(
         fix = f"write its id into the column parent_id{shown}"
         raise FormatError(path, f"{count} no clear parent", fix=fix)
     _refuse_contradictions(path, found)
-    return found
+    return _with_rejections(found)
 
 
 def in_table(error: SuggestionError, path: Path) -> FormatError:
@@ -81,9 +82,15 @@ def cycles_in_table(error: CycleError, path: Path, decisions: Iterable[Decision]
 
 
 def _refuse_contradictions(path: Path, suggestions: Sequence[Suggestion]) -> None:
-    """Refuse a concept that is merged with a concept, and also placed or merged elsewhere."""
+    """Refuse a merge beside another decision, and a parent that is accepted and rejected."""
+    accepted = {(s.query.id, s.target): s for s in suggestions if s.is_decided}
     first: dict[str, Suggestion] = {}
     for suggestion in suggestions:
+        same = accepted.get((suggestion.query.id, suggestion.target))
+        if suggestion.decision == Verdict.REJECTED and same is not None:
+            message = f"{suggestion.query.label!r} is rejected here, but {_accepted_as(same)}"
+            fix = "keep only one of these rows"
+            raise FormatError(path, f"{message} on line {same.line}", fix=fix, line=suggestion.line)
         if not suggestion.is_decided:
             continue
         known = first.setdefault(suggestion.query.id, suggestion)
@@ -92,6 +99,15 @@ def _refuse_contradictions(path: Path, suggestions: Sequence[Suggestion]) -> Non
             message += f"{_accepted_as(known)} on line {known.line}"
             fix = "accept only one of these rows"
             raise FormatError(path, message, fix=fix, line=suggestion.line)
+
+
+def _with_rejections(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the rows of a table, in which a rejection holds for all rows of the same parent."""
+    rejected = {(s.query.id, s.target) for s in suggestions if s.decision == Verdict.REJECTED}
+    return [
+        replace(s, decision=Verdict.REJECTED) if (s.query.id, s.target) in rejected else s
+        for s in suggestions
+    ]
 
 
 def _accepted_as(suggestion: Suggestion) -> str:
