@@ -127,6 +127,40 @@ def test_a_misspelled_column_is_refused(
     assert not out.exists()
 
 
+@pytest.mark.parametrize("column", ["score", "confidence", "kind"])
+@pytest.mark.parametrize("decision", ["", "undecided"])
+def test_several_open_rows_of_a_concept_need_a_rank(
+    food: Path, tmp_path: Path, column: str, decision: str
+) -> None:
+    rows = f"kefir,2,,{decision}\nwhey,2,,\nkefir,3,,{decision}\n"
+    decisions = write_file(tmp_path / "d.csv", f"query,parent_id,{column},decision\n{rows}")
+    out = tmp_path / "out.csv"
+    message = run("apply", food, decisions, "-o", out, status=2).err
+    assert "d.csv, line 4: 'kefir'" in message
+    assert "on line 2" in message
+    assert "rank" in message
+    assert not out.exists()
+
+
+def test_an_accepted_row_counts_before_open_rows_in_a_table_without_ranks(
+    food: Path, tmp_path: Path
+) -> None:
+    rows = "kefir,2,0.9,\nkefir,3,0.5,accepted\nkefir,1,0.1,undecided\n"
+    decisions = write_file(tmp_path / "d.csv", f"query,parent_id,score,decision\n{rows}")
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    new = read_taxonomy(out)
+    assert [new.parents(id) for id in new if id not in "1234"] == [("3",)]
+
+
+def test_a_table_of_ones_own_needs_no_ranks(food: Path, tmp_path: Path) -> None:
+    decisions = write_file(tmp_path / "d.csv", "query,parent_id\nkefir,2\nkefir,3\n")
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    new = read_taxonomy(out)
+    assert [new.parents(id) for id in new if id not in "1234"] == [("2", "3")]
+
+
 def test_users_may_add_columns_of_their_own(food: Path, tmp_path: Path) -> None:
     header = "query,parent_id,decision,decisions,comment,reviewer,date,parent,status,notes,id,\n"
     decisions = write_file(tmp_path / "d.csv", f"{header}kefir,2,accepted,a,b,c,d,e,f,g,h,\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.decisions.columns import TEXTS, Column, join_texts, read_cell
-from taxoexpan.decisions.suggestion import COLUMNS, Suggestion, SuggestionKind
+from taxoexpan.decisions.suggestion import COLUMNS, Suggestion, SuggestionKind, Verdict
 from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError
 from taxoexpan.files import whole_file
 from taxoexpan.formats.tables.formulas import protect_cells, unprotected
@@ -24,6 +24,8 @@ DETAILS = ("definition", "synonyms", "curator")
 """Further columns of decisions: the query without its list of concepts, and who decided."""
 PARENT_COLUMNS = ("parent_id", "parent_label", "path")
 """A row names the parent in at least one of these columns."""
+MODEL_COLUMNS = ("score", "confidence", "kind")
+"""Columns of a table that a model has written, in which the first row of a concept is its best."""
 _MIN_SIMILARITY = 0.8
 """The similarity from which a column is a misspelled one, such as one wrong letter in five."""
 
@@ -90,7 +92,33 @@ def read_rows(path: Path) -> list[Suggestion]:
             message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
             raise FormatError(path, message, fix="change one of them", line=line)
         suggestions.append(replace(suggestion, line=line))
+    if "rank" not in columns and not columns.keys().isdisjoint(MODEL_COLUMNS):
+        return _without_open_rows(path, suggestions)
     return suggestions
+
+
+def _without_open_rows(path: Path, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Leave out the open rows beside an accepted one, or refuse several, if ranks are missing."""
+
+    def is_open(suggestion: Suggestion) -> bool:
+        return suggestion.decision in (Verdict.OPEN, Verdict.UNDECIDED)
+
+    accepted = {_concept_key(s) for s in suggestions if s.decision == Verdict.ACCEPTED}
+    kept = [s for s in suggestions if not is_open(s) or _concept_key(s) not in accepted]
+    first: dict[tuple[str, str], Suggestion] = {}
+    for suggestion in filter(is_open, kept):
+        known = first.setdefault(_concept_key(suggestion), suggestion)
+        if known is not suggestion:
+            message = f"{suggestion.query.label!r} has another row without a decision on line "
+            message += f"{known.line}, and there is no column rank to say which one is the best"
+            fix = "put the column rank back, or write accepted into the column decision of a row"
+            raise FormatError(path, message, fix=fix, line=suggestion.line)
+    return kept
+
+
+def _concept_key(suggestion: Suggestion) -> tuple[str, str]:
+    """Return what the rows of one concept have in common."""
+    return suggestion.query.id, suggestion.query.label
 
 
 def _refuse_misspelled(path: Path, header: Sequence[str], missing: Sequence[str]) -> None:
