@@ -85,6 +85,44 @@ def test_a_merge_may_be_repeated_and_beside_a_rejected_parent(food: Path, tmp_pa
     assert read_taxonomy(out).concept("3").synonyms == ("kefir",)
 
 
+def test_a_row_without_an_id_belongs_to_the_concept_with_its_label(
+    food: Path, tmp_path: Path
+) -> None:
+    rows = "kefir,,1\nkefir,k,2\nkefir,,3\nwhey,w,2\n"
+    decisions = write_file(tmp_path / "d.csv", f"query,query_id,parent_id\n{rows}")
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    new = read_taxonomy(out)
+    placed = {id: new.parents(id) for id in new if id not in "1234"}
+    assert placed == {"k": ("1", "2", "3"), "w": ("2",)}
+
+
+def test_a_row_without_an_id_must_not_fit_two_concepts(food: Path, tmp_path: Path) -> None:
+    rows = "kefir,a,2\nkefir,b,3\nkefir,,1\n"
+    decisions = write_file(tmp_path / "d.csv", f"query,query_id,parent_id\n{rows}")
+    message = run("apply", food, decisions, "-o", tmp_path / "out.csv", status=2).err
+    assert "d.csv, line 4: query_id is blank" in message
+    assert "lines 2 and 3" in message
+
+
+def test_texts_may_stand_in_any_row_of_a_concept(tmp_path: Path) -> None:
+    rows = "kefir,2,sour,a|b\nkefir,3,,c|b\nkefir,1,sour,\n"
+    decisions = write_file(tmp_path / "d.csv", f"query,parent_id,definition,synonyms\n{rows}")
+    header = "id,label,parents,synonyms,definition\n"
+    food = write_file(tmp_path / "food.csv", f"{header}1,food,,,\n2,milk,1,,\n3,dairy,1,,\n")
+    out = tmp_path / "out.csv"
+    run("apply", food, decisions, "-o", out)
+    (kefir,) = [each for each in read_taxonomy(out).concepts if each.label == "kefir"]
+    assert (kefir.definition, sorted(kefir.synonyms)) == ("sour", ["a", "b", "c"])
+
+
+def test_different_definitions_of_a_concept_are_refused(food: Path, tmp_path: Path) -> None:
+    rows = "kefir,2,sour\nkefir,3,\nkefir,1,sweet\n"
+    decisions = write_file(tmp_path / "d.csv", f"query,parent_id,definition\n{rows}")
+    message = run("apply", food, decisions, "-o", tmp_path / "out.csv", status=2).err
+    assert "d.csv, line 4: 'kefir' has another definition on line 2" in message
+
+
 @pytest.mark.parametrize(("line", "other"), [(3, 2), (2, 3)])
 @pytest.mark.parametrize("yes", ["accepted,1", "accepted,", ","])
 def test_a_parent_cannot_be_both_accepted_and_rejected(

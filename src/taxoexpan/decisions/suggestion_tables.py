@@ -92,9 +92,53 @@ def read_rows(path: Path) -> list[Suggestion]:
             message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
             raise FormatError(path, message, fix="change one of them", line=line)
         suggestions.append(replace(suggestion, line=line))
+    suggestions = _with_shared_texts(path, _with_shared_ids(path, suggestions))
     if "rank" not in columns and not columns.keys().isdisjoint(MODEL_COLUMNS):
         return _without_open_rows(path, suggestions)
     return suggestions
+
+
+def _with_shared_ids(path: Path, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Fill a blank query_id from other rows with the same label; refuse to choose among several."""
+    ids: dict[str, dict[str, int | None]] = {}
+    for suggestion in suggestions:
+        query = suggestion.query
+        if query.id:
+            ids.setdefault(query.label, {}).setdefault(query.id, suggestion.line)
+    joined = []
+    for suggestion in suggestions:
+        query = suggestion.query
+        known = ids.get(query.label, {})
+        if not query.id and len(known) > 1:
+            lines = join_words([str(line) for line in known.values()])
+            message = f"query_id is blank, and {query.label!r} has different ids on lines {lines}"
+            raise FormatError(path, message, fix="fill it", line=suggestion.line)
+        id = query.id or next(iter(known), "")
+        joined.append(replace(suggestion, query=replace(query, id=id)))
+    return joined
+
+
+def _with_shared_texts(path: Path, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Give all rows of a concept its definition, and the synonyms of all rows."""
+    defined: dict[tuple[str, str], Suggestion] = {}
+    synonyms: dict[tuple[str, str], tuple[str, ...]] = {}
+    for suggestion in suggestions:
+        query = suggestion.query
+        key = _concept_key(suggestion)
+        known = defined.setdefault(key, suggestion) if query.definition else suggestion
+        if known.query.definition != query.definition:
+            message = f"{query.label!r} has another definition on line {known.line}"
+            fix = "keep one of them, and clear the other cell"
+            raise FormatError(path, message, fix=fix, line=suggestion.line)
+        others = synonyms.get(key, ())
+        synonyms[key] = (*others, *(name for name in query.synonyms if name not in others))
+    shared = []
+    for suggestion in suggestions:
+        key = _concept_key(suggestion)
+        definition = defined[key].query.definition if key in defined else ""
+        query = replace(suggestion.query, synonyms=synonyms[key], definition=definition)
+        shared.append(replace(suggestion, query=query))
+    return shared
 
 
 def _without_open_rows(path: Path, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
