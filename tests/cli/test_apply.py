@@ -199,6 +199,22 @@ def test_a_table_of_ones_own_needs_no_ranks(food: Path, tmp_path: Path) -> None:
     assert [new.parents(id) for id in new if id not in "1234"] == [("2", "3")]
 
 
+def test_a_column_that_occurs_twice_is_refused(food: Path, tmp_path: Path) -> None:
+    rows = "query,decision,parent_id,decision\nkefir,accepted,2,rejected\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    message = run("apply", food, decisions, "-o", tmp_path / "out.csv", status=2).err
+    assert "d.csv, line 1: the column decision occurs twice" in message
+
+
+def test_decisions_under_another_name_are_refused(food: Path, tmp_path: Path) -> None:
+    rows = "query,rank,parent_id,Urteil\nkefir,1,2,\nwhey,1,2,Rejected\ntea,1,1,accepted\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    message = run("apply", food, decisions, "-o", tmp_path / "out.csv", status=2).err
+    assert "d.csv, line 1: the column 'Urteil'" in message
+    assert "rename it to decision" in message
+    run("apply", food, write_file(decisions, f"{rows}rye,1,2,ask\n"), "-o", tmp_path / "out.csv")
+
+
 def test_users_may_add_columns_of_their_own(food: Path, tmp_path: Path) -> None:
     header = "query,parent_id,decision,decisions,comment,reviewer,date,parent,status,notes,id,\n"
     decisions = write_file(tmp_path / "d.csv", f"{header}kefir,2,accepted,a,b,c,d,e,f,g,h,\n")

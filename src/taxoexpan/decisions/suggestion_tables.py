@@ -69,15 +69,11 @@ def read_rows(path: Path) -> list[Suggestion]:
     # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
     cells = read_cells(source, guess_delimiter(source, source.lines[0]))
     _, header = next(cells, (1, []))
-    columns = {name: header.index(name) for name in (*COLUMNS, *DETAILS) if name in header}
-    if "query" not in columns or columns.keys().isdisjoint(PARENT_COLUMNS):
-        missing = "query" if "query" not in columns else join_words(PARENT_COLUMNS, "or")
-        expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
-        raise FormatError(path, f"no column {missing}", fix=expected, line=1)
-    _refuse_misspelled(path, header, missing=[c for c in (*COLUMNS, *DETAILS) if c not in columns])
+    columns = _columns(path, header)
+    rows = list(cells)
     suggestions = []
     named: dict[str, tuple[str, int]] = {}
-    for line, row in cells:
+    for line, row in rows:
         if len(row) != len(header):
             message = f"{len(row)} cells, but the header has {len(header)}"
             raise FormatError(path, message, fix="quote cells with commas", line=line)
@@ -92,10 +88,27 @@ def read_rows(path: Path) -> list[Suggestion]:
             message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
             raise FormatError(path, message, fix="change one of them", line=line)
         suggestions.append(replace(suggestion, line=line))
+    if "decision" not in columns:
+        _refuse_unread_decisions(path, header, [row for _, row in rows])
     suggestions = _with_shared_texts(path, _with_shared_ids(path, suggestions))
     if "rank" not in columns and not columns.keys().isdisjoint(MODEL_COLUMNS):
         return _without_open_rows(path, suggestions)
     return suggestions
+
+
+def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
+    """Return the positions of the columns that are read; refuse a header that is wrong."""
+    columns = {name: header.index(name) for name in (*COLUMNS, *DETAILS) if name in header}
+    if "query" not in columns or columns.keys().isdisjoint(PARENT_COLUMNS):
+        missing = "query" if "query" not in columns else join_words(PARENT_COLUMNS, "or")
+        expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
+        raise FormatError(path, f"no column {missing}", fix=expected, line=1)
+    twice = next((name for name in columns if header.count(name) > 1), None)
+    if twice is not None:
+        message = f"the column {twice} occurs twice"
+        raise FormatError(path, message, fix="remove or rename one of them", line=1)
+    _refuse_misspelled(path, header, missing=[c for c in (*COLUMNS, *DETAILS) if c not in columns])
+    return columns
 
 
 def _with_shared_ids(path: Path, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
@@ -175,6 +188,19 @@ def _refuse_misspelled(path: Path, header: Sequence[str], missing: Sequence[str]
         if close:
             message = f"the column {name!r} is not read, and there is no column {close[0]}"
             fix = f"rename it to {close[0]}; a column of your own needs a less similar name"
+            raise FormatError(path, message, fix=fix, line=1)
+
+
+def _refuse_unread_decisions(
+    path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Refuse a column of decisions under another name."""
+    for index, name in enumerate(header):
+        words = {row[index].strip().casefold() for row in rows} - {""}
+        is_read = name in (*COLUMNS, *DETAILS)
+        if not is_read and words and words <= set(Verdict):
+            message = f"the column {name!r} has decisions, and there is no column decision"
+            fix = "rename it to decision, or add an empty column decision"
             raise FormatError(path, message, fix=fix, line=1)
 
 
