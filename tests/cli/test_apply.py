@@ -199,6 +199,25 @@ def test_a_table_of_ones_own_needs_no_ranks(food: Path, tmp_path: Path) -> None:
     assert [new.parents(id) for id in new if id not in "1234"] == [("2", "3")]
 
 
+def test_the_moves_of_an_accepted_insert_that_need_a_permission_are_counted(
+    food: Path, tmp_path: Path
+) -> None:
+    header = "query,rank,parent_id,kind,moves,decision,decided_by\n"
+    accepted = "kefir,1,1,insert,2|3,accepted,\n"
+    decisions = write_file(tmp_path / "d.csv", header + accepted)
+    out = tmp_path / "out.csv"
+    assert "2 moves of accepted inserts not done; use --allow-moves" in (
+        run("apply", food, decisions, "-o", out).err
+    )
+    again = run("apply", out, decisions, "-o", tmp_path / "again.csv").err
+    assert "not done" not in again  # the concept is already present
+    allowed = run("apply", food, decisions, "-o", out, "--force", "--allow-moves").err
+    assert "2 relations moved" in allowed
+    assert "not done" not in allowed
+    by_person = write_file(decisions, header + accepted.replace("accepted,", "accepted,person"))
+    assert "not done" not in run("apply", food, by_person, "-o", out, "--force").err
+
+
 def test_a_column_that_occurs_twice_is_refused(food: Path, tmp_path: Path) -> None:
     rows = "query,decision,parent_id,decision\nkefir,accepted,2,rejected\n"
     decisions = write_file(tmp_path / "d.csv", rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from taxoexpan.shared_options import AcceptanceOptions, QuietOptions, ReadingOpt
 
 if TYPE_CHECKING:
     from taxoexpan.decisions.additions import AppliedSuggestions
+    from taxoexpan.decisions.decision import Decision
     from taxoexpan.decisions.policies import Policy
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
@@ -85,7 +86,8 @@ def run(options: Options) -> int:
     listed = read_concepts(options.concepts) if options.concepts else []
     rows = with_details(rows, listed)
     policy = policy_of_options(options, rows)
-    decisions, refused = supported(file, decide(file.taxonomy, rows, policy))
+    decided = decide(file.taxonomy, rows, policy)
+    decisions, refused = supported(file, decided)
     for refusal in refused:
         other = file.path.with_suffix(file.format.movable_suffix).name
         fix = f"to carry it out, first run taxoexpan convert {file.path.name} {other}"
@@ -104,12 +106,32 @@ def run(options: Options) -> int:
         warn(refusal.message)
     threshold = policy if policy.is_asked_for else None
     print_applied(file.taxonomy, applied, policy.allowed_changes, threshold)
+    _print_unmoved(decided, applied)
     _print_left(options, applied, threshold)
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
     if options.json:
         print_json(applied_figures(file.taxonomy, applied, threshold))
     return 0
+
+
+def _print_unmoved(decided: Sequence[Decision], applied: AppliedSuggestions) -> None:
+    """Print how many moves of accepted inserts need a permission."""
+    from taxoexpan.decisions.decision import Place
+    from taxoexpan.decisions.suggestion import SuggestionKind
+
+    present = {query.id for query, _ in applied.already_present}
+    accepted = [d for d in decided if isinstance(d, Place) and d.policy is None]
+    moves = {
+        (child, s.parent.id, s.query.id)
+        for d in accepted
+        if not d.is_moving and d.query.id not in present
+        for s in d.suggestions
+        if s.kind == SuggestionKind.INSERT
+        for child in s.moves
+    }
+    if moves:
+        warn(f"{pluralize(len(moves), 'move')} of accepted inserts not done; use --allow-moves")
 
 
 def _print_left(options: Options, applied: AppliedSuggestions, threshold: Policy | None) -> None:
