@@ -217,6 +217,12 @@ def test_a_table_that_a_spreadsheet_has_saved_is_read(tmp_path: Path) -> None:
     assert apply(tmp_path, FOOD, rows).placed == {"oat milk": ["milk"]}
 
 
+@pytest.mark.parametrize("row", ["fig,2.0,f", 'fig,"2,00",f', "fig,2,f"])
+def test_a_whole_number_may_have_decimals_that_are_zero(tmp_path: Path, row: str) -> None:
+    path = write_file(tmp_path / "s.csv", table("query,rank,parent_id", row))
+    assert [each.rank for each in read_suggestions(path)] == [2]
+
+
 def test_a_cell_of_ids_implies_an_insert_and_may_have_spaces(tmp_path: Path) -> None:
     milks = tree("food > oat milk", "food > goat milk", "food > rye")
     rows = table(

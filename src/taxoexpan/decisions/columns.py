@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.taxonomy import Concept
+
+_ZERO_DECIMALS = re.compile(r"[.,]0{1,2}$")
+"""How a program that knows only numbers with decimals ends a whole one, such as 1.0."""
 
 
 class Cell(NamedTuple):
@@ -132,7 +136,7 @@ def _read(type: Any, text: str) -> Any:
     if type is float:
         return _fraction(text)
     if type is int:
-        number = int(text)
+        number = int(_ZERO_DECIMALS.sub("", text))
         if number < 0:
             raise ValueError
         return number
