@@ -218,6 +218,16 @@ def test_the_moves_of_an_accepted_insert_that_need_a_permission_are_counted(
     assert "not done" not in run("apply", food, by_person, "-o", out, "--force").err
 
 
+def test_new_concepts_of_one_name_are_named(food: Path, tmp_path: Path) -> None:
+    rows = "query,query_id,parent_id\nrye milk,a,2\nRye Milk,b,2\nwhey,w,2\n"
+    decisions = write_file(tmp_path / "d.csv", rows)
+    out = tmp_path / "out.csv"
+    messages = run("apply", food, decisions, "-o", out).err
+    assert "'Rye Milk' is added, although 'rye milk' (a) has the same name" in messages
+    assert messages.count("same name") == 1
+    assert {"a", "b", "w"} <= set(read_taxonomy(out))
+
+
 def test_a_column_that_occurs_twice_is_refused(food: Path, tmp_path: Path) -> None:
     rows = "query,decision,parent_id,decision\nkefir,accepted,2,rejected\n"
     decisions = write_file(tmp_path / "d.csv", rows)

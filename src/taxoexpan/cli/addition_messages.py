@@ -40,7 +40,7 @@ def print_applied(
             warn(f"{new.label!r} is not moved below {parent.label!r}, as accepted; {fix}")
     print_present(applied.already_present, "not added")
     namesakes = [namesake_message(*pair) for pair in applied.namesakes(taxonomy)]
-    warn_some(namesakes, " have the name of an existing concept")
+    warn_some(namesakes, " have the name of another concept")
     for message in _deprecated_warnings(taxonomy, applied.additions):
         warn(message)
     print_merges(applied.merged)

@@ -76,14 +76,24 @@ class AppliedSuggestions:
         return [d for d in self.decisions if isinstance(d, Leave) and d.reason in reasons]
 
     def namesakes(self, taxonomy: Taxonomy) -> list[tuple[Concept, Concept]]:
-        """Return the new concepts with the name of an existing one, each with that one.
+        """Return the new concepts with the name of an existing or new one, each with that one.
 
-        Only persons add such concepts, because a policy takes them for the existing ones.
+        Only persons add concepts with the name of an existing one; a policy takes them for it.
         """
-        added = [c for c in self.additions.concepts if c.id in self.additions.curators]
-        names = known_names(taxonomy) if added else {}
-        found = [(concept, names.get(normalize_name(concept.label))) for concept in added]
-        return [(new, taxonomy.concept_at(known)) for new, known in found if known is not None]
+        added = self.additions.concepts
+        by_person = {concept.id for concept in added} & self.additions.curators.keys()
+        names = known_names(taxonomy) if by_person else {}
+        first: dict[str, Concept] = {}
+        found = []
+        for concept in added:
+            name = normalize_name(concept.label)
+            known = names.get(name) if concept.id in by_person else None
+            other = first.setdefault(name, concept)
+            if known is not None:
+                found.append((concept, taxonomy.concept_at(known)))
+            elif other is not concept:
+                found.append((concept, other))
+        return found
 
     def mappings(self, own_ids: Collection[str] = ()) -> list[ConceptMapping]:
         """Return one mapping per synonym, without provisional ids (not in `own_ids`)."""
@@ -101,7 +111,7 @@ class AppliedSuggestions:
 
 
 def namesake_message(new: Concept, known: Concept) -> str:
-    """Return a message about a new concept with the name of an existing one."""
+    """Return a message about a new concept with the name of another one."""
     message = f"{new.label!r} is added, although {known.label!r} ({known.id}) has the same name"
     return f"{message}; if it is the same concept, merge it"
 
