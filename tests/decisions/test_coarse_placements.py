@@ -28,7 +28,7 @@ def first(
     place: str = "",
     decision: str = "",
     confidence: str = "0.5",
-    rank: int = 1,
+    rank: int | str = 1,
 ) -> str:
     """The row that suggests to put a concept below martini."""
     cells = f"{query},{rank},martini,{MARTINI},0.4,{confidence},{levels},{sure_from},{place}"
@@ -141,6 +141,7 @@ def test_concepts_that_are_left_out_are_counted_by_reason(tmp_path: Path) -> Non
         ([second()], "fruit"),
         ([first(), second("accepted")], "fruit"),
         ([first(decision="rejected"), second()], None),
+        ([first(rank="", decision="rejected"), second()], None),
         ([first(), second(rank="3")], "drink"),
     ],
 )

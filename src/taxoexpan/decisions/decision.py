@@ -121,7 +121,8 @@ def _choosable(rows: Rows, policy: Policy) -> list[Suggestion]:
     if policy.is_asked_for:
         return ranked([s for s in rows if s.decision != Verdict.REJECTED])
     is_reviewed = any(s.curator or s.decision == Verdict.UNDECIDED for s in rows)
-    is_changed = all(s.rank != 1 for s in rows)
+    # A rejected row without a rank may have been the first.
+    is_changed = all(s.rank > 1 for s in rows)
     return [] if is_reviewed or is_changed else ranked([s for s in rows if not s.decision])
 
 
