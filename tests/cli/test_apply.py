@@ -180,11 +180,12 @@ def test_several_open_rows_of_a_concept_need_a_rank(
     assert not out.exists()
 
 
+@pytest.mark.parametrize("column", ["score", "comment"])
 def test_an_accepted_row_counts_before_open_rows_in_a_table_without_ranks(
-    food: Path, tmp_path: Path
+    food: Path, tmp_path: Path, column: str
 ) -> None:
     rows = "kefir,2,0.9,\nkefir,3,0.5,accepted\nkefir,1,0.1,undecided\n"
-    decisions = write_file(tmp_path / "d.csv", f"query,parent_id,score,decision\n{rows}")
+    decisions = write_file(tmp_path / "d.csv", f"query,parent_id,{column},decision\n{rows}")
     out = tmp_path / "out.csv"
     run("apply", food, decisions, "-o", out)
     new = read_taxonomy(out)

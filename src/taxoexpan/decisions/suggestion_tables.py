@@ -91,8 +91,11 @@ def read_rows(path: Path) -> list[Suggestion]:
     if "decision" not in columns:
         _refuse_unread_decisions(path, header, [row for _, row in rows])
     suggestions = _with_shared_texts(path, _with_shared_ids(path, suggestions))
-    if "rank" not in columns and not columns.keys().isdisjoint(MODEL_COLUMNS):
-        return _without_open_rows(path, suggestions)
+    if "rank" in columns:
+        return suggestions
+    suggestions = _without_open_rows(suggestions)
+    if not columns.keys().isdisjoint(MODEL_COLUMNS):
+        _refuse_open_rows(path, suggestions)
     return suggestions
 
 
@@ -154,23 +157,26 @@ def _with_shared_texts(path: Path, suggestions: Sequence[Suggestion]) -> list[Su
     return shared
 
 
-def _without_open_rows(path: Path, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Leave out the open rows beside an accepted one, or refuse several, if ranks are missing."""
-
-    def is_open(suggestion: Suggestion) -> bool:
-        return suggestion.decision in (Verdict.OPEN, Verdict.UNDECIDED)
-
+def _without_open_rows(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Leave out the open rows of every concept that has an accepted one."""
     accepted = {_concept_key(s) for s in suggestions if s.decision == Verdict.ACCEPTED}
-    kept = [s for s in suggestions if not is_open(s) or _concept_key(s) not in accepted]
+    return [s for s in suggestions if not _is_open(s) or _concept_key(s) not in accepted]
+
+
+def _refuse_open_rows(path: Path, suggestions: Sequence[Suggestion]) -> None:
+    """Refuse several open rows of a concept, of which the best one is not known."""
     first: dict[tuple[str, str], Suggestion] = {}
-    for suggestion in filter(is_open, kept):
+    for suggestion in filter(_is_open, suggestions):
         known = first.setdefault(_concept_key(suggestion), suggestion)
         if known is not suggestion:
             message = f"{suggestion.query.label!r} has another row without a decision on line "
             message += f"{known.line}, and there is no column rank to say which one is the best"
             fix = "put the column rank back, or write accepted into the column decision of a row"
             raise FormatError(path, message, fix=fix, line=suggestion.line)
-    return kept
+
+
+def _is_open(suggestion: Suggestion) -> bool:
+    return suggestion.decision in (Verdict.OPEN, Verdict.UNDECIDED)
 
 
 def _concept_key(suggestion: Suggestion) -> tuple[str, str]:
