@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from taxoexpan.decisions.decision import Decision
+from taxoexpan.decisions.decision import COARSE, Decision
 from taxoexpan.decisions.suggestion import (
     Decider,
     Suggestion,
@@ -83,10 +83,12 @@ def cycles_in_table(error: CycleError, path: Path, decisions: Iterable[Decision]
 
 def _refuse_contradictions(path: Path, suggestions: Sequence[Suggestion]) -> None:
     """Refuse a merge beside another decision, and a parent that is accepted and rejected."""
-    accepted = {(s.query.id, s.target): s for s in suggestions if s.is_decided}
+    # A coarse placement says that the place is true, but not the parent, which may be rejected.
+    accepted = {(s.query.id, s.target, s.kind == COARSE): s for s in suggestions if s.is_decided}
     first: dict[str, Suggestion] = {}
     for suggestion in suggestions:
-        same = accepted.get((suggestion.query.id, suggestion.target))
+        is_coarse = suggestion.kind == COARSE
+        same = accepted.get((suggestion.query.id, suggestion.target, is_coarse))
         if suggestion.decision == Verdict.REJECTED and same is not None:
             message = f"{suggestion.query.label!r} is rejected here, but {_accepted_as(same)}"
             fix = "keep only one of these rows"
@@ -102,10 +104,12 @@ def _refuse_contradictions(path: Path, suggestions: Sequence[Suggestion]) -> Non
 
 
 def _with_rejections(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Return the rows of a table, in which a rejection holds for all rows of the same parent."""
+    """Return the rows of a table; a rejection holds for all open rows of the same parent."""
     rejected = {(s.query.id, s.target) for s in suggestions if s.decision == Verdict.REJECTED}
     return [
-        replace(s, decision=Verdict.REJECTED) if (s.query.id, s.target) in rejected else s
+        replace(s, decision=Verdict.REJECTED)
+        if not s.is_decided and (s.query.id, s.target) in rejected
+        else s
         for s in suggestions
     ]
 
