@@ -38,7 +38,7 @@ from taxoexpan.config import Config, load_preset
 from taxoexpan.device import CPU, fast_matmul
 from taxoexpan.network.concept_vectors import ConceptVectors, Queries
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.fitting.calibrator_learning import PRIOR_WITHOUT_TOWER
+from taxoexpan.placement.fitting.calibrator_learning import prior_for
 from taxoexpan.placement.scoring.anchors import Anchors, AnchorTexts
 from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Concept
@@ -181,7 +181,7 @@ def measure_ranking(
     _, seconds["keys again, as in validation"] = clock.timed(lambda: anchors.encode(network))
     ranker = Ranker(network, anchors, keys)
     few = task.queries[: max(1, len(task.queries) // 8)]
-    for name, fusion in (("network", None), ("all signals", PRIOR_WITHOUT_TOWER)):
+    for name, fusion in (("network", None), ("all signals", prior_for(ranker).fusion.mean)):
         ranker = ranker.with_fusion(fusion)
         ranker.rank(few, 10)
         _, taken = clock.timed(partial(ranker.rank, task.queries, 10))

@@ -79,7 +79,7 @@ class Branches:
         found = sums.new_zeros(len(distinct), scores.shape[1])
         found.index_add_(0, branch, below[stop] - below[start])
         pairs = (torch.from_numpy(each).to(self._device) for each in (owners, columns))
-        result: Floats = found[tuple(pairs)].clamp_(0, 1).double().cpu().numpy()
+        result: Floats = found[tuple(pairs)].clamp_(0, 1).cpu().numpy().astype(np.float64)
         return result
 
 
