@@ -71,13 +71,12 @@ def test_a_curator_reviews_a_list_with_the_keyboard_and_gets_the_new_taxonomy(
     desk.press("2")  # the runner-up
     desk.wait(lambda: desk.name() == "corn bread")
 
-    desk.press("l")  # bulk accept; the small model has no confidence, so it must be confirmed
+    desk.press("l")  # bulk accept
     desk.wait(lambda: desk.name() == "Accept many at once")
     field = desk.find("[name=min]")
     field.send_keys(Keys.CONTROL + "a" + Keys.NULL + "0" + Keys.TAB)
     desk.wait(lambda: desk.find(".confirm [name=min]").get_attribute("value") == "0")
     assert "Accept 4 concepts" in desk.find(".confirm").text
-    desk.find("[name=confirmed]").send_keys(Keys.SPACE)
     desk.click("h1")
     desk.press("a")
     desk.says("4 concepts accepted.")
