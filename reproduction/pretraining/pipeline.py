@@ -332,6 +332,10 @@ def end_all(progress: Progress) -> None:
 def main() -> None:
     """Train all encoders."""
     options = parse_arguments()
+    bases = [options.bases / name for name in (*TEACHERS, STUDENT_BASE, BEFORE)]
+    for path in (options.vocabularies, options.phrases, *options.exclude, *bases):
+        if not path.exists():
+            sys.exit(f"error: {path} does not exist")
     inputs = read_inputs(options, options.processes or processors())
     run_all(plan(options, len(inputs.phrases[STUDENT])), inputs, options.parallel)
 

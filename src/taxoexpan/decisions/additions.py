@@ -286,7 +286,7 @@ def child_named(taxonomy: Taxonomy, parent: str, label: str) -> int | None:
 
 
 def _names_in_files(name: str) -> list[str]:
-    """Return the normalized name as it was decided about, and as a table was protected from it."""
+    """Return the normalized name, and that with the apostrophe that protects a table."""
     return [normalize_name(name), normalize_name(with_apostrophe(name))]
 
 

@@ -11,7 +11,7 @@ from taxoexpan.errors import TaxoExpanError
 from taxoexpan.taxonomy import Concept
 
 _ZERO_DECIMALS = re.compile(r"[.,]0{1,2}$")
-"""How a program that knows only numbers with decimals ends a whole one, such as 1.0."""
+"""The decimals of a whole number that a program has stored as a float, such as 1.0."""
 
 
 class Cell(NamedTuple):
